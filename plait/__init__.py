@@ -1,0 +1,1 @@
+"""plait: a durable, multi-tenant job system for Python on Postgres."""
