@@ -1,0 +1,14 @@
+-- _require_read_committed: the verbs that move jobs rely on each statement having its own snapshot.
+--
+--   moves    nothing
+--   locks    nothing
+--   raises   PL010
+--   called   by every verb that moves jobs
+create or replace function plait._require_read_committed() returns void
+language plpgsql stable as $$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'call this in a READ COMMITTED transaction, not in %', upper(current_setting('transaction_isolation'))
+      using errcode = 'PL010';
+  end if;
+end $$;

@@ -1,0 +1,34 @@
+-- _reserve: take room for new jobs under a tenant's quota.
+--
+--   moves    nothing
+--   locks    the tenant's row, for at most 2 s, and only where a quota exists
+--   raises   PL005 when there is no room, or when the row stays locked
+--   called   enqueue_many
+--
+-- quota_left is a lower bound of the room: jobs that end only add to it. So the jobs are counted only when it runs out,
+-- and the count is exact under the lock.
+create or replace function plait._reserve(p_tenant uuid, p_count int) returns void
+language plpgsql as $$
+declare
+  v_tenant       plait.tenants;
+  v_lock_timeout text := current_setting('lock_timeout');
+begin
+  perform set_config('lock_timeout', '2s', true);
+  begin
+    select * into v_tenant from plait.tenants where id = p_tenant for no key update;
+  exception when lock_not_available then
+    raise exception 'the quota of this tenant is busy: another transaction holds it' using errcode = 'PL005';
+  end;
+  perform set_config('lock_timeout', v_lock_timeout, true);
+  if v_tenant.max_queued is null then
+    return;
+  end if;
+  if coalesce(v_tenant.quota_left, 0) < p_count then
+    v_tenant.quota_left := v_tenant.max_queued - (select count(*) from plait.live where tenant_id = p_tenant and metered);
+    if v_tenant.quota_left < p_count then
+      raise exception 'tenant % may have % jobs that are not final; % more would exceed it',
+        v_tenant.slug, v_tenant.max_queued, p_count using errcode = 'PL005';
+    end if;
+  end if;
+  update plait.tenants set quota_left = v_tenant.quota_left - p_count where id = p_tenant;
+end $$;

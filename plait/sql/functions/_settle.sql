@@ -1,0 +1,127 @@
+-- _settle: record how running jobs ended; see settle.
+--
+--   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued
+--   locks    live rows in id order within one attempt number, then dedupe. Only ever rows that this worker runs: no other
+--            settle wants them, and whoever else does (cancel, rescue) locks one at a time or skips locked rows
+--   raises   nothing for a lost lease: the positions of such outcomes are returned
+--   called   settle, cycle
+--
+-- The live row is the fence: (job, attempt, running, this worker). Attempts are written only from what comes back from it.
+-- One pass for each distinct attempt number, since `job_id = any(…)` walks the key leaf by leaf: twice as fast as a join.
+create or replace function plait._settle(
+  p_worker int, p_now timestamptz, p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[],
+  p_ran_ms float8[]
+) returns int[]
+language plpgsql as $$
+declare
+  v_attempt   int;
+  v_succeeded uuid[];
+  v_others    uuid[];
+  v_settled   int := 0;
+  v_n         int;
+  v_queues    text[];
+begin
+  for v_attempt in select distinct a from unnest(p_attempts) a loop
+    select array_agg(x.id) filter (where x.outcome = 'succeeded'), array_agg(x.id) filter (where x.outcome <> 'succeeded')
+      into v_succeeded, v_others
+      from unnest(p_jobs, p_attempts, p_outcomes) x(id, attempt, outcome) where x.attempt = v_attempt;
+
+    if v_succeeded is not null then
+      with d as (
+        delete from plait.live
+        where job_id = any(v_succeeded) and attempt = v_attempt and state = 'running' and worker = p_worker
+        returning job_id, tenant_id, run_at, dedupe_key
+      ), k as (
+        delete from plait.dedupe u using d
+        where d.dedupe_key is not null and u.tenant_id = d.tenant_id and u.key = d.dedupe_key and u.job_id = d.job_id
+      ), a as (
+        insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, result)
+        select d.job_id, d.tenant_id, d.run_at, greatest(d.run_at, p_now - make_interval(secs => x.ran_ms / 1000)), p_now,
+               v_attempt, p_worker, 'succeeded', 'succeeded', x.result::json
+        from d join unnest(p_jobs, p_attempts, p_results, p_ran_ms) x(id, attempt, result, ran_ms)
+          on x.id = d.job_id and x.attempt = v_attempt
+        returning 1
+      )
+      select count(*) into v_n from a;
+      v_settled := v_settled + v_n;
+    end if;
+
+    if v_others is not null then
+      with c as materialized (
+        select l.job_id, l.tenant_id, l.run_at, l.queue, l.dedupe_key, l.cancel_requested, l.definition, l.limit_key, x.ran_ms,
+               x.detail, x.result,
+               case when l.cancel_requested is not null then 'canceled'
+                    when x.outcome = 'canceled' then 'released'      -- nobody asked: the worker only gave it back
+                    else x.outcome end as outcome,
+               case when l.cancel_requested is not null then 'canceled'
+                    when x.outcome = 'skipped' then 'skipped'
+                    when x.outcome not in ('failed', 'timeout') then null
+                    when x.detail ->> 'permanent' = 'true' then 'failed'
+                    when l.tries + 1 >= l.max_attempts then 'dead_letter' end as final,
+               case when x.outcome in ('failed', 'timeout') then l.tries + 1 else l.tries end as tries,
+               case when x.outcome = 'snoozed' or (x.outcome = 'failed' and x.detail ->> 'delay_s' is not null)
+                      then (x.detail ->> 'delay_s')::float8
+                    when x.outcome in ('failed', 'timeout') then
+                      plait._backoff(l.tries + 1, d.backoff_base_s, d.backoff_factor, d.backoff_max_s, d.backoff_jitter)
+                    else 0 end as delay_s
+        from plait.live l
+        join (select u.id, u.attempt, u.outcome, u.result, u.detail::json as detail, u.ran_ms
+              from unnest(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms) u(id, attempt, outcome, result, detail, ran_ms)
+              where u.outcome <> 'succeeded') x
+          on x.id = l.job_id and x.attempt = v_attempt
+        left join plait.definitions d on d.name = l.definition
+        where l.job_id = any(v_others) and l.attempt = v_attempt and l.state = 'running' and l.worker = p_worker
+        order by l.job_id for update of l
+      ), del as (
+        delete from plait.live l using c where c.final is not null and l.job_id = c.job_id
+      ), upd as (
+        update plait.live l set
+          state = case when c.delay_s > 0 then 'scheduled' else 'queued' end::plait.status,
+          run_at = p_now + make_interval(secs => c.delay_s), worker = null, tries = c.tries,
+          -- It came back from a worker that lives: no longer a suspect, unless it never had the chance to show it.
+          losses = case when c.outcome = 'released' then l.losses else 0 end,
+          lane = case when c.outcome = 'released' then l.lane else plait._lane(l.definition, l.tenant_id, l.limit_key) end
+        from c where c.final is null and l.job_id = c.job_id
+      ), k as (
+        delete from plait.dedupe u using c
+        where c.final is not null and c.dedupe_key is not null
+          and u.tenant_id = c.tenant_id and u.key = c.dedupe_key and u.job_id = c.job_id
+      ), a as (
+        insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final,
+                                    pid, exit_code, reason, error, traceback, result)
+        select c.job_id, c.tenant_id, c.run_at, greatest(c.run_at, p_now - make_interval(secs => c.ran_ms / 1000)), p_now,
+               v_attempt, p_worker, c.outcome::plait.ending, c.final::plait.status,
+               (c.detail ->> 'pid')::int, (c.detail ->> 'exit_code')::int,
+               coalesce(c.detail ->> 'reason', case c.final when 'dead_letter' then 'attempts_exhausted' when 'failed' then 'permanent'
+                                                            when 'canceled' then 'cancel_requested' end),
+               c.detail ->> 'error', c.detail ->> 'traceback', c.result::json
+        from c returning 1
+      )
+      select count(*), (select array_agg(distinct queue) from c where final is null and delay_s <= 0) into v_n, v_queues from a;
+      v_settled := v_settled + v_n;
+      if v_queues is not null then
+        perform plait._wake(v_queues);
+      end if;
+    end if;
+  end loop;
+
+  if exists (select from plait.running_state where job_id = any(p_jobs)) then
+    with r as (
+      delete from plait.running_state s using unnest(p_jobs, p_attempts) x(id, attempt)
+      where s.job_id = x.id and s.attempt = x.attempt
+        and exists (select from plait.attempts a where a.job_id = x.id and a.attempt = x.attempt)
+      returning s.job_id, s.attempt, s.progress
+    )
+    update plait.attempts a set progress = r.progress from r where a.job_id = r.job_id and a.attempt = r.attempt;
+  end if;
+
+  if v_settled = cardinality(p_jobs) then
+    return null;
+  end if;
+  -- What did not match is either a repetition of what this worker already reported, which is fine, or stale. Rows that
+  -- others wrote in its place (rescue, a forced cancel) are no report of its own.
+  return (select array_agg(x.n::int order by x.n)
+          from unnest(p_jobs, p_attempts) with ordinality x(id, attempt, n)
+          where not exists (select from plait.attempts a where a.job_id = x.id and a.attempt = x.attempt and a.worker = p_worker
+                            and coalesce(a.reason, '') not in ('worker_lost', 'cancel_forced', 'not_held')));
+end $$;

@@ -1,0 +1,28 @@
+-- _shares: what each tenant of a window may take now, where some tenant is paused, weighted or limited.
+--
+--   moves    nothing
+--   locks    an advisory try-lock for each tenant with a limit (busy counts as full), held to the end of the transaction
+--   raises   nothing
+--   called   _take, only where such a tenant exists
+create or replace function plait._shares(p_tenants uuid[], p_limit int) returns table (n bigint, share int, cap int)
+language plpgsql as $$
+#variable_conflict use_column
+declare v_free boolean[];
+begin
+  select array_agg(t.max_running is null
+                   or pg_try_advisory_xact_lock(hashtextextended('plait.limit tenant ' || u.id, 0)) order by u.n)
+    into v_free from unnest(p_tenants) with ordinality u(id, n) left join plait.tenants t on t.id = u.id;
+  -- A statement of its own: its snapshot is younger than the locks, so it sees what their last holders claimed.
+  return query
+    with running as materialized (
+      select l.tenant_id, count(*) as n from plait.live l where l.state = 'running' and l.tenant_id = any(p_tenants) group by 1
+    ), s as (
+      select u.n, t.weight, sum(t.weight) over () as weights,
+             case when t.paused or not u.free then 0
+                  when t.max_running is not null then greatest(0, t.max_running - coalesce(r.n, 0)) end as cap
+      from unnest(p_tenants, v_free) with ordinality u(id, free, n)
+      join plait.tenants t on t.id = u.id
+      left join running r on r.tenant_id = u.id
+    )
+    select s.n, least(s.cap, greatest(1, p_limit * s.weight / s.weights))::int, s.cap::int from s;
+end $$;

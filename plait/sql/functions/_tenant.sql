@@ -1,0 +1,36 @@
+-- _tenant: the tenant that a call acts for.
+--
+--   moves    nothing
+--   locks    nothing
+--   raises   PL004 when a bound login names another tenant, PL003 when the setting is not a tenant's id
+--   called   by every verb that a client calls
+--
+-- A bound login acts for its own tenant. A trusted role names one, or has set plait.tenant, or means the default tenant.
+create or replace function plait._tenant(p_tenant uuid) returns uuid
+language plpgsql stable as $$
+declare
+  v_tenant  uuid;
+  v_setting text;
+begin
+  select tenant_id into v_tenant from plait.logins where login = session_user;
+  if found then
+    if p_tenant <> v_tenant then
+      raise exception 'this login acts for its own tenant only' using errcode = 'PL004';
+    end if;
+    return v_tenant;
+  end if;
+  if not (pg_has_role(session_user, 'plait_client', 'member') or pg_has_role(session_user, 'plait_worker', 'member')
+          or pg_has_role(session_user, 'plait_admin', 'member')) then
+    raise exception 'this login is bound to no tenant' using errcode = 'PL004';
+  end if;
+  if p_tenant is not null then
+    return p_tenant;
+  end if;
+  v_setting := current_setting('plait.tenant', true);
+  if coalesce(v_setting, '') = '' then
+    return '00000000-0000-7000-8000-000000000000';
+  end if;
+  return v_setting::uuid;
+exception when invalid_text_representation then
+  raise exception 'plait.tenant is not a tenant''s id' using errcode = 'PL003';
+end $$;

@@ -1,0 +1,33 @@
+-- cancel: stop a job. One that is not running is canceled now; a running one is asked to stop, and its worker told.
+--
+--   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
+--   locks    the job's live row
+--   raises   PL008 when the caller has no such job
+--   called   plait.store.jobs.cancel
+--
+-- A success that arrives after the request still counts; every other outcome becomes canceled; rescue forces it past a grace.
+-- Returns the job's status afterwards; a final job keeps its own.
+create or replace function plait.cancel(p_job uuid, p_tenant uuid default null, p_reason text default null) returns text
+language plpgsql security definer set search_path = plait, pg_temp as $$
+declare
+  v_tenant uuid := plait._tenant(p_tenant);
+  v_live   plait.live;
+  v_status text;
+begin
+  perform plait._require_read_committed();
+  select * into v_live from plait.live where job_id = p_job and tenant_id = v_tenant for update;
+  if not found then
+    select status::text into v_status from plait.job where id = p_job and tenant_id = v_tenant;
+    if not found then
+      raise exception 'there is no job %', p_job using errcode = 'PL008';
+    end if;
+    return v_status;
+  end if;
+  if v_live.state = 'running' then
+    update plait.live set cancel_requested = plait.now() where job_id = p_job and cancel_requested is null;
+    perform pg_notify('plait', 'cancel ' || v_live.worker);
+    return 'running';
+  end if;
+  perform plait._end(v_live, plait.now(), 'canceled', 'canceled', 'canceled', p_reason);
+  return 'canceled';
+end $$;

@@ -1,0 +1,27 @@
+-- claim: take up to p_limit queued jobs of one queue, for workers that do not batch (another language, the HTTP API).
+--
+--   moves    queued -> running
+--   locks    the worker's row FOR KEY SHARE; else as _claim, which never waits
+--   raises   PL011 when the worker is lost or unknown
+--   called   plait.store.workers.claim
+create or replace function plait.claim(p_worker int, p_queue text, p_limit int default 1)
+returns table (job_id uuid, attempt int, tries int, max_attempts int, tenant_id uuid, definition text, payload text, timeout_s float8,
+               correlation_id text)
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  v_definitions text[];
+  c record;
+begin
+  perform plait._require_read_committed();
+  select definitions into v_definitions from plait.workers where id = p_worker and state = 'alive' for key share;
+  if not found then
+    raise exception 'worker % is lost or unknown: register again', p_worker using errcode = 'PL011';
+  end if;
+  -- A cursor at random: without a worker's memory between calls, this is what keeps the claim fair over tenants.
+  c := plait._claim(p_worker, plait.now(), p_queue, p_limit, v_definitions, gen_random_uuid(), '');
+  return query
+    select x.id, x.attempt, x.tries::int, x.max::int, j.tenant_id, j.definition, j.payload::text, j.timeout_s, j.correlation_id
+    from unnest(c.o_jobs, c.o_attempts, c.o_tries, c.o_max) x(id, attempt, tries, max) join plait.jobs j on j.id = x.id
+    order by j.priority, j.id;
+end $$;

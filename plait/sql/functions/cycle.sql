@@ -1,0 +1,69 @@
+-- cycle: settle the last batch and claim the next, in one round trip. This is the hot path.
+--
+--   moves    as settle and claim
+--   locks    live rows of the outcomes; then the worker's row FOR KEY SHARE, so that a worker being declared lost gets nothing
+--            new while its heartbeat is not held up; then as claim, which never waits
+--   raises   PL001 for an unknown outcome; nothing for a lost lease
+--   called   plait.store.workers.cycle
+--
+-- o_stale holds the positions of outcomes that changed nothing. o_alive is false when the worker is lost: it must stop its
+-- handlers and register anew. p_sleep: when nothing is claimed, enqueues shall notify this worker from now on.
+create or replace function plait.cycle(
+  p_worker int,
+  p_queues text[], p_limits int[], p_cursors uuid[], p_lane_cursors text[],
+  p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[], p_ran_ms float8[],
+  p_sleep boolean,
+  out o_alive boolean, out o_stale int[], out o_cancel_jobs uuid[], out o_cancel_attempts int[],
+  out o_cursors uuid[], out o_lane_cursors text[],
+  out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[], out o_tenants uuid[],
+  out o_definitions text[], out o_queues text[], out o_payloads text[], out o_timeouts float8[], out o_correlations text[]
+)
+language plpgsql security definer set search_path = plait, pg_temp
+set enable_seqscan = off set enable_mergejoin = off set enable_hashjoin = on as $$
+declare
+  v_now    timestamptz := plait.now();
+  v_worker record;
+  v_asked  int := 0;
+  c        record;
+begin
+  perform plait._require_read_committed();
+  if cardinality(p_jobs) > 0 then
+    perform plait._check_outcomes(p_jobs, p_attempts, p_outcomes);
+    o_stale := plait._settle(p_worker, v_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+  end if;
+
+  select definitions, asleep into v_worker from plait.workers where id = p_worker and state = 'alive' for key share;
+  o_alive := found;
+  if not o_alive then
+    return;
+  end if;
+
+  o_cursors := p_cursors;
+  o_lane_cursors := p_lane_cursors;
+  o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
+  for i in 1..coalesce(cardinality(p_queues), 0) loop
+    continue when coalesce(p_limits[i], 0) <= 0;
+    v_asked := v_asked + p_limits[i];
+    c := plait._claim(p_worker, v_now, p_queues[i], p_limits[i], v_worker.definitions, p_cursors[i], p_lane_cursors[i]);
+    o_cursors[i] := c.p_cursor;
+    o_lane_cursors[i] := c.p_lane_cursor;
+    if cardinality(c.o_jobs) > 0 then
+      o_jobs := o_jobs || c.o_jobs; o_attempts := o_attempts || c.o_attempts; o_tries := o_tries || c.o_tries; o_max := o_max || c.o_max;
+    end if;
+  end loop;
+
+  if cardinality(o_jobs) > 0 then
+    select f.* into o_jobs, o_attempts, o_tries, o_max, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations
+      from plait._fetch(o_jobs, o_attempts, o_tries, o_max) f;
+  end if;
+
+  -- Under a trickle the flag stays, so that a worker does not write its row for every job; only a full batch clears it.
+  if v_worker.asleep and v_asked > 0 and cardinality(o_jobs) = v_asked then
+    update plait.workers set asleep = false where id = p_worker;
+  elsif p_sleep and not v_worker.asleep and cardinality(o_jobs) = 0 then
+    update plait.workers set asleep = true where id = p_worker;
+  end if;
+
+  select array_agg(l.job_id), array_agg(l.attempt) into o_cancel_jobs, o_cancel_attempts
+    from plait.live l where l.worker = p_worker and l.cancel_requested is not null;
+end $$;

@@ -1,0 +1,130 @@
+-- enqueue_many: ask for jobs, one per array element; missing arrays and null elements take the definition's defaults.
+--
+--   moves    nothing -> queued | scheduled
+--   locks    idempotency keys, dedupe keys (both sorted), the tenant's row where it has a quota
+--   raises   PL001 bad argument, PL002 bad id, PL003 no such tenant, PL004 foreign tenant, PL005 quota, PL006 an
+--            idempotency key with another payload, PL007 inactive definition, PL010 for keys outside READ COMMITTED
+--   called   plait.store.jobs.enqueue_many; plait.enqueue
+--
+-- Ids come from the caller, so a call whose reply was lost can be sent again: what is there already is left alone.
+-- Returns a row only for jobs that were not made because an older one holds their key.
+create or replace function plait.enqueue_many(
+  p_ids              uuid[],
+  p_definitions      text[],
+  p_payloads         text[],
+  p_tenants          uuid[] default null,
+  p_queues           text[] default null,
+  p_priorities       int[] default null,
+  p_max_attempts     int[] default null,
+  p_scheduled_for    timestamptz[] default null,
+  p_delays_s         float8[] default null,
+  p_timeouts_s       float8[] default null,
+  p_dedupe_keys      text[] default null,
+  p_idempotency_keys text[] default null,
+  p_idempotency_ttls_s float8[] default null,
+  p_limit_keys       text[] default null,
+  p_correlation_ids  text[] default null,
+  p_source           text default 'manual',
+  p_in_transaction   boolean default true
+) returns table (requested uuid, existing uuid)
+language plpgsql security definer set search_path = plait, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_now      timestamptz := plait.now();
+  v_tenant   uuid;
+  v_ids      uuid[] := p_ids;
+  v_bad      text;
+  v_queues   text[];
+  v_known    int;
+  r          record;
+begin
+  if p_tenants is null or exists (select from plait.logins where login = session_user) then
+    if exists (select from unnest(p_tenants) t where plait._tenant(t) is null) then null; end if;  -- raises on a foreign one
+    v_tenant := plait._tenant(null);
+  else
+    perform plait._tenant(p_tenants[1]);
+  end if;
+
+  perform plait._check_jobs(p_ids, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_delays_s, p_timeouts_s,
+                            p_dedupe_keys, p_idempotency_keys, p_limit_keys);
+
+  for r in
+    select t.id, t.max_queued, x.tenant_id, x.n
+    from (select coalesce(v_tenant, u) tenant_id, count(*)::int n from unnest(p_ids, p_tenants) i(id, u) group by 1) x
+    left join plait.tenants t on t.id = x.tenant_id
+  loop
+    if r.id is null then
+      raise exception 'there is no tenant %', coalesce(r.tenant_id::text, 'null') using errcode = 'PL003';
+    end if;
+    if r.max_queued is not null then
+      perform plait._reserve(r.id, r.n);
+    end if;
+  end loop;
+
+  select min(d.name) into v_bad from unnest(p_definitions) n join plait.definitions d on d.name = n where not d.active;
+  if v_bad is not null then
+    raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
+  end if;
+
+  if p_idempotency_keys is not null or p_dedupe_keys is not null then
+    perform plait._require_read_committed();
+    for r in select k.requested, k.existing from plait._hold_keys(v_now, v_tenant, p_ids, p_tenants, p_definitions, p_payloads,
+                                            p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s) k loop
+      v_ids := array_remove(v_ids, r.requested);
+      requested := r.requested;
+      existing := r.existing;
+      return next;
+    end loop;
+    if cardinality(v_ids) = 0 then
+      return;
+    end if;
+  end if;
+
+  with x as materialized (
+    select i.id, coalesce(v_tenant, i.tenant_id) as tenant_id, i.definition, i.payload,
+           coalesce(i.queue, d.queue, 'default') as queue,
+           coalesce(i.priority, d.priority, 100)::smallint as priority,
+           coalesce(i.max_attempts, d.max_attempts, 5)::smallint as max_attempts,
+           greatest(i.scheduled_for, v_now + make_interval(secs => i.delay_s)) as scheduled_for,
+           i.timeout_s, i.dedupe_key, i.idempotency_key, i.limit_key, i.correlation_id,
+           case when i.limit_key is not null then 'k:' || i.definition || ':' || t.id || ':' || i.limit_key
+                when d.max_running is not null or d.rate_count is not null then 'd:' || i.definition
+                else '' end as lane,
+           t.max_queued is not null as metered
+    from unnest(p_ids, p_tenants, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for,
+                p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_limit_keys, p_correlation_ids)
+         i(id, tenant_id, definition, payload, queue, priority, max_attempts, scheduled_for,
+           delay_s, timeout_s, dedupe_key, idempotency_key, limit_key, correlation_id)
+    left join plait.definitions d on d.name = i.definition
+    join plait.tenants t on t.id = coalesce(v_tenant, i.tenant_id)
+    where cardinality(v_ids) = cardinality(p_ids) or i.id = any(v_ids)
+  ), j as (
+    insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
+                            source, correlation_id, dedupe_key, idempotency_key, limit_key, payload)
+    select id, tenant_id, v_now, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
+           p_source, correlation_id, dedupe_key, idempotency_key, limit_key, payload::json
+    from x
+    on conflict (id) do nothing
+    returning id
+  ), l as (
+    insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition,
+                            dedupe_key, limit_key)
+    select x.id, x.tenant_id, case when x.scheduled_for > v_now then x.scheduled_for else v_now end, x.priority, x.max_attempts,
+           case when x.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status, x.metered, x.queue, x.lane,
+           x.definition, x.dedupe_key, x.limit_key
+    from x join j using (id)
+    returning queue, state
+  )
+  select count(*), array_agg(distinct queue) filter (where state = 'queued') into v_known, v_queues from l;
+
+  -- Fewer rows than asked: sent again, or an id that somebody else has. The latter looks like any bad id.
+  if v_known < cardinality(v_ids) and exists (
+       select from unnest(p_ids, p_tenants, p_definitions) i(id, tenant_id, definition)
+       left join plait.jobs j on j.id = i.id and j.tenant_id = coalesce(v_tenant, i.tenant_id) and j.definition = i.definition
+       where i.id = any(v_ids) and j.id is null) then
+    raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+  end if;
+  if v_queues is not null then
+    perform plait._wake(v_queues, p_in_transaction);
+  end if;
+end $$;

@@ -1,0 +1,27 @@
+-- promote: scheduled jobs that are due become claimable.
+--
+--   moves    scheduled -> queued
+--   locks    live rows SKIP LOCKED: safe to run anywhere, at once
+--   raises   nothing
+--   called   plait.store.leader.promote
+--
+-- run_at becomes the moment of promotion: the time since when the job is queued. Returns how many moved, and in how many
+-- seconds the next one is due.
+create or replace function plait.promote(p_limit int default 1000, out o_promoted int, out o_next_s float8)
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+declare
+  v_now    timestamptz := plait.now();
+  v_queues text[];
+begin
+  perform plait._require_read_committed();
+  with due as materialized (
+    select job_id from plait.live where state = 'scheduled' and run_at <= v_now order by run_at limit p_limit for update skip locked
+  ), u as (
+    update plait.live l set state = 'queued', run_at = v_now from due where l.job_id = due.job_id returning l.queue
+  )
+  select count(*), array_agg(distinct queue) into o_promoted, v_queues from u;
+  if o_promoted > 0 then
+    perform plait._wake(v_queues);
+  end if;
+  select greatest(0, extract(epoch from min(run_at) - v_now)) into o_next_s from plait.live where state = 'scheduled';
+end $$;

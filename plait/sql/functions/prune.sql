@@ -1,0 +1,55 @@
+-- prune: forget final jobs that are older than their status is kept for.
+--
+--   moves    nothing
+--   locks    job rows SKIP LOCKED: safe to run anywhere, at once; a retry that holds its job's row is passed by
+--   raises   PL012 when no age is given: an empty filter must not delete all
+--   called   plait.store.leader.prune
+--
+-- A status whose age is null is kept for ever. Works through ids, oldest first, p_limit at a time; o_cursor is where to go on,
+-- null at the end.
+create or replace function plait.prune(
+  p_succeeded interval default null, p_skipped interval default null, p_canceled interval default null,
+  p_failed interval default null, p_dead_letter interval default null, p_cursor uuid default null, p_limit int default 1000,
+  out o_pruned int, out o_cursor uuid
+)
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+declare
+  v_now  timestamptz := plait.now();
+  v_keep interval := least(p_succeeded, p_skipped, p_canceled, p_failed, p_dead_letter);
+  v_last uuid;
+  v_seen int;
+  v_jobs uuid[];
+begin
+  perform plait._require_read_committed();
+  if v_keep is null then
+    raise exception 'say how long at least one status is kept' using errcode = 'PL012';
+  end if;
+  if v_keep < interval '0' then
+    raise exception 'an age is not negative' using errcode = 'PL012';
+  end if;
+  select count(*), (array_agg(id order by id desc))[1] into v_seen, v_last from (
+    select id from plait.jobs where id > coalesce(p_cursor, '00000000-0000-0000-0000-000000000000')
+      and id < plait._uuid_floor(v_now - v_keep + interval '1 day')  -- an id may be a day ahead of its row
+    order by id limit p_limit) s;
+  o_cursor := case when v_seen = p_limit then v_last end;
+  o_pruned := 0;
+
+  select array_agg(c.id order by c.id) into v_jobs from (
+    select j.id from plait.jobs j
+    cross join lateral (select a.final, a.finished_at from plait.attempts a where a.job_id = j.id order by a.attempt desc limit 1) a
+    where j.id > coalesce(p_cursor, '00000000-0000-0000-0000-000000000000') and j.id <= v_last
+      and a.finished_at < v_now - case a.final when 'succeeded' then p_succeeded when 'skipped' then p_skipped
+                                               when 'canceled' then p_canceled when 'failed' then p_failed
+                                               when 'dead_letter' then p_dead_letter end
+      and not exists (select from plait.live l where l.job_id = j.id)
+    for update of j skip locked) c;
+  if v_jobs is null then
+    return;
+  end if;
+  -- With the rows locked, look again: an operator's retry may have come in between.
+  select array_agg(id) into v_jobs from unnest(v_jobs) id where not exists (select from plait.live l where l.job_id = id);
+  delete from plait.attempts where job_id = any(v_jobs);
+  delete from plait.idempotency where job_id = any(v_jobs);
+  delete from plait.jobs where id = any(v_jobs);
+  get diagnostics o_pruned = row_count;
+end $$;

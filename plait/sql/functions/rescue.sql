@@ -1,0 +1,69 @@
+-- rescue: take back what lost workers ran, and end what was asked to stop and did not.
+--
+--   moves    running -> queued | dead_letter | canceled
+--   locks    live rows SKIP LOCKED, by worker and id; workers FOR UPDATE SKIP LOCKED (against claims under way). Never waits
+--   raises   nothing
+--   called   plait.store.leader.rescue, which calls again while workers were newly declared lost
+--
+-- A worker is declared lost in one transaction, and its jobs are moved in a later one: moving them under the lock on the
+-- worker's row could wait for a settle that waits for that row.
+-- A job that ran when its worker was lost comes back as a suspect: it may have been what killed the worker, or stood beside
+-- it. A suspect runs with no other suspect beside it, and only losses as a suspect count, toward tries and toward worker_lost.
+create or replace function plait.rescue(
+  p_limit int default 1000, p_max_losses int default 3, p_cancel_grace_s float8 default 30,
+  out o_lost int, out o_requeued int, out o_dead int, out o_canceled int
+)
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+declare
+  v_now    timestamptz := plait.now();
+  v_queues text[] := '{}';
+  l        plait.live;
+  v_counts boolean;
+begin
+  perform plait._require_read_committed();
+  o_lost := 0; o_requeued := 0; o_dead := 0; o_canceled := 0;
+
+  for l in
+    select v.* from plait.workers w join plait.live v on v.worker = w.id and v.state = 'running'
+    where w.state = 'lost' order by v.job_id limit p_limit for update of v skip locked
+  loop
+    v_counts := l.lane = 'suspect';
+    if l.cancel_requested is not null then
+      perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', 'its worker was lost while it was asked to stop');
+      o_canceled := o_canceled + 1;
+    elsif v_counts and (l.losses + 1 >= p_max_losses or l.tries + 1 >= l.max_attempts) then
+      perform plait._end(l, v_now, 'lost', 'dead_letter', 'worker_lost', format('its worker was lost %s times while it ran', l.losses + 2));
+      o_dead := o_dead + 1;
+    else
+      update plait.live set state = 'queued', worker = null, run_at = v_now, lane = 'suspect',
+        losses = losses + v_counts::int, tries = tries + v_counts::int where job_id = l.job_id;
+      insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, reason, error, progress)
+      values (l.job_id, l.tenant_id, l.run_at, l.run_at, v_now, l.attempt, l.worker, 'lost', 'worker_lost', 'its worker was lost while it ran',
+              (select progress from plait.running_state r where r.job_id = l.job_id and r.attempt = l.attempt));
+      delete from plait.running_state where job_id = l.job_id;
+      o_requeued := o_requeued + 1;
+      v_queues := v_queues || l.queue;
+    end if;
+  end loop;
+
+  update plait.workers w set state = 'gone', running = 0
+    where w.state = 'lost' and not exists (select from plait.live v where v.worker = w.id and v.state = 'running');
+
+  for l in
+    select v.* from plait.live v where v.cancel_requested < v_now - make_interval(secs => p_cancel_grace_s)
+    order by v.job_id limit p_limit for update skip locked
+  loop
+    perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', 'its handler did not stop when asked');
+    o_canceled := o_canceled + 1;
+  end loop;
+
+  with e as materialized (
+    select id from plait.workers where state = 'alive' and expires_at < v_now order by id for update skip locked
+  )
+  update plait.workers w set state = 'lost', asleep = false from e where w.id = e.id and w.expires_at < v_now;
+  get diagnostics o_lost = row_count;
+
+  if cardinality(v_queues) > 0 then
+    perform plait._wake(v_queues);
+  end if;
+end $$;

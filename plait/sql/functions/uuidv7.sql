@@ -1,0 +1,15 @@
+-- uuidv7: an id that sorts by its time, for callers in SQL. (Postgres has its own only from 18 on; one definition serves all.)
+--
+--   moves    nothing
+--   locks    nothing
+--   raises   nothing
+--   called   plait.enqueue, and whoever makes ids in SQL
+--
+-- The real clock, not plait.now(): an id tells machines apart, it decides nothing.
+create or replace function plait.uuidv7() returns uuid
+language sql volatile parallel safe
+return encode(
+  set_bit(set_bit(
+    overlay(uuid_send(gen_random_uuid())
+            placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
+    52, 1), 53, 1), 'hex')::uuid;

@@ -1,0 +1,32 @@
+-- Who may do what, whole: applied after every migration, so that this file and tests/sql/test_grants.py are the truth.
+
+revoke all on schema plait from public;
+revoke all on all tables in schema plait from public, plait_client, plait_tenant, plait_worker, plait_admin;
+revoke all on all functions in schema plait from public, plait_client, plait_tenant, plait_worker, plait_admin;
+grant usage on schema plait to plait_client, plait_tenant, plait_worker, plait_admin;
+alter default privileges in schema plait revoke execute on functions from public;
+
+-- Row-level security decides which rows.
+grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.job
+  to plait_client, plait_tenant, plait_admin;
+grant select (id, slug, name, time_zone, created_at, paused) on plait.tenants to plait_client, plait_tenant, plait_admin;
+grant select on plait.workers, plait.leader, plait.queues, plait.definitions to plait_admin;
+grant select on plait.installed to plait_client, plait_tenant, plait_worker, plait_admin;
+
+grant execute on function plait.now, plait.uuidv7, plait._visible_tenant, plait.tenant_id
+  to plait_client, plait_tenant, plait_worker, plait_admin;
+
+grant execute on function
+  plait.enqueue, plait.enqueue_many, plait.cancel, plait.retry, plait.reschedule,
+  plait.get_job, plait.get_outcomes, plait.list_jobs, plait.list_attempts, plait.summary, plait.explain_job
+  to plait_client, plait_tenant, plait_admin;
+
+grant execute on function
+  plait.register_worker, plait.define, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.leave,
+  plait.elect, plait.promote, plait.rescue, plait.prune
+  to plait_worker;
+
+grant execute on function
+  plait.define, plait.set_definition, plait.set_queue, plait.set_tenant, plait.bind_login, plait.list_queues, plait.list_workers,
+  plait.list_tenants, plait.list_definitions, plait.diagnose
+  to plait_admin;

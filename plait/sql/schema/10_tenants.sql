@@ -1,0 +1,37 @@
+-- Tenants, and the logins that are bound to one.
+
+create table plait.tenants (
+  id          uuid primary key,
+  slug        text collate "C" not null unique check (slug ~ '^[a-z0-9][a-z0-9_-]{0,62}$'),
+  name        text not null check (name <> ''),
+  time_zone   text not null default 'UTC',
+  created_at  timestamptz not null default plait.now(),
+  paused      boolean not null default false,
+  weight      smallint not null default 1 check (weight between 1 and 1000),       -- its share in the fair claim
+  max_running integer check (max_running >= 0),
+  max_queued  integer check (max_queued >= 0),                                     -- counts all jobs that are not final
+  quota_left  integer                                -- a lower bound of the room under max_queued, see functions/_reserve.sql
+);
+
+-- The claim looks at a tenant's settings only when this index is not empty.
+create index tenants_special on plait.tenants (id) where paused or weight <> 1 or max_running is not null;
+
+-- A login of role plait_tenant is bound here, to the login itself: it can't be changed from inside its session.
+create table plait.logins (
+  login     name primary key,
+  tenant_id uuid not null references plait.tenants (id)
+);
+
+insert into plait.tenants (id, slug, name) values ('00000000-0000-7000-8000-000000000000', 'default', 'Default');
+
+alter table plait.tenants enable row level security;
+alter table plait.tenants force row level security;
+create policy owner on plait.tenants to plait_owner using (true) with check (true);
+create policy tenant on plait.tenants for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (id = (select plait._visible_tenant()));
+
+alter table plait.logins enable row level security;
+alter table plait.logins force row level security;
+create policy owner on plait.logins to plait_owner using (true) with check (true);
+create policy tenant on plait.logins for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));

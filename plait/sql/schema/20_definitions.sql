@@ -1,0 +1,42 @@
+-- Definitions (kinds of job) and queues: settings, not work. They belong to the installation, not to a tenant.
+
+create table plait.definitions (
+  name            text collate "C" primary key,
+  kind            text not null default 'function' check (kind in ('function')),
+  active          boolean not null default true,     -- false refuses new jobs; jobs that exist run
+  queue           text collate "C" not null default 'default',
+  priority        smallint not null default 100,
+  max_attempts    smallint not null default 5 check (max_attempts >= 1),
+  timeout_s       double precision not null default 3600 check (timeout_s > 0),
+  backoff_base_s  double precision not null default 1 check (backoff_base_s >= 0),
+  backoff_factor  double precision not null default 2 check (backoff_factor between 1 and 100),
+  backoff_max_s   double precision not null default 3600 check (backoff_max_s >= 0),
+  backoff_jitter  double precision not null default 0.2 check (backoff_jitter between 0 and 1),
+  max_running     integer check (max_running >= 0),
+  rate_count      integer check (rate_count >= 1),
+  rate_period_s   double precision check (rate_period_s > 0),
+  key_max_running integer check (key_max_running >= 0),
+  key_rate_count  integer check (key_rate_count >= 1),
+  key_rate_period_s double precision check (key_rate_period_s > 0),
+  updated_at      timestamptz not null default plait.now(),
+  check ((rate_count is null) = (rate_period_s is null)),
+  check ((key_rate_count is null) = (key_rate_period_s is null))
+);
+
+-- A queue needs a row only when it has settings; any other name is an open, unlimited queue.
+create table plait.queues (
+  name          text collate "C" primary key,
+  paused        boolean not null default false,
+  max_running   integer check (max_running >= 0),
+  rate_count    integer check (rate_count >= 1),
+  rate_period_s double precision check (rate_period_s > 0),
+  updated_at    timestamptz not null default plait.now(),
+  check ((rate_count is null) = (rate_period_s is null))
+);
+
+-- Token buckets of the rate limits; written by the claim alone. A missing bucket is a full one.
+create table plait.buckets (
+  name   text collate "C" primary key,
+  tokens double precision not null,
+  at     timestamptz not null
+);

@@ -1,0 +1,59 @@
+-- What was asked. A row never changes; it goes when retention removes the job.
+
+create table plait.jobs (
+  id              uuid primary key,
+  tenant_id       uuid not null,
+  created_at      timestamptz not null,
+  scheduled_for   timestamptz,                       -- as asked; null: at once
+  timeout_s       double precision,                  -- null: as its definition says
+  priority        smallint not null,
+  max_attempts    smallint not null,
+  definition      text collate "C" not null,
+  queue           text collate "C" not null,
+  source          text not null default 'manual' check (source in ('manual', 'event', 'schedule', 'system')),
+  correlation_id  text,
+  dedupe_key      text collate "C",
+  idempotency_key text collate "C",
+  limit_key       text collate "C",
+  payload         json not null                      -- json, not jsonb: half the cost, and it takes what jsonb refuses
+);
+
+create index jobs_tenant on plait.jobs (tenant_id, id);
+
+-- A job with a dedupe key holds it here until it is final.
+create table plait.dedupe (
+  tenant_id uuid not null,
+  key       text collate "C" not null,
+  job_id    uuid not null,
+  primary key (tenant_id, key)
+);
+
+-- A job with an idempotency key holds it here until `expires_at`, else for as long as the job is retained.
+create table plait.idempotency (
+  tenant_id    uuid not null,
+  definition   text collate "C" not null,
+  key          text collate "C" not null,
+  job_id       uuid not null,
+  payload_hash text not null,
+  expires_at   timestamptz,
+  primary key (tenant_id, definition, key)
+);
+create index idempotency_job on plait.idempotency (job_id);
+
+alter table plait.jobs enable row level security;
+alter table plait.jobs force row level security;
+create policy owner on plait.jobs to plait_owner using (true) with check (true);
+create policy tenant on plait.jobs for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.dedupe enable row level security;
+alter table plait.dedupe force row level security;
+create policy owner on plait.dedupe to plait_owner using (true) with check (true);
+create policy tenant on plait.dedupe for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.idempotency enable row level security;
+alter table plait.idempotency force row level security;
+create policy owner on plait.idempotency to plait_owner using (true) with check (true);
+create policy tenant on plait.idempotency for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));

@@ -1,0 +1,61 @@
+-- Where a job is now: one slim row until it is final, then none. This file is the state machine:
+-- the states a row may be in, what must hold in each, and the moves between them. Everything else that
+-- speaks of them (plait/model/states.py, the docs) is tested against it.
+
+create table plait.live (
+  job_id           uuid primary key,
+  tenant_id        uuid not null,
+  run_at           timestamptz not null,             -- scheduled: when due; queued: since when; running: claimed when
+  cancel_requested timestamptz,                      -- running only: since when its handler is asked to stop
+  worker           integer,
+  attempt          integer not null default 0,       -- numbers executions, only grows, and is the fence
+  priority         smallint not null,
+  tries            smallint not null default 0,      -- counts toward max_attempts
+  max_attempts     smallint not null,
+  losses           smallint not null default 0,      -- workers lost while this job ran as a suspect
+  state            plait.status not null,
+  metered          boolean not null default false,   -- counts toward its tenant's max_queued
+  queue            text collate "C" not null,
+  lane             text collate "C" not null default '',  -- '' | suspect | d:<definition> | k:<definition>:<tenant>:<key>
+  definition       text collate "C" not null,
+  dedupe_key       text collate "C",
+  limit_key        text collate "C",
+
+  constraint live_state check (state in ('scheduled', 'queued', 'running', 'waiting')),
+  constraint live_running_has_a_worker check ((state = 'running') = (worker is not null)),
+  constraint live_only_running_is_asked_to_stop check (cancel_requested is null or state = 'running')
+) with (
+  fillfactor = 50,                                   -- room for the next version of a row on its own page
+  autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
+  autovacuum_analyze_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0
+);
+
+create index live_claim on plait.live (queue, lane, tenant_id, priority, run_at, job_id) where state = 'queued';
+create index live_due on plait.live (run_at) where state = 'scheduled';
+create index live_running on plait.live (worker) where state = 'running';
+-- These four are empty for whoever does not use what they serve.
+create index live_cancel on plait.live (worker) where cancel_requested is not null;
+create index live_limited on plait.live (definition, tenant_id, limit_key) where state = 'running' and lane <> '';
+create index live_metered on plait.live (tenant_id) where metered;
+create index live_waiting on plait.live (tenant_id) where state = 'waiting';
+
+create function plait._guard_live() returns trigger language plpgsql as $$
+begin
+  raise exception 'a % job cannot become %', old.state, new.state
+    using errcode = 'PL009', detail = 'job ' || old.job_id || ', attempt ' || old.attempt;
+end $$;
+
+create trigger guard before update of state on plait.live for each row
+when (old.state <> new.state and not (
+     old.state = 'scheduled' and new.state = 'queued'                             -- promote, reschedule
+  or old.state = 'queued'    and new.state in ('running', 'scheduled')            -- claim; reschedule
+  or old.state = 'running'   and new.state in ('queued', 'scheduled', 'waiting')  -- settle, rescue; settle; suspend
+  or old.state = 'waiting'   and new.state = 'queued'                             -- resume
+))
+execute function plait._guard_live();
+
+alter table plait.live enable row level security;
+alter table plait.live force row level security;
+create policy owner on plait.live to plait_owner using (true) with check (true);
+create policy tenant on plait.live for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));

@@ -1,0 +1,45 @@
+-- What happened: a log. One row whenever a job leaves `running`, and for a cancel or an operator's retry.
+
+create table plait.attempts (
+  job_id      uuid not null,
+  tenant_id   uuid not null,
+  claimed_at  timestamptz,                           -- null: this attempt never ran (canceled before, or a retry)
+  started_at  timestamptz,                           -- when the handler began
+  finished_at timestamptz not null,
+  attempt     integer not null,
+  worker      integer,
+  status      plait.ending not null,
+  final       plait.status,                          -- what the job became, when this ended it; null: it went on
+  pid         integer,                               -- of an isolated process; else the worker's own
+  exit_code   integer,
+  reason      text,                                  -- a word for machines: permanent, worker_lost, bad_payload …
+  error       text,
+  traceback   text,
+  result      json,
+  progress    json,
+  primary key (job_id, attempt),
+  constraint attempts_final check (final in ('succeeded', 'failed', 'dead_letter', 'canceled', 'skipped'))
+);
+
+create index attempts_failed on plait.attempts (tenant_id, job_id) where final in ('failed', 'dead_letter');
+
+-- State of a running attempt; folded into the attempt when it is settled.
+create table plait.running_state (
+  job_id     uuid primary key,
+  tenant_id  uuid not null,
+  attempt    integer not null,
+  updated_at timestamptz not null,
+  progress   json
+) with (fillfactor = 50);
+
+alter table plait.attempts enable row level security;
+alter table plait.attempts force row level security;
+create policy owner on plait.attempts to plait_owner using (true) with check (true);
+create policy tenant on plait.attempts for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.running_state enable row level security;
+alter table plait.running_state force row level security;
+create policy owner on plait.running_state to plait_owner using (true) with check (true);
+create policy tenant on plait.running_state for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
