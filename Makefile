@@ -1,0 +1,56 @@
+# Everything here works on a machine that has Python >= 3.11, make and pip: each target first makes the
+# environment in .venv, with uv where there is one, and makes it again only when its inputs change.
+#
+#   make test ARGS="-k lease"       pass arguments to pytest
+#   make setup PYTHON=python3.12    choose the interpreter
+
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest -c pyproject.toml -n 2
+
+# What a user has set for other projects must not steer these tools, nor lead tests to a database of theirs.
+unexport PYTEST_ADDOPTS PYTEST_PLUGINS PYTEST_DISABLE_PLUGIN_AUTOLOAD PYTHONPATH PYTHONHOME PYTHONWARNINGS
+unexport PYTHONOPTIMIZE PYTHONSTARTUP MYPYPATH MYPY_CACHE_DIR RUFF_CONFIG DJANGO_SETTINGS_MODULE VIRTUAL_ENV
+unexport PGHOST PGHOSTADDR PGPORT PGDATABASE PGUSER PGPASSWORD PGPASSFILE PGSERVICE PGSERVICEFILE PGOPTIONS
+unexport PGSSLMODE PGDATA PGTZ PGTARGETSESSIONATTRS PLAIT_DATABASE_URL PLAIT_DIRECT_URL
+export PYTHONNOUSERSITE := 1
+export PYTHONUTF8 := 1
+export PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-full lint format types contracts lock clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: ## make the environment in .venv (the other targets do so themselves)
+	@scripts/environment
+
+demo: setup ## run a small workload of two tenants on an embedded Postgres
+	@$(BIN)/plait demo $(ARGS)
+
+test: lint types contracts ## all checks, and the tests but for the long ones
+	$(PYTEST) -m "not full" $(ARGS)
+
+test-full: setup ## all tests at full scale
+	$(PYTEST) $(ARGS)
+
+lint: setup ## check style and formatting
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+format: setup ## format, and mend what can be mended
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+types: setup ## check types
+	$(BIN)/mypy --config-file pyproject.toml
+
+contracts: setup ## check that imports point down only
+	$(BIN)/lint-imports --config pyproject.toml
+
+lock: ## lock the dependencies again (needs uv)
+	@scripts/lock
+
+clean: ## remove the environment and caches, and leave the data in .plait alone
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,63 @@
+"""One public SQL function per file, which bears its name and begins with its contract."""
+
+from .sql_functions import faults
+from .tree import name_of, sources
+
+CANCEL = "plait/sql/functions/cancel.sql"
+CONTRACT = """\
+-- cancel: end a job that is not final.
+--
+--   moves    queued -> canceled
+--   locks    the live row
+--   raises   PL002 for a job that is final
+--   called   plait.store.jobs.cancel
+"""
+BODY = "create or replace function plait.cancel(p_job uuid) returns void language sql as $$ select 1 $$;\n"
+HELPER = "create or replace function plait._mark(p_job uuid) returns void language sql as $$ select 1 $$;\n"
+RETRY = (CONTRACT + BODY).replace("cancel", "retry")
+
+
+def test_every_function_is_where_its_name_says_and_begins_with_its_contract() -> None:
+    assert faults({name_of(path): path.read_text() for path in sources("plait/sql", ".sql")}) == []
+
+
+def test_a_well_formed_file_has_no_fault() -> None:
+    assert faults({CANCEL: CONTRACT + BODY}) == []
+    assert faults({CANCEL: "-- long: many states\n" + CONTRACT + BODY}) == []
+
+
+def test_a_contract_must_be_there_and_whole() -> None:
+    assert faults({CANCEL: BODY})
+    assert faults({CANCEL: "\n" + CONTRACT + BODY})
+    assert faults({CANCEL: CONTRACT.replace("-- cancel:", "-- abort:") + BODY})
+    for clause in ("moves", "locks", "raises", "called"):
+        without = "".join(line for line in CONTRACT.splitlines(keepends=True) if clause not in line)
+        assert faults({CANCEL: without + BODY}) == [f"{CANCEL} does not say what it {clause}"]
+
+
+def test_a_public_function_lives_in_the_file_of_its_name() -> None:
+    assert faults({CANCEL: CONTRACT + BODY + BODY.replace("cancel", "retry")})
+    assert faults({CANCEL: CONTRACT})
+    assert faults({"plait/sql/migrations/0002.sql": BODY})
+    assert faults({"plait/sql/schema/jobs.sql": BODY})
+
+
+def test_a_function_is_defined_once() -> None:
+    assert faults({CANCEL: CONTRACT + BODY + BODY.replace("p_job uuid", "p_jobs uuid[]")})
+    assert faults({CANCEL: CONTRACT + BODY, "plait/sql/migrations/0002.sql": BODY})
+    assert faults({CANCEL: CONTRACT + BODY, "plait/sql/functions/old/cancel.sql": CONTRACT + BODY})
+
+
+def test_a_definition_in_a_comment_is_none() -> None:
+    assert faults({CANCEL: CONTRACT + BODY, "plait/sql/migrations/0002.sql": f"-- {BODY}/* {BODY} */"}) == []
+
+
+def test_a_helper_lives_with_its_only_caller_or_in_a_file_of_its_own() -> None:
+    calling = BODY.replace("select 1", "select plait._mark(p_job)")
+    retry = {"plait/sql/functions/retry.sql": RETRY.replace("select 1", "select plait._mark(p_job)")}
+    own = {"plait/sql/functions/_mark.sql": "-- _mark: note who asked.\n" + HELPER}
+
+    assert faults({CANCEL: CONTRACT + calling + HELPER}) == []
+    assert faults({CANCEL: CONTRACT + calling, **retry, **own}) == []
+    assert faults({CANCEL: CONTRACT + calling + HELPER, **retry})
+    assert faults({"plait/sql/functions/_mark.sql": HELPER})
