@@ -1,1 +1,1 @@
-"""."""
+"""The words of plait: states, ids, errors, policies. No I/O, and no knowledge of anything above."""

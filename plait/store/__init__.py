@@ -1,1 +1,44 @@
-"""."""
+"""The only package that speaks SQL: one thin method for each SQL function, and nothing decided here.
+
+A `Store` is a pool of connections to one database and the functions on it, grouped by noun. Every method is one statement in
+autocommit, so that it works behind PgBouncer in transaction mode, and raises the errors of `plait.model.errors`.
+"""
+
+from plait.store.database import Database
+from plait.store.definitions import Definitions
+from plait.store.health import Health
+from plait.store.jobs import Jobs
+from plait.store.leader import Leader
+from plait.store.queues import Queues
+from plait.store.tenants import Tenants
+from plait.store.workers import Workers
+
+__all__ = ["Database", "Store"]
+
+
+class Store:
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.definitions = Definitions(database)
+        self.health = Health(database)
+        self.jobs = Jobs(database)
+        self.leader = Leader(database)
+        self.queues = Queues(database)
+        self.tenants = Tenants(database)
+        self.workers = Workers(database)
+
+    @classmethod
+    async def open(
+        cls, url: str, *, session_user: str | None = None, max_connections: int = 10, pooler: bool = False
+    ) -> "Store":
+        """Connect, and refuse a schema that is too old or a role that is unsafe."""
+        store = cls(Database(url, session_user=session_user, max_connections=max_connections, pooler=pooler))
+        try:
+            await store.health.check()
+        except BaseException:
+            await store.close()
+            raise
+        return store
+
+    async def close(self) -> None:
+        await self.database.close()

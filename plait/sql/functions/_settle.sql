@@ -27,23 +27,8 @@ begin
       from unnest(p_jobs, p_attempts, p_outcomes) x(id, attempt, outcome) where x.attempt = v_attempt;
 
     if v_succeeded is not null then
-      with d as (
-        delete from plait.live
-        where job_id = any(v_succeeded) and attempt = v_attempt and state = 'running' and worker = p_worker
-        returning job_id, tenant_id, run_at, dedupe_key
-      ), k as (
-        delete from plait.dedupe u using d
-        where d.dedupe_key is not null and u.tenant_id = d.tenant_id and u.key = d.dedupe_key and u.job_id = d.job_id
-      ), a as (
-        insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, result)
-        select d.job_id, d.tenant_id, d.run_at, greatest(d.run_at, p_now - make_interval(secs => x.ran_ms / 1000)), p_now,
-               v_attempt, p_worker, 'succeeded', 'succeeded', x.result::json
-        from d join unnest(p_jobs, p_attempts, p_results, p_ran_ms) x(id, attempt, result, ran_ms)
-          on x.id = d.job_id and x.attempt = v_attempt
-        returning 1
-      )
-      select count(*) into v_n from a;
-      v_settled := v_settled + v_n;
+      v_settled := v_settled + plait._settle_succeeded(
+        p_worker, p_now, v_attempt, v_succeeded, p_jobs, p_attempts, p_results, p_ran_ms);
     end if;
 
     if v_others is not null then

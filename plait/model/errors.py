@@ -1,0 +1,195 @@
+"""Every error of plait, in one tree. A class's docstring is its message and its advice; an instance may say more.
+
+    PlaitError
+      ├── DatabaseError           an error that a SQL function raised, by its SQLSTATE
+      │     ├── InvalidJob  InvalidId  UnknownTenant  ForeignTenant  QuotaExceeded  IdempotencyConflict
+      │     ├── InactiveDefinition  NotFound  IllegalMove  WrongIsolation  WorkerLost  InvalidSetting  DedupeConflict
+      ├── DatabaseUnreachable  SchemaOutdated  UnsafeRole
+      ├── InvalidArguments  InvalidDefinition  NotSerializable
+      ├── LeaseLost
+      └── JobFailed               what `handle.result()` raises
+            ├── JobCanceled  JobSkipped  JobDeadLettered
+
+`Outcome` exceptions, which a handler raises to steer what becomes of its job, are at the end.
+"""
+
+from typing import ClassVar
+from uuid import UUID
+
+
+class PlaitError(Exception):
+    """Something went wrong in plait."""
+
+    def __str__(self) -> str:
+        if self.args:
+            return str(self.args[0])
+        return " ".join((self.__doc__ or type(self).__name__).split())
+
+
+class DatabaseError(PlaitError):
+    """The database refused the call."""
+
+    sqlstate: ClassVar[str] = ""
+
+
+class InvalidJob(DatabaseError):
+    """A job's argument is not valid."""
+
+    sqlstate = "PL001"
+
+
+class InvalidId(DatabaseError):
+    """A job's id must be a new UUIDv7 made within a day of now."""
+
+    sqlstate = "PL002"
+
+
+class UnknownTenant(DatabaseError):
+    """There is no such tenant. Create it with `plait tenants create`."""
+
+    sqlstate = "PL003"
+
+
+class ForeignTenant(DatabaseError):
+    """This login acts for its own tenant only."""
+
+    sqlstate = "PL004"
+
+
+class QuotaExceeded(DatabaseError):
+    """The tenant has as many unfinished jobs as it may have. Try again later."""
+
+    sqlstate = "PL005"
+
+
+class IdempotencyConflict(DatabaseError):
+    """This idempotency key was used with another payload."""
+
+    sqlstate = "PL006"
+
+
+class InactiveDefinition(DatabaseError):
+    """This definition is inactive: it takes no new jobs."""
+
+    sqlstate = "PL007"
+
+
+class NotFound(DatabaseError):
+    """There is no such job."""
+
+    sqlstate = "PL008"
+
+
+class IllegalMove(DatabaseError):
+    """A job in this state cannot do that."""
+
+    sqlstate = "PL009"
+
+
+class WrongIsolation(DatabaseError):
+    """Call this in a READ COMMITTED transaction."""
+
+    sqlstate = "PL010"
+
+
+class WorkerLost(DatabaseError):
+    """This worker was declared lost: its jobs are others' now. Register again."""
+
+    sqlstate = "PL011"
+
+
+class InvalidSetting(DatabaseError):
+    """A limit or another setting is not valid."""
+
+    sqlstate = "PL012"
+
+
+class DedupeConflict(DatabaseError):
+    """Another job holds this job's dedupe key. Wait until it is final, then retry."""
+
+    sqlstate = "PL013"
+
+
+BY_SQLSTATE: dict[str, type[DatabaseError]] = {cls.sqlstate: cls for cls in DatabaseError.__subclasses__()}
+
+
+class DatabaseUnreachable(PlaitError):
+    """The database cannot be reached. Is the server running, and is the URL right?"""
+
+
+class SchemaOutdated(PlaitError):
+    """The database does not have the schema that this version of plait needs. Run `plait migrate`."""
+
+
+class UnsafeRole(PlaitError):
+    """This role would pass by row-level security. Use a login that has the role plait_client, plait_worker or plait_admin."""
+
+
+class EmbeddedUnavailable(PlaitError):
+    """There is no URL of a database, and embedded Postgres is not installed: pip install 'plait[embedded]'."""
+
+
+class InvalidDefinition(PlaitError):
+    """A job is not defined properly."""
+
+
+class InvalidArguments(PlaitError):
+    """The arguments do not fit the job's signature."""
+
+
+class NotSerializable(PlaitError):
+    """A value cannot be stored as JSON."""
+
+
+class LeaseLost(PlaitError):
+    """Another worker holds this job now. Stop, and report no outcome."""
+
+
+class JobFailed(PlaitError):
+    """The job failed."""
+
+    def __init__(self, job_id: UUID, message: str, *, reason: str | None = None, traceback: str | None = None) -> None:
+        super().__init__(message)
+        self.job_id = job_id
+        self.reason = reason
+        self.traceback = traceback
+
+
+class JobDeadLettered(JobFailed):
+    """The job failed as often as it may."""
+
+
+class JobCanceled(JobFailed):
+    """The job was canceled."""
+
+
+class JobSkipped(JobFailed):
+    """The job's handler decided that there was nothing to do."""
+
+
+class Outcome(Exception):  # noqa: N818 - it steers what becomes of a job, and is no error of its own
+    """Raised by a handler to say what becomes of its job."""
+
+
+class PermanentError(Outcome):
+    """The job fails now, whatever tries it has left."""
+
+
+class RetryLater(Outcome):
+    """This try failed; the next one starts after `delay`."""
+
+    def __init__(self, delay: "float | str", message: str = "") -> None:
+        super().__init__(message)
+        self.delay = delay
+
+
+class Snooze(Outcome):
+    """Not now: run again after `delay`. Burns no try."""
+
+    def __init__(self, delay: "float | str", message: str = "") -> None:
+        super().__init__(message)
+        self.delay = delay
+
+
+class Skip(Outcome):
+    """There is nothing to do: the job ends as skipped."""

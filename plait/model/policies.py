@@ -1,0 +1,53 @@
+"""Retry policies and limits: plain values that a definition carries."""
+
+from dataclasses import dataclass
+
+from plait.model.durations import seconds
+from plait.model.errors import InvalidDefinition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff:
+    """How long to wait before the next try: `min(base * factor^(n-1), max)` seconds, ± `jitter`."""
+
+    base: float | str = 1.0
+    factor: float = 2.0
+    max: float | str = 3600.0
+    jitter: float = 0.2
+
+    def __post_init__(self) -> None:
+        seconds(self.base, what="backoff base")
+        seconds(self.max, what="backoff max")
+        if not 1 <= self.factor <= 100:
+            raise InvalidDefinition(f"a backoff's factor is between 1 and 100, not {self.factor}")
+        if not 0 <= self.jitter <= 1:
+            raise InvalidDefinition(f"a backoff's jitter is between 0 and 1, not {self.jitter}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """At most `count` starts in each `period`."""
+
+    count: int
+    period: float | str = 1.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.count, bool) or not isinstance(self.count, int) or self.count < 1:
+            raise InvalidDefinition(f"a rate's count is at least 1, not {self.count!r}")
+        if seconds(self.period, what="a rate's period") <= 0:
+            raise InvalidDefinition("a rate's period is more than 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What bounds a definition: over all its jobs, and over those that share a limit key."""
+
+    max_running: int | None = None
+    rate: Rate | None = None
+    key_max_running: int | None = None
+    key_rate: Rate | None = None
+
+    def __post_init__(self) -> None:
+        for value in (self.max_running, self.key_max_running):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise InvalidDefinition(f"a limit is a whole number of at least 1, not {value!r}")

@@ -1,0 +1,55 @@
+"""The states of a job and the endings of an attempt, as `plait/sql/schema` has them.
+
+The database holds the truth; `tests/sql/test_states.py` compares every word and every move here with it.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+
+class Status(StrEnum):
+    SCHEDULED = "scheduled"
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    DEAD_LETTER = "dead_letter"
+    CANCELED = "canceled"
+    SKIPPED = "skipped"
+
+    @property
+    def final(self) -> bool:
+        return self not in LIVE
+
+
+LIVE: Final = frozenset({Status.SCHEDULED, Status.QUEUED, Status.RUNNING, Status.WAITING})
+FINAL: Final = frozenset(Status) - LIVE
+RETRYABLE: Final = FINAL - {Status.SUCCEEDED}
+
+MOVES: Final[frozenset[tuple[Status, Status]]] = frozenset(
+    {
+        (Status.SCHEDULED, Status.QUEUED),  # promote, reschedule
+        (Status.QUEUED, Status.RUNNING),  # claim
+        (Status.QUEUED, Status.SCHEDULED),  # reschedule
+        (Status.RUNNING, Status.QUEUED),  # released, rescued
+        (Status.RUNNING, Status.SCHEDULED),  # failed with tries left, snoozed
+        (Status.RUNNING, Status.WAITING),  # suspend
+        (Status.WAITING, Status.QUEUED),  # resume
+    }
+)
+"""The moves of a live row. Beside these, every live state may end in a final one, and `retry` opens a final job again."""
+
+
+class Ending(StrEnum):
+    """How one attempt ended."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    CANCELED = "canceled"
+    SKIPPED = "skipped"
+    LOST = "lost"
+    RELEASED = "released"
+    SNOOZED = "snoozed"
+    SUSPENDED = "suspended"

@@ -1,0 +1,39 @@
+-- _settle_succeeded: the plain successes of one attempt number: most of what is ever settled.
+--
+--   moves    running -> succeeded
+--   locks    live rows in id order, then dedupe
+--   raises   nothing: rows that do not match are not counted
+--   called   _settle
+--
+-- No nested loops: results are joined to deleted rows, hundreds to hundreds, and a cached plan takes both for ten.
+create or replace function plait._settle_succeeded(
+  p_worker int, p_now timestamptz, p_attempt int, p_succeeded uuid[],
+  p_jobs uuid[], p_attempts int[], p_results text[], p_ran_ms float8[]
+) returns int
+language plpgsql set enable_nestloop = off as $$
+declare
+  v_n       int;
+  v_tenants uuid[];
+  v_keys    text[];
+  v_keyed   uuid[];
+begin
+  with d as (
+    delete from plait.live
+    where job_id = any(p_succeeded) and attempt = p_attempt and state = 'running' and worker = p_worker
+    returning job_id, tenant_id, run_at, dedupe_key
+  ), a as (
+    insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, result)
+    select d.job_id, d.tenant_id, d.run_at, greatest(d.run_at, p_now - make_interval(secs => x.ran_ms / 1000)), p_now,
+           p_attempt, p_worker, 'succeeded', 'succeeded', x.result::json
+    from d join unnest(p_jobs, p_attempts, p_results, p_ran_ms) x(id, attempt, result, ran_ms)
+      on x.id = d.job_id and x.attempt = p_attempt
+    returning 1
+  )
+  select (select count(*) from a), array_agg(tenant_id) filter (where dedupe_key is not null),
+         array_agg(dedupe_key) filter (where dedupe_key is not null), array_agg(job_id) filter (where dedupe_key is not null)
+    into v_n, v_tenants, v_keys, v_keyed from d;
+  if v_keys is not null then
+    perform plait._release_keys(v_tenants, v_keys, v_keyed);
+  end if;
+  return v_n;
+end $$;

@@ -1,0 +1,24 @@
+-- _write_definition: store a definition; where it becomes limited, its jobs go to the limit's lane.
+--
+--   moves    nothing
+--   locks    the definition's row; live rows of its jobs, SKIP LOCKED
+--   raises   check violations
+--   called   define, set_definition
+--
+-- A job being enqueued at this very moment may still come in without the lane: a limit holds for what is enqueued after it.
+create or replace function plait._write_definition(r plait.definitions) returns void
+language plpgsql as $$
+begin
+  insert into plait.definitions select r.*
+  on conflict (name) do update set
+    kind = excluded.kind, active = excluded.active, queue = excluded.queue, priority = excluded.priority,
+    max_attempts = excluded.max_attempts, timeout_s = excluded.timeout_s, backoff_base_s = excluded.backoff_base_s,
+    backoff_factor = excluded.backoff_factor, backoff_max_s = excluded.backoff_max_s, backoff_jitter = excluded.backoff_jitter,
+    max_running = excluded.max_running, rate_count = excluded.rate_count, rate_period_s = excluded.rate_period_s,
+    key_max_running = excluded.key_max_running, key_rate_count = excluded.key_rate_count,
+    key_rate_period_s = excluded.key_rate_period_s, updated_at = excluded.updated_at;
+  if r.max_running is not null or r.rate_count is not null then
+    update plait.live set lane = 'd:' || r.name
+      where job_id in (select job_id from plait.live where definition = r.name and lane = '' order by job_id for update skip locked);
+  end if;
+end $$;

@@ -1,0 +1,36 @@
+-- define: make known the definitions that an application has in code. Only what differs is written.
+--
+--   moves    nothing; jobs already queued go to the lane of a new limit
+--   locks    definitions in name order
+--   raises   PL012 for an invalid limit or policy: never ignored in silence
+--   called   plait.store.definitions.define
+--
+-- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. `active` is an operator's and stays.
+create or replace function plait.define(p_definitions json) returns int
+language plpgsql security definer set search_path = plait, pg_temp as $$
+declare
+  r         plait.definitions;
+  v_old     plait.definitions;
+  v_changed int := 0;
+begin
+  perform plait._require_read_committed();
+  for r in
+    select name, coalesce(kind, 'function'), true, coalesce(queue, 'default'), coalesce(priority, 100), coalesce(max_attempts, 5),
+           coalesce(timeout_s, 3600), coalesce(backoff_base_s, 1), coalesce(backoff_factor, 2), coalesce(backoff_max_s, 3600),
+           coalesce(backoff_jitter, 0.2), max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s,
+           plait.now()
+    from json_populate_recordset(null::plait.definitions, p_definitions) order by name
+  loop
+    select * into v_old from plait.definitions where name = r.name;
+    if found then
+      r.active := v_old.active;
+      v_old.updated_at := r.updated_at;
+      continue when v_old = r;
+    end if;
+    perform plait._write_definition(r);
+    v_changed := v_changed + 1;
+  end loop;
+  return v_changed;
+exception when check_violation or not_null_violation or numeric_value_out_of_range or invalid_text_representation then
+  raise exception 'an invalid definition: %', sqlerrm using errcode = 'PL012';
+end $$;

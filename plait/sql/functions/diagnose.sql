@@ -1,0 +1,58 @@
+-- diagnose: what will hurt, or already does.
+--
+--   moves    nothing
+--   locks    nothing
+--   raises   nothing
+--   called   plait.store.health.diagnose; plait doctor
+create or replace function plait.diagnose()
+returns table (level text, code text, finding text, advice text)
+language plpgsql stable security definer set search_path = plait, pg_temp as $$
+#variable_conflict use_column
+begin
+  return query
+    select 'problem', 'unknown_definition',
+           format('%s queued jobs of %s on queue %s: workers serve the queue, but none knows the definition', s.n, s.definition, s.queue),
+           'start a worker whose code has this job, or cancel them'
+    from (select l.queue, l.definition, count(*) as n from plait.live l where l.state = 'queued' group by 1, 2) s
+    where exists (select from plait.workers w where w.state = 'alive' and s.queue = any(w.queues))
+      and not exists (select from plait.workers w where w.state = 'alive' and s.queue = any(w.queues) and s.definition = any(w.definitions));
+  return query
+    select 'problem', 'no_worker', format('%s queued jobs on queue %s, and no living worker serves it', s.n, s.queue),
+           format('start one: plait worker --queues %s', s.queue)
+    from (select l.queue, count(*) as n from plait.live l where l.state = 'queued' group by 1) s
+    where not exists (select from plait.workers w where w.state = 'alive' and s.queue = any(w.queues));
+  return query
+    select 'warning', 'queue_paused', format('queue %s is paused with %s queued jobs', q.name, s.n), format('plait queues resume %s', q.name)
+    from plait.queues q join (select l.queue, count(*) as n from plait.live l where l.state = 'queued' group by 1) s on s.queue = q.name
+    where q.paused;
+  return query
+    select 'warning', 'tenant_paused', format('tenant %s is paused with %s jobs', t.slug, s.n), format('plait tenants set %s --resume', t.slug)
+    from plait.tenants t join (select l.tenant_id, count(*) as n from plait.live l where l.state = 'queued' group by 1) s on s.tenant_id = t.id
+    where t.paused;
+  return query
+    select 'warning', 'stale_worker', format('worker %s on %s was last seen %s s ago', w.id, w.host, extract(epoch from plait.now() - w.seen_at)::int),
+           'it is declared lost when its lease ends; look at its machine'
+    from plait.workers w where w.state = 'alive' and w.seen_at < plait.now() - make_interval(secs => w.lease_s / 2);
+  return query
+    select 'problem', 'no_leader', 'no leader: delayed jobs and retries do not start, lost workers are not noticed',
+           'run plait leader, or plait worker without --no-leader'
+    where not exists (select from plait.leader where expires_at > plait.now())
+      and exists (select from plait.live);
+  return query
+    select 'problem', 'overdue', format('%s scheduled jobs are overdue, the oldest by %s s', count(*), extract(epoch from plait.now() - min(l.run_at))::int),
+           'the leader promotes them; is one running?'
+    from plait.live l where l.state = 'scheduled' and l.run_at < plait.now() - interval '10 s' having count(*) > 0;
+  return query
+    select 'warning', 'dead_letters', format('%s jobs failed or are dead letters', count(*)), 'plait jobs list --status dead_letter'
+    from (select from plait.attempts a where a.final in ('failed', 'dead_letter')
+            and not exists (select from plait.attempts b where b.job_id = a.job_id and b.attempt > a.attempt)
+            and not exists (select from plait.live l where l.job_id = a.job_id) limit 10000) s having count(*) > 0;
+  return query
+    select 'warning', 'old_transaction', format('a transaction is open since %s s: dead rows pile up behind it', extract(epoch from clock_timestamp() - a.xact_start)::int),  -- clock: the server's own time stamps
+           format('end it: pid %s, application %s', a.pid, coalesce(nullif(a.application_name, ''), '?'))
+    from pg_stat_activity a where a.backend_type = 'client backend' and a.pid <> pg_backend_pid()
+      and a.backend_xmin is not null and a.xact_start < clock_timestamp() - interval '60 s';  -- clock: as above
+  return query
+    select 'warning', 'dead_rows', format('plait.live has %s dead rows beside %s live ones', s.n_dead_tup, s.n_live_tup), 'vacuum plait.live; look for old transactions'
+    from pg_stat_user_tables s where s.relid = 'plait.live'::regclass and s.n_dead_tup > 50000 and s.n_dead_tup > 5 * s.n_live_tup;
+end $$;

@@ -1,0 +1,99 @@
+-- explain_job: why a job is not running, in words and in codes.
+--
+--   moves    nothing
+--   locks    nothing
+--   raises   PL008 when the caller has no such job
+--   called   plait.store.jobs.explain_job
+create or replace function plait.explain_job(p_job uuid, p_tenant uuid default null, p_all boolean default false)
+returns table (code text, explanation text)
+language plpgsql stable security definer set search_path = plait, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_now    timestamptz := plait.now();
+  j        plait.job;
+  t        plait.tenants;
+  q        plait.queues;
+  d        plait.definitions;
+  v_ahead  bigint;
+  v_n      bigint;
+begin
+  select * into j from plait.get_job(p_job, p_tenant, p_all);
+  case j.status
+    when 'scheduled' then
+      return query select 'scheduled', format('it is due in %s', date_trunc('second', j.run_at - v_now));
+      if j.attempt > 0 then
+        return query select 'retrying', format('%s of %s tries have failed; the last: %s', j.tries, j.max_attempts, coalesce(j.error, j.reason, '?'));
+      end if;
+    when 'running' then
+      return query select 'running', format('worker %s runs it since %s', j.worker, date_trunc('second', v_now - j.claimed_at));
+      if j.cancel_requested is not null then
+        return query select 'cancel_requested', 'it was asked to stop';
+      end if;
+      return;
+    when 'waiting' then
+      return query select 'waiting', 'it waits for something that it asked for';
+      return;
+    when 'queued' then
+      null;
+    else
+      return query select j.status::text, concat_ws(': ', format('it ended as %s', j.status), j.reason, j.error);
+      return;
+  end case;
+
+  select * into t from plait.tenants where id = j.tenant_id;
+  select * into q from plait.queues where name = j.queue;
+  select * into d from plait.definitions where name = j.definition;
+  if t.paused then
+    return query select 'tenant_paused', format('tenant %s is paused', t.slug);
+  end if;
+  if q.paused then
+    return query select 'queue_paused', format('queue %s is paused', q.name);
+  end if;
+  if not exists (select from plait.workers w where w.state = 'alive' and j.queue = any(w.queues)) then
+    return query select 'no_worker', format('no living worker serves queue %s', j.queue);
+  elsif not exists (select from plait.workers w where w.state = 'alive' and j.queue = any(w.queues) and j.definition = any(w.definitions)) then
+    return query select 'unknown_definition', format('workers serve queue %s, but none of them knows the definition %s', j.queue, j.definition);
+  end if;
+  if j.status <> 'queued' then
+    return;
+  end if;
+  if q.max_running is not null then
+    select count(*) into v_n from plait.live l where l.state = 'running' and l.queue = j.queue;
+    if v_n >= q.max_running then
+      return query select 'queue_full', format('queue %s runs %s of at most %s jobs', j.queue, v_n, q.max_running);
+    end if;
+  end if;
+  if t.max_running is not null then
+    select count(*) into v_n from plait.live l where l.state = 'running' and l.tenant_id = t.id;
+    if v_n >= t.max_running then
+      return query select 'tenant_full', format('tenant %s runs %s of at most %s jobs', t.slug, v_n, t.max_running);
+    end if;
+  end if;
+  if d.max_running is not null then
+    select count(*) into v_n from plait.live l where l.definition = j.definition and l.state = 'running' and l.lane <> '';
+    if v_n >= d.max_running then
+      return query select 'definition_full', format('%s of at most %s jobs of %s run', v_n, d.max_running, j.definition);
+    end if;
+  end if;
+  if j.limit_key is not null and d.key_max_running is not null then
+    select count(*) into v_n from plait.live l
+      where l.definition = j.definition and l.tenant_id = j.tenant_id and l.limit_key = j.limit_key and l.state = 'running' and l.lane <> '';
+    if v_n >= d.key_max_running then
+      return query select 'key_full', format('%s of at most %s jobs with key %s run', v_n, d.key_max_running, j.limit_key);
+    end if;
+  end if;
+  if d.rate_count is not null or d.key_rate_count is not null or q.rate_count is not null then
+    return query select 'rate_limited', 'a rate limit applies to it';
+  end if;
+  if j.lane = 'suspect' then
+    return query select 'suspect', 'its worker was lost while it ran: it runs when a worker has no other such job';
+  end if;
+  select count(*) into v_ahead from (
+    select from plait.live l where l.queue = j.queue and l.lane = j.lane and l.tenant_id = j.tenant_id and l.state = 'queued'
+      and (l.priority, l.run_at, l.job_id) < (j.priority, j.run_at, j.id) limit 10000) s;
+  if v_ahead > 0 then
+    return query select 'behind', format('%s%s jobs of its tenant are before it', v_ahead, case when v_ahead = 10000 then ' or more' else '' end);
+  else
+    return query select 'next', 'it is the next of its tenant';
+  end if;
+end $$;

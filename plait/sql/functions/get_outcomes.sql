@@ -1,0 +1,18 @@
+-- get_outcomes: for those of the given jobs that are final: how they ended. What a waiting handle asks.
+--
+--   moves    nothing
+--   locks    nothing
+--   raises   nothing: jobs that are not there come back as status null
+--   called   plait.store.jobs.get_outcomes
+create or replace function plait.get_outcomes(p_jobs uuid[], p_tenants uuid[])
+returns table (job_id uuid, status text, result text, reason text, error text, traceback text, attempt int)
+language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+#variable_conflict use_column
+begin
+  return query
+    select x.id, a.final::text, a.result::text, a.reason, a.error, a.traceback, a.attempt
+    from (select u.id, plait._tenant(u.tenant_id) as tenant_id from unnest(p_jobs, p_tenants) u(id, tenant_id)) x
+    left join plait.jobs j on j.id = x.id and j.tenant_id = x.tenant_id
+    left join lateral (select t.* from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
+    where j.id is null or (a.final is not null and not exists (select from plait.live l where l.job_id = x.id));
+end $$;

@@ -1,0 +1,17 @@
+-- list_tenants: all of them, with what they have live.
+--
+--   moves    nothing
+--   locks    nothing
+--   raises   nothing
+--   called   plait.store.tenants.list_tenants
+create or replace function plait.list_tenants()
+returns table (id uuid, slug text, name text, time_zone text, created_at timestamptz, paused boolean, weight int, max_running int,
+               max_queued int, queued bigint, running bigint)
+language sql stable security definer set search_path = plait, pg_temp as $$
+  select t.id, t.slug, t.name, t.time_zone, t.created_at, t.paused, t.weight::int, t.max_running, t.max_queued,
+         coalesce(l.queued, 0), coalesce(l.running, 0)
+  from plait.tenants t
+  left join (select tenant_id, count(*) filter (where state <> 'running') as queued, count(*) filter (where state = 'running') as running
+             from plait.live group by tenant_id) l on l.tenant_id = t.id
+  order by t.slug
+$$;

@@ -1,0 +1,29 @@
+-- set_definition: change a definition's settings; keys that are absent stay, null removes a limit.
+--
+--   moves    nothing
+--   locks    as _write_definition
+--   raises   PL012 for an invalid or unknown setting, PL008 when there is no such definition
+--   called   plait.store.definitions.set_definition
+create or replace function plait.set_definition(p_name text, p_settings json) returns void
+language plpgsql security definer set search_path = plait, pg_temp as $$
+declare
+  r     plait.definitions;
+  v_bad text;
+begin
+  perform plait._require_read_committed();
+  select * into r from plait.definitions where name = p_name for update;
+  if not found then
+    raise exception 'there is no definition %', quote_literal(p_name) using errcode = 'PL008';
+  end if;
+  select min(k) into v_bad from json_object_keys(p_settings) k
+    where k not in ('active', 'queue', 'priority', 'max_attempts', 'timeout_s', 'backoff_base_s', 'backoff_factor', 'backoff_max_s',
+                    'backoff_jitter', 'max_running', 'rate_count', 'rate_period_s', 'key_max_running', 'key_rate_count', 'key_rate_period_s');
+  if v_bad is not null then
+    raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
+  end if;
+  r := json_populate_record(r, p_settings);
+  r.updated_at := plait.now();
+  perform plait._write_definition(r);
+exception when check_violation or not_null_violation or numeric_value_out_of_range or invalid_text_representation then
+  raise exception 'an invalid setting: %', sqlerrm using errcode = 'PL012';
+end $$;

@@ -1,0 +1,37 @@
+-- set_tenant: create or change a tenant, by slug; keys that are absent stay, null removes a limit.
+--
+--   moves    nothing
+--   locks    the tenant's row
+--   raises   PL012 for an invalid or unknown setting
+--   called   plait.store.tenants.set_tenant
+create or replace function plait.set_tenant(p_slug text, p_settings json default '{}') returns uuid
+language plpgsql security definer set search_path = plait, pg_temp as $$
+declare
+  r     plait.tenants;
+  v_bad text;
+  v_was int;
+begin
+  perform plait._require_read_committed();
+  select min(k) into v_bad from json_object_keys(p_settings) k
+    where k not in ('name', 'time_zone', 'paused', 'weight', 'max_running', 'max_queued');
+  if v_bad is not null then
+    raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
+  end if;
+  insert into plait.tenants (id, slug, name) values (plait.uuidv7(), p_slug, p_slug) on conflict (slug) do nothing;
+  select * into r from plait.tenants where slug = p_slug for no key update;
+  v_was := r.max_queued;
+  r := json_populate_record(r, p_settings);
+  begin
+    perform plait.now() at time zone r.time_zone;
+  exception when invalid_parameter_value then
+    raise exception 'there is no time zone %', quote_literal(r.time_zone) using errcode = 'PL012';
+  end;
+  update plait.tenants set name = r.name, time_zone = r.time_zone, paused = r.paused, weight = r.weight, max_running = r.max_running,
+    max_queued = r.max_queued, quota_left = null where id = r.id;
+  if r.max_queued is not null and v_was is null then
+    update plait.live set metered = true where tenant_id = r.id and not metered;   -- they count from now on
+  end if;
+  return r.id;
+exception when check_violation or not_null_violation or numeric_value_out_of_range or invalid_text_representation then
+  raise exception 'an invalid setting: %', sqlerrm using errcode = 'PL012';
+end $$;

@@ -1,0 +1,44 @@
+"""Definitions: the kinds of job that are known, and their settings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from plait.store.database import Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefinitionRow:
+    name: str
+    kind: str
+    active: bool
+    queue: str
+    priority: int
+    max_attempts: int
+    timeout_s: float
+    max_running: int | None
+    rate_count: int | None
+    rate_period_s: float | None
+    key_max_running: int | None
+    key_rate_count: int | None
+    key_rate_period_s: float | None
+
+
+class Definitions:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def define(self, definitions: Sequence[Mapping[str, Any]]) -> int:
+        """Make definitions known; returns how many were new or changed."""
+        text = msgspec.json.encode(list(definitions)).decode()
+        return int(await self._db.fetchval("select plait.define($1::json)", text))
+
+    async def set_definition(self, name: str, settings: Mapping[str, Any]) -> None:
+        text = msgspec.json.encode(dict(settings)).decode()
+        await self._db.fetchval("select plait.set_definition($1, $2::json)", name, text)
+
+    async def list_definitions(self) -> list[DefinitionRow]:
+        rows = await self._db.fetch("select * from plait.list_definitions()")
+        return [DefinitionRow(**{name: row[name] for name in DefinitionRow.__slots__}) for row in rows]

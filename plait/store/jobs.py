@@ -1,0 +1,206 @@
+"""Jobs: asking for them, looking at them, and what an operator does to them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from plait.model.errors import NotFound
+from plait.model.states import Status
+from plait.store.database import Database, Row
+
+ENQUEUE: Final = """select requested, existing from plait.enqueue_many(
+  $1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::int[], $7::int[], $8::timestamptz[], $9::float8[], $10::float8[],
+  $11::text[], $12::text[], $13::float8[], $14::text[], $15::text[], $16::text, $17::boolean)"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """What is asked for: the columns of one element of `plait.enqueue_many`."""
+
+    id: UUID
+    definition: str
+    payload: str
+    tenant_id: UUID
+    queue: str | None = None
+    priority: int | None = None
+    max_attempts: int | None = None
+    scheduled_for: datetime | None = None
+    delay_s: float | None = None
+    timeout_s: float | None = None
+    dedupe_key: str | None = None
+    idempotency_key: str | None = None
+    idempotency_ttl_s: float | None = None
+    limit_key: str | None = None
+    correlation_id: str | None = None
+
+
+_REQUIRED: Final = ("id", "definition", "payload", "tenant_id")
+_OPTIONAL: Final = tuple(name for name in NewJob.__slots__ if name not in _REQUIRED)
+
+
+def enqueue_arguments(jobs: Sequence[NewJob], *, source: str = "manual", in_transaction: bool) -> list[Any]:
+    """The arguments of `ENQUEUE`. A column that no job uses is sent as null: it costs nothing."""
+    arrays: list[Any] = [[getattr(job, name) for job in jobs] for name in _REQUIRED]
+    for name in _OPTIONAL:
+        column = [getattr(job, name) for job in jobs]
+        arrays.append(column if any(value is not None for value in column) else None)
+    return [*arrays, source, in_transaction]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRow:
+    """A job as `plait.job` shows it."""
+
+    id: UUID
+    tenant_id: UUID
+    definition: str
+    queue: str
+    status: Status
+    priority: int
+    source: str
+    attempt: int
+    tries: int | None
+    max_attempts: int
+    created_at: datetime
+    scheduled_for: datetime | None
+    run_at: datetime | None
+    claimed_at: datetime | None
+    finished_at: datetime | None
+    cancel_requested: datetime | None
+    worker: int | None
+    lane: str | None
+    timeout_s: float | None
+    correlation_id: str | None
+    dedupe_key: str | None
+    idempotency_key: str | None
+    limit_key: str | None
+    reason: str | None
+    error: str | None
+    payload: str = field(repr=False)
+    result: str | None = field(repr=False)
+    progress: str | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRow:
+    attempt: int
+    status: str
+    final: str | None
+    worker: int | None
+    host: str | None
+    pid: int | None
+    claimed_at: datetime | None
+    started_at: datetime | None
+    finished_at: datetime
+    exit_code: int | None
+    reason: str | None
+    error: str | None
+    traceback: str | None
+    result: str | None
+    progress: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeRow:
+    """How a final job ended; `status` is None when there is no such job."""
+
+    job_id: UUID
+    status: Status | None
+    result: str | None
+    reason: str | None
+    error: str | None
+    traceback: str | None
+
+
+class Jobs:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def enqueue_many(self, jobs: Sequence[NewJob], *, source: str = "manual") -> dict[UUID, UUID]:
+        """Ask for jobs; returns, for those that an older job's key stood for, the older job's id."""
+        rows = await self._db.fetch(ENQUEUE, *enqueue_arguments(jobs, source=source, in_transaction=False))
+        return {row["requested"]: row["existing"] for row in rows}
+
+    async def cancel(self, job_id: UUID, *, tenant_id: UUID | None = None, reason: str | None = None) -> Status:
+        return Status(await self._db.fetchval("select plait.cancel($1, $2, $3)", job_id, tenant_id, reason))
+
+    async def retry(self, job_id: UUID, *, tenant_id: UUID | None = None, run_at: datetime | None = None) -> Status:
+        return Status(await self._db.fetchval("select plait.retry($1, $2, $3)", job_id, tenant_id, run_at))
+
+    async def reschedule(
+        self,
+        job_id: UUID,
+        *,
+        tenant_id: UUID | None = None,
+        run_at: datetime | None = None,
+        max_attempts: int | None = None,
+    ) -> Status:
+        sql = "select plait.reschedule($1, $2, $3, $4)"
+        return Status(await self._db.fetchval(sql, job_id, tenant_id, run_at, max_attempts))
+
+    async def get_job(self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> JobRow:
+        row = await self._db.fetchrow(f"select {_JOB_COLUMNS} from plait.get_job($1, $2, $3)", job_id, tenant_id, all_tenants)
+        if row is None:
+            raise NotFound(f"there is no job {job_id}")
+        return _job(row)
+
+    async def get_outcomes(self, jobs: Sequence[tuple[UUID, UUID]]) -> list[OutcomeRow]:
+        """Those of the (job, tenant) that are final, or not there at all."""
+        rows = await self._db.fetch(
+            "select job_id, status, result, reason, error, traceback from plait.get_outcomes($1, $2)",
+            [job for job, _ in jobs],
+            [tenant for _, tenant in jobs],
+        )
+        return [OutcomeRow(**{**row, "status": Status(row["status"]) if row["status"] else None}) for row in rows]
+
+    async def list_jobs(
+        self,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+        statuses: Sequence[Status] | None = None,
+        queue: str | None = None,
+        definition: str | None = None,
+        correlation_id: str | None = None,
+        before: UUID | None = None,
+        limit: int = 50,
+    ) -> list[JobRow]:
+        rows = await self._db.fetch(
+            f"select {_JOB_COLUMNS} from plait.list_jobs($1, $2, $3, $4, $5, $6, $7, $8)",
+            tenant_id,
+            all_tenants,
+            [str(status) for status in statuses] if statuses else None,
+            queue,
+            definition,
+            correlation_id,
+            before,
+            limit,
+        )
+        return [_job(row) for row in rows]
+
+    async def list_attempts(
+        self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
+    ) -> list[AttemptRow]:
+        sql = "select * from plait.list_attempts($1, $2, $3)"
+        return [AttemptRow(**row) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
+
+    async def summary(self, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> dict[Status, int]:
+        rows = await self._db.fetch("select status, jobs from plait.summary($1, $2)", tenant_id, all_tenants)
+        return {Status(row["status"]): row["jobs"] for row in rows}
+
+    async def explain_job(
+        self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
+    ) -> list[tuple[str, str]]:
+        sql = "select code, explanation from plait.explain_job($1, $2, $3)"
+        return [(row["code"], row["explanation"]) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
+
+
+_JOB_COLUMNS: Final = ", ".join(
+    f"{name}::text" if name in ("status", "payload", "result", "progress") else name for name in JobRow.__slots__
+)
+
+
+def _job(row: Row) -> JobRow:
+    return JobRow(**{**row, "status": Status(row["status"])})

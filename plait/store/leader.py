@@ -1,0 +1,67 @@
+"""The leader's lease and duties. Each duty is safe to call from anywhere, at once, with or without the lease."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from plait.store.database import Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Election:
+    leads: bool
+    term: int | None
+    holder: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescued:
+    lost: int
+    requeued: int
+    dead: int
+    canceled: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How long final jobs are kept, by status; None is for ever."""
+
+    succeeded: timedelta | None = timedelta(days=7)
+    skipped: timedelta | None = timedelta(days=7)
+    canceled: timedelta | None = timedelta(days=30)
+    failed: timedelta | None = timedelta(days=90)
+    dead_letter: timedelta | None = timedelta(days=90)
+
+
+class Leader:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def elect(self, holder: str, *, lease_s: float, resign: bool = False) -> Election:
+        row = await self._db.fetchrow("select * from plait.elect($1, $2, $3)", holder, lease_s, resign)
+        return Election(leads=row["o_leads"], term=row["o_term"], holder=row["o_holder"])
+
+    async def promote(self, limit: int = 1000) -> tuple[int, float | None]:
+        """Queue what is due; returns how many, and in how many seconds the next one is."""
+        row = await self._db.fetchrow("select * from plait.promote($1)", limit)
+        return row["o_promoted"], row["o_next_s"]
+
+    async def rescue(self, *, limit: int = 1000, cancel_grace_s: float = 30) -> Rescued:
+        """Take back what lost workers ran. Repeats while there is more: a worker's jobs move in a later call than its loss."""
+        lost = requeued = dead = canceled = 0
+        while True:
+            row = await self._db.fetchrow("select * from plait.rescue($1, p_cancel_grace_s => $2)", limit, cancel_grace_s)
+            lost += row["o_lost"]
+            requeued += row["o_requeued"]
+            dead += row["o_dead"]
+            canceled += row["o_canceled"]
+            if row["o_lost"] == 0 and row["o_requeued"] + row["o_dead"] + row["o_canceled"] < limit:
+                return Rescued(lost=lost, requeued=requeued, dead=dead, canceled=canceled)
+
+    async def prune(self, keep: Retention, *, cursor: UUID | None = None, limit: int = 1000) -> tuple[int, UUID | None]:
+        """Forget old final jobs, one batch; returns how many, and where to go on."""
+        row = await self._db.fetchrow(
+            "select * from plait.prune($1, $2, $3, $4, $5, $6, $7)",
+            keep.succeeded, keep.skipped, keep.canceled, keep.failed, keep.dead_letter, cursor, limit,
+        )  # fmt: skip
+        return row["o_pruned"], row["o_cursor"]

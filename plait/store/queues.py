@@ -1,0 +1,36 @@
+"""Queues: what is in them, and their settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from plait.store.database import Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueRow:
+    name: str
+    paused: bool
+    queued: int
+    scheduled: int
+    running: int
+    waiting: int
+    oldest_s: float | None
+    workers: int
+    max_running: int | None
+    rate_count: int | None
+    rate_period_s: float | None
+
+
+class Queues:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def list_queues(self) -> list[QueueRow]:
+        return [QueueRow(**row) for row in await self._db.fetch("select * from plait.list_queues()")]
+
+    async def set_queue(self, name: str, settings: Mapping[str, Any]) -> None:
+        text = msgspec.json.encode(dict(settings)).decode()
+        await self._db.fetchval("select plait.set_queue($1, $2::json)", name, text)

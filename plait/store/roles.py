@@ -1,0 +1,27 @@
+"""Logins: what `plait dev` needs on a server where only a superuser exists yet."""
+
+import asyncpg
+
+from plait.store.database import UNREACHABLE, translate
+
+DEV_LOGIN = "plait_dev"
+"""The login that embedded Postgres and `plait dev` use: client, worker and admin, and safe like any of them."""
+
+
+async def ensure_dev_login(url: str) -> bool:
+    """Create the login for development where `url` is a superuser's; False when it is not."""
+    try:
+        connection = await asyncpg.connect(url, timeout=10)
+    except (asyncpg.PostgresError, *UNREACHABLE) as error:
+        raise translate(error) from error
+    try:
+        if not await connection.fetchval("select rolsuper from pg_roles where rolname = session_user"):
+            return False
+        if not await connection.fetchval("select exists (select from pg_roles where rolname = $1)", DEV_LOGIN):
+            try:
+                await connection.execute(f"create role {DEV_LOGIN} login in role plait_client, plait_worker, plait_admin")
+            except (asyncpg.DuplicateObjectError, asyncpg.UniqueViolationError):
+                return True  # another process was faster
+        return True
+    finally:
+        await connection.close()

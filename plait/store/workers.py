@@ -1,0 +1,239 @@
+"""What a worker does: register, cycle, renew its lease, leave.
+
+`cycle` is the hot path. It runs on a connection of the worker's own, passes arrays of built-in types, and decodes nothing
+that is not needed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from plait.model.states import Ending
+from plait.store.database import UNREACHABLE, Database, translate
+
+_CYCLE: Final = "select * from plait.cycle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """One outcome of one attempt. `detail` is JSON: error, traceback, reason, permanent, delay_s, pid, exit_code."""
+
+    job_id: UUID
+    attempt: int
+    ending: Ending
+    result: str | None = None
+    detail: str | None = None
+    ran_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What a worker needs to run one job."""
+
+    job_id: UUID
+    attempt: int
+    tries: int
+    max_attempts: int
+    tenant_id: UUID
+    definition: str
+    queue: str
+    payload: str
+    timeout_s: float | None
+    correlation_id: str | None
+
+
+@dataclass(slots=True)
+class Cursor:
+    """Where the fair claim of one queue goes on: over tenants, and over lanes."""
+
+    tenant: UUID | None = None
+    lane: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cycle:
+    alive: bool
+    claimed: list[Claimed]
+    stale: list[int]
+    """Positions, from 0, of settlements that changed nothing because the lease was lost."""
+    cancels: list[tuple[UUID, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beat:
+    running: int
+    cancels: list[tuple[UUID, int]]
+    released: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerRow:
+    id: int
+    state: str
+    host: str
+    pid: int
+    version: str
+    queues: list[str]
+    definitions: list[str]
+    running: int
+    metadata: str
+    started_at: datetime
+    seen_at: datetime
+    expires_at: datetime
+    seen_s: float
+    stale: bool
+
+
+class Workers:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def register(
+        self,
+        *,
+        host: str,
+        pid: int,
+        version: str,
+        queues: Sequence[str],
+        definitions: Sequence[str],
+        lease_s: float,
+        metadata: dict[str, Any] | None = None,
+    ) -> int:
+        return int(
+            await self._db.fetchval(
+                "select plait.register_worker($1, $2, $3, $4, $5, $6, $7::json)",
+                host,
+                pid,
+                version,
+                list(queues),
+                list(definitions),
+                lease_s,
+                msgspec.json.encode(metadata or {}).decode(),
+            )
+        )
+
+    async def settle(self, worker: int, settlements: Sequence[Settlement]) -> list[bool]:
+        """Record outcomes; tells for each whether it counted (also when it had been recorded before)."""
+        rows = await self._db.fetch("select accepted from plait.settle($1, $2, $3, $4, $5, $6, $7)", worker, *_columns(settlements))
+        return [row["accepted"] for row in rows]
+
+    async def claim(self, worker: int, queue: str, limit: int = 1) -> list[Claimed]:
+        rows = await self._db.fetch("select * from plait.claim($1, $2, $3)", worker, queue, limit)
+        return [
+            Claimed(
+                row["job_id"], row["attempt"], row["tries"], row["max_attempts"], row["tenant_id"], row["definition"], queue,
+                row["payload"], row["timeout_s"], row["correlation_id"],
+            )
+            for row in rows
+        ]  # fmt: skip
+
+    async def heartbeat(self, worker: int, *, running: int, held: Sequence[tuple[UUID, int]] | None = None) -> Beat:
+        row = await self._db.fetchrow(
+            "select * from plait.heartbeat($1, $2, $3, $4)",
+            worker,
+            running,
+            None if held is None else [job for job, _ in held],
+            None if held is None else [attempt for _, attempt in held],
+        )
+        return Beat(running=row["o_running"], cancels=_pairs(row["o_cancel_jobs"], row["o_cancel_attempts"]), released=row["o_released"])
+
+    async def progress(self, worker: int, job_id: UUID, attempt: int, progress: str) -> bool:
+        """Store what a running attempt says of itself; False when its lease is lost."""
+        return bool(await self._db.fetchval("select plait.progress($1, $2, $3, $4::json)", worker, job_id, attempt, progress))
+
+    async def leave(self, worker: int) -> int:
+        return int(await self._db.fetchval("select plait.leave($1)", worker))
+
+    async def list_workers(self) -> list[WorkerRow]:
+        return [WorkerRow(**row) for row in await self._db.fetch("select * from plait.list_workers()")]
+
+
+class CycleConnection:
+    """The worker's own connection for `cycle`. Not safe for two calls at once: a worker has one cycle under way."""
+
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self._connection = connection
+
+    @classmethod
+    async def open(cls, database: Database) -> "CycleConnection":
+        return cls(await database.connect())
+
+    async def close(self) -> None:
+        try:
+            await self._connection.close(timeout=2)
+        except (asyncpg.PostgresError, *UNREACHABLE):
+            self._connection.terminate()
+
+    @property
+    def broken(self) -> bool:
+        return bool(self._connection.is_closed())
+
+    async def cycle(
+        self,
+        worker: int,
+        wanted: dict[str, int],
+        cursors: dict[str, Cursor],
+        settlements: Sequence[Settlement],
+        *,
+        sleep: bool,
+    ) -> Cycle:
+        """Settle, then claim up to `wanted` jobs of each queue. Moves the cursors on."""
+        queues = [queue for queue, limit in wanted.items() if limit > 0]
+        at = [cursors.setdefault(queue, Cursor()) for queue in queues]
+        settled = _columns(settlements) if settlements else [None] * 6
+        try:
+            row = await self._connection.fetchrow(
+                _CYCLE,
+                worker,
+                queues,
+                [wanted[queue] for queue in queues],
+                [cursor.tenant for cursor in at],
+                [cursor.lane for cursor in at],
+                *settled,
+                sleep,
+            )
+        except (asyncpg.PostgresError, *UNREACHABLE) as error:
+            ours = translate(error)
+            if ours is error:
+                raise
+            raise ours from error
+        if row["o_cursors"]:
+            for cursor, tenant, lane in zip(at, row["o_cursors"], row["o_lane_cursors"], strict=True):
+                cursor.tenant, cursor.lane = tenant, lane
+        jobs = row["o_jobs"] or []
+        nothing = [None] * len(jobs)
+        return Cycle(
+            alive=row["o_alive"],
+            claimed=list(
+                map(
+                    Claimed, jobs, row["o_attempts"], row["o_tries"], row["o_max"], row["o_tenants"], row["o_definitions"],
+                    row["o_queues"], row["o_payloads"], row["o_timeouts"] or nothing, row["o_correlations"] or nothing,
+                )
+            ) if jobs else [],
+            stale=[position - 1 for position in row["o_stale"] or ()],
+            cancels=_pairs(row["o_cancel_jobs"], row["o_cancel_attempts"]),
+        )  # fmt: skip
+
+
+def _columns(settlements: Sequence[Settlement]) -> list[Any]:
+    """The six arrays of settle; a column that nobody uses is null."""
+    results = [s.result for s in settlements]
+    details = [s.detail for s in settlements]
+    ran = [s.ran_ms for s in settlements]
+    return [
+        [s.job_id for s in settlements],
+        [s.attempt for s in settlements],
+        [s.ending.value for s in settlements],
+        results if any(value is not None for value in results) else None,
+        details if any(value is not None for value in details) else None,
+        ran if any(value is not None for value in ran) else None,
+    ]
+
+
+def _pairs(jobs: list[UUID] | None, attempts: list[int] | None) -> list[tuple[UUID, int]]:
+    return list(zip(jobs or (), attempts or (), strict=True))
