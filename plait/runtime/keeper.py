@@ -1,0 +1,397 @@
+"""The keeper: the process that starts one embedded Postgres, watches who uses it, and stops it.
+
+It runs in a session of its own, so that Ctrl-C in a terminal reaches neither it nor Postgres. Nobody gives it
+orders: it reads lock files in `run/`, which the kernel releases even after SIGKILL.
+
+    users.lock    shared by every using process. The keeper that gets it exclusively is alone, and keeps it
+                  until Postgres has stopped: no newcomer slips in between the decision and the end
+    keeper.lock   exclusive: taken by whoever starts a keeper and inherited by it, so there is one at most
+    ready.lock    exclusive while Postgres takes connections and server.json is true
+    server.lock   exclusive: inherited by Postgres and all its children, so it is free only once they are gone
+    wake          no lock but a pipe: a byte in it says "look now, and don't linger"
+
+If the keeper is killed, the kernel sends Postgres SIGINT, a fast and clean shutdown. A system without such a
+death signal (macOS) lets Postgres go on, and the next keeper adopts it: serves its address, never stops it.
+
+**It signals only its own children, never a pid read from a file.** It imports the standard library alone and
+is run by its path, so that neither the rest of the package nor the environment's site-packages are loaded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+LOG_LIMIT = 10 * 1024 * 1024
+PR_SET_PDEATHSIG = 1
+TICK = 0.5
+
+
+class Plan(NamedTuple):
+    """What a starter tells its keeper. (A NamedTuple: dataclasses would double the time to import.)"""
+
+    place: str
+    bin_dir: str
+    user: tuple[int, int, list[int]] | None
+    "uid, gid and groups of Postgres when we are root"
+    socket_dir: str
+    port: int
+    initdb_options: list[str]
+    server_options: list[str]
+    settings: dict[str, str]
+    "what the starter's user asked for, published so that the next user can compare"
+    linger: float
+    lock_fd: int
+    "keeper.lock, taken"
+    status_fd: int
+
+
+class Lock:
+    """A flock on one file. Two of them exclude each other even in one process."""
+
+    def __init__(self, path: Path) -> None:
+        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        inherit_owner(path)
+
+    def try_exclusive(self) -> bool:
+        return self._try(fcntl.LOCK_EX)
+
+    def try_shared(self) -> bool:
+        return self._try(fcntl.LOCK_SH)
+
+    def release(self) -> None:
+        fcntl.flock(self.fd, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Close our handle; a child that inherited the lock goes on holding it."""
+        os.close(self.fd)
+
+    def _try(self, kind: int) -> bool:
+        try:
+            fcntl.flock(self.fd, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+def inherit_owner(path: Path) -> None:
+    """What root makes in somebody's directory belongs to that somebody, who could not open it otherwise."""
+    if os.geteuid() == 0:
+        above = path.parent.stat()
+        os.chown(path, above.st_uid, above.st_gid, follow_symlinks=False)
+
+
+class Failed(Exception):  # noqa: N818 - an outcome, told to the starter
+    """The server could not be started, for the reason in the message."""
+
+
+class Found(NamedTuple):
+    """A living server, as its postmaster.pid tells."""
+
+    pid: int
+    socket_dir: str
+    port: int
+    ready: bool
+
+
+class Keeper:
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        place = Path(plan.place)
+        self.data, self.run, self.log = place / "data", place / "run", place / "log" / "postgres.log"
+        self.address_file = self.run / "server.json"
+        self.users = Lock(self.run / "users.lock")
+        self.ready = Lock(self.run / "ready.lock")
+        self.log_fd = os.open(self.log, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        inherit_owner(self.log)
+        self.log_start = os.fstat(self.log_fd).st_size
+        self.postmaster: subprocess.Popen[bytes] | None = None
+        "None while there is none, and for a server that was adopted"
+        self.stopping = False
+        self.told = False
+        self.wake = self._open_wake()
+        self.signals = self._open_signals()
+        self.socket_dir = Path(plan.socket_dir)
+        self._give(self.socket_dir)
+        # Loaded before any fork: between fork and exec nothing may be allocated or imported.
+        self.libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+    def open(self) -> None:
+        """Bring the server up and publish its address."""
+        server = self._await_leftovers()
+        if server is None:
+            if not self.data.exists():
+                self._init_cluster()
+            elif self.plan.user and self.data.stat().st_uid != self.plan.user[0]:
+                for path in (self.data, *self.data.rglob("*")):
+                    self._give(path)
+            server = self._start_postmaster()
+        self._publish(server)
+
+    def watch(self) -> None:
+        """Return when the server is to stop: asked by a signal, or alone for as long as we linger."""
+        alone_since: float | None = None
+        restarts: list[float] = []
+        while True:
+            hurried = self._doze(TICK)
+            if self.stopping:
+                return
+            if self.postmaster.poll() is not None if self.postmaster else not self._find_running():
+                self._restart(restarts)
+            self._bound_log()
+            if not self.users.try_exclusive():
+                alone_since = None
+                continue
+            now = time.monotonic()
+            alone_since = now if alone_since is None else alone_since
+            if hurried or now - alone_since >= self.plan.linger:
+                return  # still holding users.lock: newcomers wait until we are gone
+            self.users.release()
+
+    def close(self) -> None:
+        # First of all: who finds us from here on must wait, not connect.
+        self.ready.release()
+        self.address_file.unlink(missing_ok=True)
+        if self.postmaster:
+            for request, patience in ((signal.SIGINT, 120), (signal.SIGQUIT, 10), (signal.SIGKILL, 10)):
+                self.postmaster.send_signal(request)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    say(f"postgres ended with {self.postmaster.wait(patience)}")
+                    break
+        if self.socket_dir.parent != self.run:
+            shutil.rmtree(self.socket_dir, ignore_errors=True)
+        # Said aloud, since a process that the starter forked at the wrong moment may share the handle.
+        fcntl.flock(self.plan.lock_fd, fcntl.LOCK_UN)
+
+    def tell(self, answer: str) -> None:
+        """Answer the starter, once: afterwards the number of its pipe may be that of another file."""
+        if not self.told:
+            self.told = True
+            with contextlib.suppress(BrokenPipeError):  # it did not wait for us
+                os.write(self.plan.status_fd, answer.encode())
+            os.close(self.plan.status_fd)
+
+    def log_tail(self) -> str:
+        written = os.fstat(self.log_fd).st_size
+        start = max(self.log_start, written - 4000)
+        return os.pread(self.log_fd, written - start, start).decode(errors="replace").strip()
+
+    def _await_leftovers(self) -> Found | None:
+        """Wait for what an earlier keeper left to end. A server that does not is returned: it is adopted."""
+        lock = Lock(self.run / "server.lock")
+        began = time.monotonic()
+        settled: float | None = None
+        try:
+            while True:
+                free = lock.try_exclusive()
+                server = self._find_running()
+                now = time.monotonic()
+                settled = (settled or now) if server and server.ready else None
+                if server is None and (free or now - began > 10):
+                    # Not free for so long: a program that a query started, not the server itself.
+                    self._clear_stale()
+                    return None
+                # A dying server is ready until it has read its signal, so one look is not enough.
+                if server and settled and now - settled > 1:
+                    say(f"adopting the server with pid {server.pid}: we did not start it and won't stop it")
+                    return server
+                if now - began > 60:
+                    raise Failed(f"an earlier server still runs on {self.data}; it is not ours to stop")
+                self._pause(0.02)
+        finally:
+            lock.close()
+
+    def _find_running(self) -> Found | None:
+        """The living server on this cluster, if the process that postmaster.pid names is one."""
+        try:
+            lines = (self.data / "postmaster.pid").read_text().splitlines()
+            lines += [""] * (8 - len(lines))  # it is written line by line while the server starts
+            pid, port = int(lines[0]), int(lines[3] or self.plan.port)
+        except (OSError, ValueError):
+            return None
+        ready = lines[7].strip() == "ready" and bool(lines[4])
+        return Found(pid, lines[4], port, ready) if is_server_of(self.data, pid) else None
+
+    def _clear_stale(self) -> None:
+        """Postgres won't start while any living process bears the pid in these files, be it a browser."""
+        for path in (self.data / "postmaster.pid", *self.socket_dir.glob(".s.PGSQL.*")):
+            path.unlink(missing_ok=True)
+
+    def _init_cluster(self) -> None:
+        """Make the cluster aside, so that a half made one is never taken for a whole one."""
+        half = self.data.with_name("data.new")
+        shutil.rmtree(half, ignore_errors=True)
+        half.mkdir(mode=0o700)
+        self._give(half)
+        with self._child("initdb", [f"--pgdata={half}", *self.plan.initdb_options], signal.SIGTERM) as initdb:
+            try:
+                while initdb.poll() is None:
+                    self._pause(TICK)
+            finally:
+                if initdb.poll() is None:
+                    initdb.terminate()
+        if initdb.returncode:
+            raise Failed(f"initdb failed with {initdb.returncode}\n{self.log_tail()}")
+        half.rename(self.data)
+        # initdb has synced what is inside; the name itself is ours to make durable.
+        above = os.open(self.data.parent, os.O_RDONLY)
+        os.fsync(above)
+        os.close(above)
+
+    def _start_postmaster(self) -> Found:
+        options = ["-D", str(self.data), *self.plan.server_options]
+        self.postmaster = self._child("postgres", options, signal.SIGINT)
+        while True:
+            if (code := self.postmaster.poll()) is not None:
+                self.postmaster = None
+                raise Failed(f"postgres ended with {code}\n{self.log_tail()}")
+            server = self._find_running()
+            if server and server.ready and server.pid == self.postmaster.pid:
+                return server
+            self._pause(0.005)
+
+    def _restart(self, restarts: list[float]) -> None:
+        """Postgres is gone and we did not ask for it: bring it back, but not for ever."""
+        say(f"postgres ended by itself with {self.postmaster.returncode if self.postmaster else 'no trace'}")
+        self.postmaster = None
+        self.ready.release()
+        restarts.append(time.monotonic())
+        if len(restarts) > 3 and restarts[-1] - restarts[-4] < 60:
+            raise Failed(f"postgres keeps ending by itself\n{self.log_tail()}")
+        self.open()
+
+    def _child(self, program: str, arguments: list[str], death: signal.Signals) -> subprocess.Popen[bytes]:
+        """Start a program of Postgres's that holds server.lock and that the kernel signals when we die."""
+        lock = Lock(self.run / "server.lock")
+        lock.try_exclusive()  # not got only where _await_leftovers decided to go on without
+        uid, gid, groups = self.plan.user or (None, None, None)
+        keeper, libc = os.getpid(), self.libc
+
+        def die_with_keeper() -> None:
+            if libc is not None:
+                libc.prctl(PR_SET_PDEATHSIG, int(death), 0, 0, 0)
+            if os.getppid() != keeper:  # it died before the signal was set
+                os._exit(1)
+
+        try:
+            return subprocess.Popen(  # noqa: S603 - the starter chose the programs
+                [str(Path(self.plan.bin_dir) / program), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=self.log_fd,
+                stderr=self.log_fd,
+                pass_fds=(lock.fd,),
+                user=uid,
+                group=gid,
+                extra_groups=groups,
+                preexec_fn=die_with_keeper,  # noqa: PLW1509 - we have no threads, and it must follow setuid
+            )
+        except OSError as error:
+            raise Failed(f"{program} can't be run: {error}") from error
+        finally:
+            lock.close()
+
+    def _publish(self, server: Found) -> None:
+        new = self.address_file.with_suffix(".new")
+        new.write_text(json.dumps({**server._asdict(), "settings": self.plan.settings}))
+        inherit_owner(new)
+        new.rename(self.address_file)
+        fcntl.flock(self.ready.fd, fcntl.LOCK_EX)  # waits: others hold it for an instant, to look
+
+    def _give(self, path: Path) -> None:
+        if self.plan.user:
+            os.chown(path, self.plan.user[0], self.plan.user[1], follow_symlinks=False)
+
+    def _bound_log(self) -> None:
+        """Keep one older log. Postgres goes on writing to the same file, which is emptied under it."""
+        if os.fstat(self.log_fd).st_size > LOG_LIMIT:
+            shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
+            os.ftruncate(self.log_fd, 0)
+            self.log_start = 0
+
+    def _open_wake(self) -> int:
+        path = self.run / "wake"
+        if not path.is_fifo():
+            os.mkfifo(path, 0o600)
+            inherit_owner(path)
+        return os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW)
+
+    def _open_signals(self) -> int:
+        ours, theirs = os.pipe()
+        for end in (ours, theirs):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, lambda *_: None)  # only to wake us
+        for request in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(request, self._ask_to_stop)
+        return ours
+
+    def _ask_to_stop(self, *_: object) -> None:
+        self.stopping = True
+
+    def _pause(self, seconds: float) -> None:
+        """Doze in the middle of starting, where being asked to stop is a failure to start."""
+        self._doze(seconds)
+        if self.stopping:
+            raise Failed("the keeper was asked to stop")
+
+    def _doze(self, seconds: float) -> bool:
+        """Sleep until a signal comes or somebody writes to `run/wake`; whether somebody did."""
+        readable, _, _ = select.select([self.signals, self.wake], [], [], seconds)
+        for end in readable:
+            os.read(end, 4096)
+        return self.wake in readable
+
+
+def is_server_of(data: Path, pid: int) -> bool:
+    """Whether the process is a Postgres that works in this directory, which is where its server lives."""
+    process = Path("/proc") / str(pid)
+    if Path("/proc/self/exe").exists():
+        try:
+            program = (process / "exe").readlink().name.removesuffix(" (deleted)")
+            return program == "postgres" and (process / "cwd").samefile(data)
+        except OSError:
+            # Gone, or of a user whose files we may not see; the cluster's user is one whose we may.
+            return False
+    ask = ["/bin/ps", "-p", str(pid), "-o", "comm="]
+    listed = subprocess.run(ask, capture_output=True, text=True, check=False)  # noqa: S603 - all ours
+    return Path(listed.stdout.strip()).name == "postgres"
+
+
+def say(message: str) -> None:
+    sys.stderr.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} [{os.getpid()}] {message}\n")
+
+
+def main(plan: Plan) -> int:
+    if os.fork():
+        # The starter waits for this exit and has no child left: no zombie of ours in a long-lived process.
+        os._exit(0)
+    os.umask(0o077)
+    keeper = Keeper(plan)
+    try:
+        keeper.open()
+        keeper.tell("ready")
+        say(f"serving {keeper.data}")
+        keeper.watch()
+    except Failed as failure:
+        say(str(failure))
+        keeper.tell(str(failure))
+        return 0 if keeper.stopping else 1
+    finally:
+        keeper.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Plan(**json.loads(sys.argv[1]))))

@@ -1,0 +1,297 @@
+"""A real Postgres with nothing to install: started when first needed, shared, stopped when nobody uses it.
+
+    with EmbeddedPostgres() as server:
+        connection = await asyncpg.connect(server.url())
+
+Several processes share one server. Each holds a lock for as long as it uses it, which the kernel releases
+even after SIGKILL; the keeper (see keeper.py, which tells the whole protocol) watches that lock and stops
+Postgres a moment after the last user has gone. So nothing here ever signals a process: to stop is to let go.
+
+Where the files are and which user runs Postgres when we are root: postgres_place.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from urllib.parse import quote
+
+from plait.runtime import keeper, postgres_binaries, postgres_settings
+from plait.runtime.keeper import Lock, Plan
+from plait.runtime.postgres_errors import (
+    DataDirectoryDenied,
+    EmbeddedPostgresError,
+    SettingsDiffer,
+    StartFailed,
+    StartTimeout,
+)
+from plait.runtime.postgres_place import Place, choose_data_dir, make_place
+
+__all__ = ["EmbeddedPostgres", "EmbeddedPostgresError", "Server"]
+
+POLL = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """Where a running server is. It has no TCP port: the socket's directory is what guards it."""
+
+    socket_dir: Path
+    port: int
+    data_dir: Path
+    version: int
+
+    def url(self, *, user: str = "postgres", database: str = "postgres") -> str:
+        host = quote(str(self.socket_dir), safe="/")
+        return f"postgresql://{quote(user, safe='')}@/{quote(database, safe='')}?host={host}&port={self.port}"
+
+
+class EmbeddedPostgres:
+    """One use of the server of a data directory. Threads may share it; two in one process are fine.
+
+    A forked child counts as a user for as long as it lives, but only the process that called `start` lets go.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path | None = None,
+        *,
+        settings: Mapping[str, str] | None = None,
+        bin_dir: Path | None = None,
+        linger: float = 2.0,
+        start_timeout: float = 60,
+    ) -> None:
+        self._data_dir = data_dir
+        self._settings = postgres_settings.checked(settings or {})
+        self._bin_dir = bin_dir
+        self._linger = linger
+        self._start_timeout = start_timeout
+        self._mutex = threading.Lock()
+        self._use: _Use | None = None
+
+    def start(self) -> Server:
+        """Start the server, or join those who use it already. Again: make sure that it still runs."""
+        with self._mutex:
+            deadline = time.monotonic() + self._start_timeout
+            use = self._use or self._join(deadline)
+            try:
+                server = self._ensure(use, deadline)
+            except BaseException:
+                if self._use is None:
+                    use.let_go()
+                raise
+            self._use = use
+            return server
+
+    def stop(self, *, wait: bool = True, timeout: float = 30) -> None:
+        """Let go of the server. `wait`: if we were the last user, return when it has stopped."""
+        with self._mutex:
+            use, self._use = self._use, None
+        if use is None:
+            return
+        use.let_go()
+        if wait:
+            _wait_until_stopped(use.place.run, time.monotonic() + timeout)
+
+    def __enter__(self) -> Server:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _join(self, deadline: float) -> _Use:
+        data_dir = choose_data_dir(self._data_dir)
+        binaries = postgres_binaries.find(self._bin_dir)
+        place = make_place(data_dir, binaries.version)
+        try:
+            lock = Lock(place.run / "users.lock")
+        except PermissionError as error:
+            raise DataDirectoryDenied(str(error)) from error
+        use = _Use(data_dir=data_dir, place=place, binaries=binaries, lock=lock, pid=os.getpid())
+        try:
+            # Not to be had while a keeper stops its server: wait for it to be gone.
+            while not lock.try_shared():
+                _pause(deadline, place)
+        except BaseException:
+            lock.close()
+            raise
+        return use
+
+    def _ensure(self, use: _Use, deadline: float) -> Server:
+        run = use.place.run
+        while True:
+            with contextlib.closing(Lock(run / "keeper.lock")) as lock:
+                if lock.try_exclusive():
+                    self._start_keeper(use, lock, deadline)
+            if _is_ready(run) and (server := self._read_address(use)):
+                return server
+            _pause(deadline, use.place)
+
+    def _start_keeper(self, use: _Use, lock: Lock, deadline: float) -> None:
+        """Start a keeper that inherits the lock, and hear from it how it went."""
+        ours, theirs = os.pipe()
+        try:
+            try:
+                plan = self._plan(use, lock.fd, theirs)
+                _spawn(plan, use.place)
+            finally:
+                os.close(theirs)
+            readable, _, _ = select.select([ours], [], [], max(0, deadline - time.monotonic()))
+            if not readable:
+                raise StartTimeout(_tails(use.place))
+            # At the end of the pipe without a word: the keeper itself broke, and its log says why.
+            answer = os.read(ours, 16_384).decode(errors="replace") or _tails(use.place)
+        finally:
+            os.close(ours)
+        if answer != "ready":
+            raise StartFailed(answer)
+
+    def _plan(self, use: _Use, lock_fd: int, status_fd: int) -> Plan:
+        place, account = use.place, use.place.account
+        binaries = use.binaries.runnable_by(account)
+        socket_dir = _make_socket_dir(place)
+        return Plan(
+            place=str(place.path),
+            bin_dir=str(binaries.bin_dir),
+            user=(account.uid, account.gid, list(account.groups)) if account else None,
+            socket_dir=str(socket_dir),
+            port=postgres_settings.PORT,
+            initdb_options=postgres_settings.initdb_options(binaries.version),
+            server_options=postgres_settings.server_options(socket_dir, self._settings),
+            settings=self._settings,
+            linger=self._linger,
+            lock_fd=lock_fd,
+            status_fd=status_fd,
+        )
+
+    def _read_address(self, use: _Use) -> Server | None:
+        try:
+            said = json.loads((use.place.run / "server.json").read_text())
+        except FileNotFoundError:
+            return None  # it began to stop between our two looks
+        differing = {
+            name: value for name, value in self._settings.items() if said["settings"].get(name) != value
+        }
+        if differing:
+            raise SettingsDiffer(f"asked for {differing}, running with {said['settings']}")
+        return Server(
+            socket_dir=Path(said["socket_dir"]),
+            port=said["port"],
+            data_dir=use.data_dir,
+            version=use.binaries.version,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Use:
+    data_dir: Path
+    place: Place
+    binaries: postgres_binaries.Binaries
+    lock: Lock
+    pid: int
+
+    def let_go(self) -> None:
+        # Releasing, unlike closing, also ends the lock of forked children: theirs was a share in ours.
+        if self.pid == os.getpid():
+            self.lock.release()
+        self.lock.close()
+
+
+def _is_ready(run: Path) -> bool:
+    with contextlib.closing(Lock(run / "ready.lock")) as lock:
+        return not lock.try_shared()
+
+
+def _pause(deadline: float, place: Place) -> None:
+    if time.monotonic() > deadline:
+        raise StartTimeout(_tails(place))
+    time.sleep(POLL)
+
+
+def _make_socket_dir(place: Place) -> Path:
+    """A directory that the keeper gives to Postgres's user: whoever can enter it is trusted."""
+    directory = place.run / "sock"
+    if postgres_settings.fits_a_socket(directory):
+        directory.mkdir(mode=0o700, exist_ok=True)
+        return directory
+    candidates = [Path(os.environ.get("XDG_RUNTIME_DIR", "")), Path(tempfile.gettempdir()), Path("/tmp")]  # noqa: S108 - mkdtemp below
+    for candidate in candidates:
+        short = candidate / "plait-12345678"
+        reachable = place.account is None or place.account.barred_by(short) is None
+        if candidate.is_absolute() and reachable and postgres_settings.fits_a_socket(short):
+            with contextlib.suppress(OSError):
+                return Path(tempfile.mkdtemp(prefix="plait-", dir=candidate))
+    raise StartFailed(
+        f"The path {directory} is too long for a socket, and there is no shorter place for one."
+    )
+
+
+def _spawn(plan: Plan, place: Place) -> None:
+    # A few lines per start; begun anew before it could grow large.
+    log = place.log / "keeper.log"
+    if log.exists() and log.stat().st_size > keeper.LOG_LIMIT:
+        log.unlink()
+    kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "PATH") if name in os.environ}
+    # By its path and isolated: nothing of the package or the environment is imported, nor can be in the way.
+    command = [sys.executable, "-I", "-S", "-B", keeper.__file__, json.dumps(plan._asdict())]
+    with log.open("ab") as output:
+        keeper.inherit_owner(log)
+        starting = subprocess.Popen(  # noqa: S603 - our own interpreter and file
+            command,
+            cwd="/",  # whoever deletes the directory that we were started in should not be hindered
+            env={**kept, "TZ": "UTC", "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=(plan.lock_fd, plan.status_fd),
+            start_new_session=True,
+        )
+        starting.wait()  # it forks the keeper at once and ends
+
+
+def _tails(place: Place) -> str:
+    parts = []
+    for log in (place.log / "keeper.log", place.log / "postgres.log"):
+        if log.exists():
+            parts.append(f"{log}:\n" + "\n".join(log.read_text(errors="replace").splitlines()[-20:]))
+    return "\n".join(parts)
+
+
+def _wait_until_stopped(run: Path, deadline: float) -> None:
+    """Wake the keeper and wait for it to go, unless somebody else uses the server."""
+    with (
+        contextlib.closing(Lock(run / "users.lock")) as users,
+        contextlib.closing(Lock(run / "keeper.lock")) as gone,
+    ):
+        while time.monotonic() < deadline:
+            if gone.try_exclusive():
+                return
+            if users.try_exclusive():
+                users.release()
+                _wake(run)  # nobody uses it, and the keeper lingers
+            elif users.try_shared():
+                return  # others use it
+            time.sleep(POLL)
+
+
+def _wake(run: Path) -> None:
+    # No reader: the keeper has gone already.
+    with contextlib.suppress(OSError):
+        pipe = os.open(run / "wake", os.O_WRONLY | os.O_NONBLOCK)
+        try:
+            os.write(pipe, b"!")
+        finally:
+            os.close(pipe)

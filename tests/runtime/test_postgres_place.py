@@ -1,0 +1,153 @@
+"""Where the files go, as whom Postgres runs, and what happens where root's substitute can't pass."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+from pathlib import Path
+
+import pytest
+
+from plait.runtime import postgres_binaries, postgres_place
+from plait.runtime.postgres import EmbeddedPostgres
+from plait.runtime.postgres_errors import (
+    ClusterGone,
+    NoPostgresThere,
+    NoUnprivilegedUser,
+    UnreachableDirectory,
+)
+from plait.runtime.postgres_place import choose_data_dir
+
+from .launching import eventually, postmasters, query
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: only root runs Postgres as somebody else")
+
+
+@pytest.fixture
+def machine_home(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = data_dir / "machine"
+    monkeypatch.setattr(postgres_place, "MACHINE_HOME", home)
+    return home
+
+
+@pytest.fixture
+def barred(data_dir: Path) -> Path:
+    """A directory below one that only root can pass, as root's home is."""
+    closed = data_dir / "closed"
+    closed.mkdir(mode=0o700)
+    (closed / "project").mkdir()
+    return closed / "project"
+
+
+def test_the_data_directory_is_the_argument_then_the_variable_then_the_project_then_the_user(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (data_dir / ".plait").mkdir()
+    monkeypatch.chdir(data_dir)
+    monkeypatch.setenv("PLAIT_DATA_DIR", "named")
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    assert choose_data_dir(Path("given")) == data_dir / "given"
+    assert choose_data_dir() == data_dir / "named"
+    monkeypatch.delenv("PLAIT_DATA_DIR")
+    assert choose_data_dir() == data_dir / ".plait"
+    (data_dir / ".plait").rmdir()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr("sys.platform", "linux")
+    assert choose_data_dir() == Path("/data/plait")
+    monkeypatch.setenv("XDG_DATA_HOME", "relative/is/invalid")
+    assert choose_data_dir() == Path.home() / ".local" / "share" / "plait"
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert choose_data_dir() == Path.home() / "Library" / "Application Support" / "plait"
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert choose_data_dir() == postgres_place.MACHINE_HOME
+
+
+def test_a_directory_without_postgres_is_refused(data_dir: Path) -> None:
+    with pytest.raises(NoPostgresThere, match=str(data_dir)):
+        EmbeddedPostgres(data_dir, bin_dir=data_dir).start()
+
+
+@as_root
+def test_below_a_barred_directory_the_place_is_elsewhere_and_found_again(
+    machine_home: Path, barred: Path
+) -> None:
+    with EmbeddedPostgres(barred / ".plait") as server:
+        query(server, "create table kept (n int)", "select 1")
+        assert (barred / ".plait" / "pg18").readlink().parent == machine_home / "elsewhere"
+    with EmbeddedPostgres(barred / ".plait") as server:
+        assert query(server, "select count(*) from kept") == 0
+    eventually(lambda: not postmasters(barred / ".plait"))
+    shutil.rmtree(barred / ".plait")
+    with EmbeddedPostgres(barred / ".plait") as server:
+        assert query(server, "select to_regclass('kept') is null")
+    eventually(lambda: not postmasters(barred / ".plait"))
+
+
+@as_root
+def test_a_place_elsewhere_that_is_gone_is_an_error_and_not_an_empty_database(
+    machine_home: Path, barred: Path
+) -> None:
+    with EmbeddedPostgres(barred / ".plait"):
+        pass
+    eventually(lambda: not postmasters(barred / ".plait"))
+    shutil.rmtree(machine_home)
+    with pytest.raises(ClusterGone, match="elsewhere"):
+        EmbeddedPostgres(barred / ".plait").start()
+
+
+@as_root
+def test_data_is_never_moved_off_its_volume(barred: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if Path("/dev/shm").stat().st_dev == barred.stat().st_dev:
+        pytest.skip("needs a second file system: the shared memory's is the same")
+    monkeypatch.setattr(postgres_place, "MACHINE_HOME", Path("/dev/shm/plait-never-made"))
+    with pytest.raises(UnreachableDirectory, match=f"{barred.parent} keeps user"):
+        EmbeddedPostgres(barred / "data").start()
+    assert not Path("/dev/shm/plait-never-made").exists()
+
+
+@as_root
+def test_programs_that_the_user_cannot_reach_are_copied_once(
+    machine_home: Path, barred: Path, data_dir: Path
+) -> None:
+    wheel = postgres_binaries.find(None).bin_dir.parent
+    prefix = barred / wheel.parent.name / wheel.name
+    shutil.copytree(wheel, prefix, symlinks=True)
+    if (libraries := wheel.parent.with_name(f"{wheel.parent.name}.libs")).exists():
+        shutil.copytree(libraries, barred / libraries.name)
+    for _ in range(2):
+        with EmbeddedPostgres(data_dir, bin_dir=prefix / "bin") as server:
+            assert query(server, "select 1") == 1
+    [copy] = (machine_home / "bin").iterdir()
+    assert (copy / wheel.parent.name / wheel.name / "bin" / "postgres").exists()
+
+
+@as_root
+def test_a_data_directory_of_somebody_is_served_as_that_somebody(data_dir: Path) -> None:
+    nobody = pwd.getpwnam("nobody")
+    theirs = data_dir / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, nobody.pw_uid, nobody.pw_gid)
+    with EmbeddedPostgres(theirs) as server:
+        assert query(server, "select 1") == 1
+    files = [path for path in theirs.rglob("*") if path.lstat().st_uid != nobody.pw_uid]
+    assert files == []
+    eventually(lambda: not postmasters(theirs))
+
+
+@as_root
+def test_the_user_can_be_named_and_is_given_the_cluster(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with EmbeddedPostgres(data_dir) as server:
+        query(server, "create table kept (n int)", "select 1")
+    monkeypatch.setenv("PLAIT_EMBEDDED_USER", "nobody")
+    with EmbeddedPostgres(data_dir) as server:
+        assert query(server, "select count(*) from kept") == 0
+        assert server.socket_dir.stat().st_uid == pwd.getpwnam("nobody").pw_uid
+    monkeypatch.setenv("PLAIT_EMBEDDED_USER", "root")
+    with pytest.raises(NoUnprivilegedUser, match="root"):
+        EmbeddedPostgres(data_dir).start()
+    monkeypatch.setenv("PLAIT_EMBEDDED_USER", "no-such-user")
+    with pytest.raises(NoUnprivilegedUser, match="no-such-user"):
+        EmbeddedPostgres(data_dir).start()
