@@ -148,7 +148,9 @@ class LeaseLost(PlaitError):
 class JobFailed(PlaitError):
     """The job failed."""
 
-    def __init__(self, job_id: UUID, message: str, *, reason: str | None = None, traceback: str | None = None) -> None:
+    def __init__(
+        self, job_id: UUID, message: str, *, reason: str | None = None, traceback: str | None = None
+    ) -> None:
         super().__init__(message)
         self.job_id = job_id
         self.reason = reason

@@ -26,12 +26,21 @@ UNREACHABLE: Final = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
 )
-_SCHEMA_MISSING: Final = (asyncpg.UndefinedTableError, asyncpg.UndefinedFunctionError, asyncpg.InvalidSchemaNameError)
+_SCHEMA_MISSING: Final = (
+    asyncpg.UndefinedTableError,
+    asyncpg.UndefinedFunctionError,
+    asyncpg.InvalidSchemaNameError,
+)
 
 
 def translate(error: BaseException) -> BaseException:
     """The error of ours that a driver's error stands for, or the error itself."""
-    if isinstance(error, asyncpg.InvalidPasswordError | asyncpg.InvalidAuthorizationSpecificationError | asyncpg.InvalidCatalogNameError):
+    if isinstance(
+        error,
+        asyncpg.InvalidPasswordError
+        | asyncpg.InvalidAuthorizationSpecificationError
+        | asyncpg.InvalidCatalogNameError,
+    ):
         return DatabaseUnreachable(f"the database refused the connection: {error}")
     if isinstance(error, UNREACHABLE):
         return DatabaseUnreachable(f"the database cannot be reached: {error or type(error).__name__}")
@@ -42,7 +51,9 @@ def translate(error: BaseException) -> BaseException:
 
 
 class Database:
-    def __init__(self, url: str, *, session_user: str | None = None, max_connections: int = 10, pooler: bool = False) -> None:
+    def __init__(
+        self, url: str, *, session_user: str | None = None, max_connections: int = 10, pooler: bool = False
+    ) -> None:
         self.url = url
         self._session_user = session_user
         self._max = max_connections
@@ -101,7 +112,13 @@ class Database:
         async with self._opening:
             if self._pool is None:
                 self._pool = await asyncpg.create_pool(
-                    self.url, min_size=0, max_size=self._max, timeout=10, init=self._prepare, reset=_keep, **self._options()
+                    self.url,
+                    min_size=0,
+                    max_size=self._max,
+                    timeout=10,
+                    init=self._prepare,
+                    reset=_keep,
+                    **self._options(),
                 )
             return self._pool
 

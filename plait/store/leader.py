@@ -50,7 +50,9 @@ class Leader:
         """Take back what lost workers ran. Repeats while there is more: a worker's jobs move in a later call than its loss."""
         lost = requeued = dead = canceled = 0
         while True:
-            row = await self._db.fetchrow("select * from plait.rescue($1, p_cancel_grace_s => $2)", limit, cancel_grace_s)
+            row = await self._db.fetchrow(
+                "select * from plait.rescue($1, p_cancel_grace_s => $2)", limit, cancel_grace_s
+            )
             lost += row["o_lost"]
             requeued += row["o_requeued"]
             dead += row["o_dead"]
@@ -58,7 +60,9 @@ class Leader:
             if row["o_lost"] == 0 and row["o_requeued"] + row["o_dead"] + row["o_canceled"] < limit:
                 return Rescued(lost=lost, requeued=requeued, dead=dead, canceled=canceled)
 
-    async def prune(self, keep: Retention, *, cursor: UUID | None = None, limit: int = 1000) -> tuple[int, UUID | None]:
+    async def prune(
+        self, keep: Retention, *, cursor: UUID | None = None, limit: int = 1000
+    ) -> tuple[int, UUID | None]:
         """Forget old final jobs, one batch; returns how many, and where to go on."""
         row = await self._db.fetchrow(
             "select * from plait.prune($1, $2, $3, $4, $5, $6, $7)",

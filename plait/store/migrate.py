@@ -60,13 +60,19 @@ async def migrate(url: str, *, plan_only: bool = False, grant_client: str | None
     try:
         return await migrate_connection(connection, plan_only=plan_only, grant_client=grant_client)
     except asyncpg.InsufficientPrivilegeError as error:
-        raise PlaitError(f"this role may not migrate: {error}. Use a superuser's URL, or one with CREATEROLE that owns the database.") from error
+        raise PlaitError(
+            f"this role may not migrate: {error}. Use a superuser's URL, or one with CREATEROLE that owns the database."
+        ) from error
     finally:
         await connection.close()
 
 
 async def migrate_connection(
-    connection: asyncpg.Connection, *, plan_only: bool = False, grant_client: str | None = None, from_migrations: bool = False
+    connection: asyncpg.Connection,
+    *,
+    plan_only: bool = False,
+    grant_client: str | None = None,
+    from_migrations: bool = False,
 ) -> Plan:
     async with connection.transaction(isolation="read_committed"):
         await connection.fetchval("select pg_advisory_xact_lock($1)", _LOCK)
@@ -91,7 +97,9 @@ async def _plan(connection: asyncpg.Connection) -> Plan:
         installed, current = row["version"], row["functions_hash"]
     target = schema_version()
     if installed is not None and installed > target:
-        raise SchemaOutdated(f"the database has schema {installed}, newer than this plait, which knows {target}. Upgrade plait.")
+        raise SchemaOutdated(
+            f"the database has schema {installed}, newer than this plait, which knows {target}. Upgrade plait."
+        )
     pending = tuple(path.name for version, path in migrations().items() if version > (installed or 0))
     return Plan(installed=installed, target=target, migrations=pending, functions=current != functions_hash())
 

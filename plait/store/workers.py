@@ -119,7 +119,9 @@ class Workers:
 
     async def settle(self, worker: int, settlements: Sequence[Settlement]) -> list[bool]:
         """Record outcomes; tells for each whether it counted (also when it had been recorded before)."""
-        rows = await self._db.fetch("select accepted from plait.settle($1, $2, $3, $4, $5, $6, $7)", worker, *_columns(settlements))
+        rows = await self._db.fetch(
+            "select accepted from plait.settle($1, $2, $3, $4, $5, $6, $7)", worker, *_columns(settlements)
+        )
         return [row["accepted"] for row in rows]
 
     async def claim(self, worker: int, queue: str, limit: int = 1) -> list[Claimed]:
@@ -132,7 +134,9 @@ class Workers:
             for row in rows
         ]  # fmt: skip
 
-    async def heartbeat(self, worker: int, *, running: int, held: Sequence[tuple[UUID, int]] | None = None) -> Beat:
+    async def heartbeat(
+        self, worker: int, *, running: int, held: Sequence[tuple[UUID, int]] | None = None
+    ) -> Beat:
         row = await self._db.fetchrow(
             "select * from plait.heartbeat($1, $2, $3, $4)",
             worker,
@@ -140,11 +144,19 @@ class Workers:
             None if held is None else [job for job, _ in held],
             None if held is None else [attempt for _, attempt in held],
         )
-        return Beat(running=row["o_running"], cancels=_pairs(row["o_cancel_jobs"], row["o_cancel_attempts"]), released=row["o_released"])
+        return Beat(
+            running=row["o_running"],
+            cancels=_pairs(row["o_cancel_jobs"], row["o_cancel_attempts"]),
+            released=row["o_released"],
+        )
 
     async def progress(self, worker: int, job_id: UUID, attempt: int, progress: str) -> bool:
         """Store what a running attempt says of itself; False when its lease is lost."""
-        return bool(await self._db.fetchval("select plait.progress($1, $2, $3, $4::json)", worker, job_id, attempt, progress))
+        return bool(
+            await self._db.fetchval(
+                "select plait.progress($1, $2, $3, $4::json)", worker, job_id, attempt, progress
+            )
+        )
 
     async def leave(self, worker: int) -> int:
         return int(await self._db.fetchval("select plait.leave($1)", worker))

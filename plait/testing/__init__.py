@@ -1,1 +1,9 @@
-"""."""
+"""The test kit that users get: a real Postgres, a clock that tests set, and a worker that runs until nothing is left.
+
+The pytest plugin (`plugin.py`) is loaded by installing plait. plait's own tests use the same kit.
+"""
+
+from plait.testing.clock import FakeClock
+from plait.testing.databases import TestDatabase, TestServer
+
+__all__ = ["FakeClock", "TestDatabase", "TestServer"]

@@ -1,0 +1,122 @@
+"""A database for each test, cloned from a migrated template: some tens of milliseconds each.
+
+The server is `PLAIT_TEST_URL` (a superuser's) where that is set, else an embedded one that is kept between runs, so that only
+the first run pays for its making. A template's name carries a hash of the SQL, so a changed function makes a new one.
+"""
+
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import asyncpg
+
+from plait.runtime.postgres import EmbeddedPostgres
+from plait.store.migrate import functions_hash, migrate_connection, schema_version
+from plait.store.roles import DEV_LOGIN, ensure_dev_login
+from plait.testing import clock
+
+_LOCK = 0x706C74  # "plt": one process at a time makes templates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestDatabase:
+    """`url` is a safe login's, which may do what a client, a worker and an admin may; `admin_url` is the superuser's."""
+
+    __test__ = False
+
+    name: str
+    url: str
+    admin_url: str
+
+    def url_for(self, login: str) -> str:
+        return _with_user(self.admin_url, login)
+
+
+class TestServer:
+    __test__ = False
+
+    def __init__(
+        self, admin_url: str | None = None, *, bin_dir: Path | None = None, data_dir: Path | None = None
+    ) -> None:
+        self._embedded: EmbeddedPostgres | None = None
+        url = admin_url or (os.environ.get("PLAIT_TEST_URL") if bin_dir is None else None)
+        if url is None:
+            directory = data_dir or Path(tempfile.gettempdir()) / f"plait-tests-{os.getuid()}"
+            self._embedded = EmbeddedPostgres(directory, bin_dir=bin_dir)
+            url = self._embedded.start().url()
+        self.admin_url = url
+
+    def close(self) -> None:
+        if self._embedded is not None:
+            self._embedded.stop(wait=False)
+
+    async def create_database(self, *, fake_clock: bool = True) -> TestDatabase:
+        """A new, migrated database."""
+        template = await self._template(fake_clock=fake_clock)
+        return await self._create(f'template "{template}"')
+
+    async def create_empty_database(self) -> TestDatabase:
+        """A new database without plait."""
+        return await self._create("template template0")
+
+    async def drop_database(self, database: TestDatabase) -> None:
+        connection = await asyncpg.connect(self.admin_url)
+        try:
+            await connection.execute(f'drop database if exists "{database.name}" with (force)')
+        finally:
+            await connection.close()
+
+    async def _create(self, template: str) -> TestDatabase:
+        name = f"plait_test_{uuid4().hex[:12]}"
+        connection = await asyncpg.connect(self.admin_url)
+        try:
+            await connection.execute(f'create database "{name}" {template}')
+        finally:
+            await connection.close()
+        admin_url = _with_database(self.admin_url, name)
+        return TestDatabase(name=name, url=_with_user(admin_url, DEV_LOGIN), admin_url=admin_url)
+
+    async def _template(self, *, fake_clock: bool) -> str:
+        content = hashlib.sha256(
+            f"{schema_version()} {functions_hash()} {clock.INSTALL}".encode()
+        ).hexdigest()[:12]
+        name = f"plait_template_{content}_{'fake' if fake_clock else 'real'}"
+        admin = await asyncpg.connect(self.admin_url)
+        try:
+            if await admin.fetchval("select datistemplate from pg_database where datname = $1", name):
+                return name
+            await admin.fetchval("select pg_advisory_lock($1)", _LOCK)
+            if await admin.fetchval("select datistemplate from pg_database where datname = $1", name):
+                return name
+            await admin.execute(
+                f'drop database if exists "{name}" with (force)'
+            )  # half-made by a run that was killed
+            await admin.execute(f'create database "{name}" template template0')
+            url = _with_database(self.admin_url, name)
+            connection = await asyncpg.connect(url)
+            try:
+                await migrate_connection(connection)
+                if fake_clock:
+                    await clock.FakeClock.install(connection)
+            finally:
+                await connection.close()
+            await ensure_dev_login(url)
+            await admin.execute(f'alter database "{name}" is_template true')
+        finally:
+            await admin.close()
+        return name
+
+
+def _with_database(url: str, name: str) -> str:
+    head, _, query = url.partition("?")
+    scheme, _, rest = head.partition("://")
+    return f"{scheme}://{rest.split('/')[0]}/{name}" + (f"?{query}" if query else "")
+
+
+def _with_user(url: str, user: str) -> str:
+    scheme, _, rest = url.partition("://")
+    authority, slash, tail = rest.partition("/")
+    return f"{scheme}://{user}@{authority.rpartition('@')[2]}{slash}{tail}"

@@ -1,0 +1,22 @@
+"""Fixtures of plait's own tests: a real Postgres, a database for each test."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from plait.testing import TestDatabase, TestServer
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[TestServer]:
+    server = TestServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+async def database(server: TestServer) -> AsyncIterator[TestDatabase]:
+    """A migrated database whose clock stands still until the test moves it."""
+    database = await server.create_database()
+    yield database
+    await server.drop_database(database)
