@@ -19,6 +19,7 @@ from plait.runtime.postgres_errors import (
     ReservedSetting,
     SettingsDiffer,
     StartFailed,
+    StartTimeout,
     UnsafeSetting,
 )
 
@@ -277,6 +278,16 @@ def test_a_failed_start_tells_what_postgres_said_and_leaves_nothing(data_dir: Pa
     assert postmasters(data_dir) == []
     with EmbeddedPostgres(data_dir) as server:
         assert query(server, "select 1") == 1
+
+
+def test_a_start_that_takes_too_long_is_given_up_and_its_server_does_not_stay(data_dir: Path) -> None:
+    with EmbeddedPostgres(data_dir):
+        pass
+    with pytest.raises(StartTimeout, match=r"keeper\.log"):
+        EmbeddedPostgres(data_dir, start_timeout=0, linger=0).start()
+    with EmbeddedPostgres(data_dir) as server:
+        assert query(server, "select 1") == 1
+    assert postmasters(data_dir) == []
 
 
 def test_a_start_that_was_interrupted_leaves_no_half_made_cluster(data_dir: Path) -> None:

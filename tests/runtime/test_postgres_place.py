@@ -85,6 +85,27 @@ def test_below_a_barred_directory_the_place_is_elsewhere_and_found_again(
 
 
 @as_root
+def test_a_directory_that_holds_other_things_is_not_opened(machine_home: Path, barred: Path) -> None:
+    home = barred.parent
+    for _ in range(2):  # the first leaves a link in it, the second must not take that for a sign
+        with EmbeddedPostgres(home) as server:
+            assert query(server, "select 1") == 1
+        assert home.stat().st_mode & 0o777 == 0o700
+    eventually(lambda: not postmasters(home))
+
+
+@as_root
+def test_directories_that_root_makes_are_passable_whatever_its_umask(data_dir: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        with EmbeddedPostgres(data_dir / "deep" / "down") as server:
+            assert server.socket_dir.is_relative_to(data_dir)
+    finally:
+        os.umask(before)
+    eventually(lambda: not postmasters(data_dir / "deep" / "down"))
+
+
+@as_root
 def test_a_place_elsewhere_that_is_gone_is_an_error_and_not_an_empty_database(
     machine_home: Path, barred: Path
 ) -> None:
