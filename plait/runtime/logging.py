@@ -27,4 +27,4 @@ def configure(*, level: str = "info", form: Literal["auto", "json", "text"] = "a
 
 
 def get_logger(name: str) -> Any:
-    return structlog.get_logger(logger=name)
+    return structlog.get_logger(component=name)

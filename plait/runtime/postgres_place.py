@@ -54,9 +54,7 @@ class Account:
 
     def barred_by(self, path: Path) -> Path | None:
         """The topmost directory above `path` that this user can't pass."""
-        return next(
-            (parent for parent in reversed(path.absolute().parents) if not self._may_pass(parent)), None
-        )
+        return next((parent for parent in reversed(path.absolute().parents) if not self._may_pass(parent)), None)
 
     def _may_pass(self, directory: Path) -> bool:
         try:

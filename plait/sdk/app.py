@@ -48,12 +48,18 @@ class Plait:
     ) -> None:
         """`url` of a Postgres, else PLAIT_DATABASE_URL, else an embedded one, with its data in `data_dir`."""
         self.settings = settings or Settings()
-        self.target = Target(url or self.settings.database_url, data_dir=Path(data_dir) if data_dir else self.settings.data_dir, pooler=self.settings.pooler)
+        self.target = Target(
+            url or self.settings.database_url,
+            data_dir=Path(data_dir) if data_dir else self.settings.data_dir,
+            pooler=self.settings.pooler,
+        )
         self.definitions: dict[str, Definition] = {}
         self.jobs: dict[str, Job[..., Any]] = {}
         self._tenant = tenant
         self._tenants: dict[str, UUID] = {"default": DEFAULT_TENANT}
-        self._connected: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[_Connected]] = weakref.WeakKeyDictionary()
+        self._connected: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[_Connected]] = (
+            weakref.WeakKeyDictionary()
+        )
         self._portal: Portal | None = None
 
     @overload
@@ -63,6 +69,7 @@ class Plait:
     @overload
     def job(
         self,
+        /,
         *,
         name: str | None = None,
         queue: str = "default",
@@ -79,7 +86,7 @@ class Plait:
     ) -> "_Decorator": ...
     def job(
         self,
-        function: Callable[..., Any] | None = None,
+        function: Any = None,
         /,
         *,
         name: str | None = None,
@@ -113,7 +120,9 @@ class Plait:
                 isolation=isolation,
             )
             if definition.name in self.definitions:
-                raise InvalidDefinition(f"there are two jobs called {definition.name!r}: give one another name with @app.job(name=…)")
+                raise InvalidDefinition(
+                    f"there are two jobs called {definition.name!r}: give one another name with @app.job(name=…)"
+                )
             self.definitions[definition.name] = definition
             job: Job[..., Any] = Job(self, definition, function)
             self.jobs[definition.name] = job

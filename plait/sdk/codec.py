@@ -16,7 +16,11 @@ from plait.model.errors import InvalidArguments, InvalidDefinition, NotSerializa
 MAX_BYTES = 1024 * 1024
 """A payload or a result is at most this long. Larger things belong into a store of their own, with a reference here."""
 
-_REFUSED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
+_REFUSED = (
+    inspect.Parameter.VAR_POSITIONAL,
+    inspect.Parameter.VAR_KEYWORD,
+    inspect.Parameter.POSITIONAL_ONLY,
+)
 
 
 class Codec:
@@ -48,7 +52,11 @@ class Codec:
             decoded = arguments.decode(payload)
         except (msgspec.MsgspecError, RecursionError, ValueError, TypeError) as error:
             raise InvalidArguments(f"{self._name}: {error}") from None
-        return {field: value for field in struct.__struct_fields__ if (value := getattr(decoded, field)) is not msgspec.UNSET}
+        return {
+            field: value
+            for field in struct.__struct_fields__
+            if (value := getattr(decoded, field)) is not msgspec.UNSET
+        }
 
     def decode_result(self, text: str | None) -> Any:
         _, _, result = self._types or self._resolve()
@@ -74,7 +82,11 @@ class Codec:
         for name, parameter in self._signature.parameters.items():
             kind = hints.get(name, Any)
             # UNSET stands for "not given": the function's own default applies, as in a plain call.
-            fields.append((name, kind) if parameter.default is parameter.empty else (name, kind | msgspec.UnsetType, msgspec.UNSET))
+            fields.append(
+                (name, kind)
+                if parameter.default is parameter.empty
+                else (name, kind | msgspec.UnsetType, msgspec.UNSET)
+            )
         struct = msgspec.defstruct(f"{self._name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
         returned = hints.get("return", Any)
         try:

@@ -54,7 +54,11 @@ class Definition:
         """The limit key of a call: an argument's value, or what the given function makes of the arguments."""
         if self.limit_key is None:
             return None
-        key = self.limit_key(*args, **kwargs) if callable(self.limit_key) else self.codec.argument(args, kwargs, self.limit_key)
+        key = (
+            self.limit_key(*args, **kwargs)
+            if callable(self.limit_key)
+            else self.codec.argument(args, kwargs, self.limit_key)
+        )
         return str(key)
 
 
@@ -73,14 +77,16 @@ def define(
 ) -> Definition:
     """Check what a decorator was given, and make a definition of it."""
     name = name or getattr(function, "__name__", "")
-    if not callable(function) or inspect.isclass(function):
+    if not inspect.isroutine(function):
         raise InvalidDefinition(f"a job is a function, not {function!r}")
     if not name or name == "<lambda>":
         raise InvalidDefinition("a job needs a name: @app.job(name=…)")
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
         raise InvalidDefinition(f"job {name}: a generator cannot be a job")
     if isolation == "process" and "<locals>" in function.__qualname__:
-        raise InvalidDefinition(f"job {name}: isolation='process' needs a function at the top of a module, so that another process can find it")
+        raise InvalidDefinition(
+            f"job {name}: isolation='process' needs a function at the top of a module, so that another process can find it"
+        )
     if retries is not None and retries < 0:
         raise InvalidDefinition(f"job {name}: retries is 0 or more, not {retries}")
     timeout_s = seconds(timeout, what=f"job {name}: timeout")

@@ -23,7 +23,7 @@ class Enqueuer:
 
     async def enqueue(self, job: NewJob) -> UUID:
         """The id of the job: its own, or that of the older one which holds its key."""
-        future = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[UUID] = asyncio.get_running_loop().create_future()
         self._waiting.append((job, future))
         if self._flusher is None:
             self._flusher = asyncio.get_running_loop().create_task(self._flush())
@@ -67,5 +67,7 @@ class Enqueuer:
 
 
 def _fail(future: "asyncio.Future[UUID]", error: BaseException) -> None:
-    if not future.done():
-        future.set_exception(error if isinstance(error, Exception) else asyncio.CancelledError())
+    if isinstance(error, Exception) and not future.done():
+        future.set_exception(error)
+    else:
+        future.cancel()

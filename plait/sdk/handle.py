@@ -29,7 +29,15 @@ class Connected(Protocol):
 class Handle(Generic[R]):
     """`deduplicated`: an older job holds the key that was given, and this handle is that job's."""
 
-    def __init__(self, app: Connected, codec: Codec | None, *, job_id: UUID, tenant_id: UUID, deduplicated: bool = False) -> None:
+    def __init__(
+        self,
+        app: Connected,
+        codec: Codec | None,
+        *,
+        job_id: UUID,
+        tenant_id: UUID,
+        deduplicated: bool = False,
+    ) -> None:
         self._app = app
         self._codec = codec
         self.id = job_id
@@ -71,7 +79,12 @@ class Handle(Generic[R]):
             case _:
                 kind = JobFailed
         text = outcome.error or outcome.reason or outcome.status
-        raise kind(self.id, f"job {self.id} {outcome.status}: {text}", reason=outcome.reason, traceback=outcome.traceback)
+        raise kind(
+            self.id,
+            f"job {self.id} {outcome.status}: {text}",
+            reason=outcome.reason,
+            traceback=outcome.traceback,
+        )
 
     def status_sync(self) -> Status:
         return self._app.call_sync(self.status())

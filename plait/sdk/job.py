@@ -27,7 +27,9 @@ class App(Connected, Protocol):
 
 
 class Job(Generic[P, R]):
-    def __init__(self, app: App, definition: Definition, function: Callable[P, Any], options: Options | None = None) -> None:
+    def __init__(
+        self, app: App, definition: Definition, function: Callable[P, Any], options: Options | None = None
+    ) -> None:
         self._app = app
         self.definition = definition
         self._function = function
@@ -95,7 +97,11 @@ class Job(Generic[P, R]):
         return [self._handle(job, existing.get(job.id, job.id)) for job in new]
 
     def _new_many(self, calls: Iterable[Any], tenant_id: UUID) -> Sequence[NewJob]:
-        if self._options.job_id is not None or self._options.dedupe_key is not None or self._options.idempotency_key is not None:
+        if (
+            self._options.job_id is not None
+            or self._options.dedupe_key is not None
+            or self._options.idempotency_key is not None
+        ):
             raise InvalidArguments("a job's id and keys belong to one job: enqueue it alone")
         return [self._new(*_call(call), tenant_id) for call in calls]
 
@@ -118,14 +124,20 @@ class Job(Generic[P, R]):
             timeout_s=None if options.timeout is None else seconds(options.timeout, what="timeout"),
             dedupe_key=options.dedupe_key,
             idempotency_key=options.idempotency_key,
-            idempotency_ttl_s=None if options.idempotency_ttl is None else seconds(options.idempotency_ttl, what="idempotency_ttl"),
+            idempotency_ttl_s=None
+            if options.idempotency_ttl is None
+            else seconds(options.idempotency_ttl, what="idempotency_ttl"),
             limit_key=options.limit_key if options.limit_key is not None else definition.limit_key_of(args, kwargs),
             correlation_id=options.correlation_id,
         )
 
     def _handle(self, new: NewJob, job_id: UUID) -> Handle[R]:
         return Handle(
-            self._app, self.definition.codec, job_id=UUID(bytes=job_id.bytes), tenant_id=new.tenant_id, deduplicated=job_id != new.id
+            self._app,
+            self.definition.codec,
+            job_id=UUID(bytes=job_id.bytes),
+            tenant_id=new.tenant_id,
+            deduplicated=job_id != new.id,
         )
 
 
@@ -135,4 +147,3 @@ def _call(call: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if isinstance(call, Mapping):
         return (), dict(call)
     return (call,), {}
-

@@ -23,9 +23,11 @@ class Target:
 
     async def open(self, *, max_connections: int = 10) -> Store:
         """Connect. Embedded Postgres is started where it does not run, and migrated."""
-        url = await self.prepare_embedded() if self._embedded is not None else self._url
+        url = self._url if self._embedded is None else await self._start_embedded(self._embedded)
         assert url is not None
-        store = await Store.open(url, session_user=self._session_user, max_connections=max_connections, pooler=self._pooler)
+        store = await Store.open(
+            url, session_user=self._session_user, max_connections=max_connections, pooler=self._pooler
+        )
         self._open_stores += 1
         return store
 
@@ -42,21 +44,16 @@ class Target:
         assert self._url is not None
         return self._url
 
-    async def prepare_embedded(self) -> str:
-        assert self._embedded is not None
-        server = await asyncio.to_thread(self._embedded.start)
-        await migrate(server.url())
-        await ensure_dev_login(server.url())
-        return server.url(user=DEV_LOGIN)
-
     async def prepare_development(self) -> None:
         """`plait dev` on a superuser's URL: migrate, make the restricted roles, and act as one of them from here on."""
         if self._embedded is None:
             url = await self.admin_url()
-            if await ensure_dev_login_after_migration(url):
+            await migrate(url)
+            if await ensure_dev_login(url):
                 self._session_user = DEV_LOGIN
 
-
-async def ensure_dev_login_after_migration(url: str) -> bool:
-    await migrate(url)
-    return await ensure_dev_login(url)
+    async def _start_embedded(self, embedded: EmbeddedPostgres) -> str:
+        server = await asyncio.to_thread(embedded.start)
+        await migrate(server.url())
+        await ensure_dev_login(server.url())
+        return server.url(user=DEV_LOGIN)

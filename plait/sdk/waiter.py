@@ -50,8 +50,10 @@ class Waiter:
         except BaseException as error:
             waiting, self._waiting = self._waiting, {}
             for _, future in waiting.values():
-                if not future.done():
-                    future.set_exception(error if isinstance(error, Exception) else asyncio.CancelledError())
+                if isinstance(error, Exception) and not future.done():
+                    future.set_exception(error)
+                else:
+                    future.cancel()
             if not isinstance(error, Exception):
                 raise
         finally:

@@ -72,14 +72,17 @@ def _kind(conn: Any) -> str:
 
 
 def _sqlalchemy_text() -> Any:
-    from sqlalchemy import text  # noqa: PLC0415 - only where the caller uses it
+    from sqlalchemy import text
 
     return text(_NAMED)
 
 
 def _plain(arguments: list[Any]) -> list[Any]:
     """Ids as text: every driver can send it, and the statement casts."""
-    return [[str(item) if isinstance(item, UUID) else item for item in value] if isinstance(value, list) else value for value in arguments]
+    return [
+        [str(item) if isinstance(item, UUID) else item for item in value] if isinstance(value, list) else value
+        for value in arguments
+    ]
 
 
 def _by_name(arguments: list[Any]) -> dict[str, Any]:
