@@ -1,9 +1,14 @@
 """Retry policies and limits: plain values that a definition carries."""
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition
+
+QUEUE_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}", re.ASCII)
+"""As the database has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

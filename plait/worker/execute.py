@@ -24,18 +24,18 @@ class Executor:
             current = run.begin()
             match run.definition.isolation:
                 case "loop":
-                    arguments = run.definition.codec.decode_call(run.claimed.payload)
+                    arguments = run.definition.codec.decode_payload(run.claimed.payload)
                     set_current(current)
                     value = await run.definition.function(**arguments)
                 case "thread":
-                    arguments = run.definition.codec.decode_call(run.claimed.payload)
+                    arguments = run.definition.codec.decode_payload(run.claimed.payload)
                     set_current(current)
                     value = await self._threads.run(contextvars.copy_context(), run.definition.function, arguments)
                 case "process":
                     return _unless_lost(run, await self._processes.run(run))
                 case unknown:
                     assert_never(unknown)
-            return _unless_lost(run, outcomes.succeeded(value))
+            return _unless_lost(run, outcomes.succeeded(value, run.definition.codec))
         except asyncio.CancelledError as error:
             return _stopped(run, error)
         except BaseException as error:  # noqa: BLE001 - a handler may raise anything, and the worker lives
