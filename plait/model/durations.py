@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from plait.model.errors import InvalidDefinition
+from plait.model.texts import shown
 
 MAX_S = 3.2e9
 """A hundred years: longer ones are mistakes, and the database's own times end somewhere."""
@@ -17,9 +18,9 @@ def seconds(value: float | str | timedelta, *, what: str = "a duration") -> floa
     """The duration in seconds; an error that names the value for anything that is not one."""
     result = _seconds(value)
     if result is None:
-        raise InvalidDefinition(f"{what} is a number of seconds, or like '10m' or '1h30m', not {_shown(value)}")
+        raise InvalidDefinition(f"{what} is a number of seconds, or like '10m' or '1h30m', not {shown(value)}")
     if not 0 <= result <= MAX_S:
-        raise InvalidDefinition(f"{what} is between 0 and 100 years, not {_shown(value)}")
+        raise InvalidDefinition(f"{what} is between 0 and 100 years, not {shown(value)}")
     return result
 
 
@@ -39,7 +40,3 @@ def _seconds(value: Any) -> float | None:
             return float(value) if abs(value) <= MAX_S else MAX_S * 2  # an int may be too large for a float
         case _:
             return None
-
-
-def _shown(value: object) -> str:
-    return repr(value)[:100] if isinstance(value, str | float | timedelta) else type(value).__name__

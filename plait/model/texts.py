@@ -15,6 +15,11 @@ def message_of(error: BaseException, limit: int = 4_000) -> str:
     return safely(lambda: clean(str.__str__(str(error)), limit), "(its message cannot be shown)")
 
 
+def shown(value: object) -> str:
+    """A value in a message about it: short, and whatever its own `repr()` does."""
+    return safely(lambda: clean(str.__str__(repr(value)), 100), f"a value of type {type(value).__name__}")
+
+
 def safely(make: Callable[[], str], otherwise: str) -> str:
     try:
         return make()

@@ -14,7 +14,6 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 from uuid import UUID
 
 from plait.model.errors import InvalidDefinition
-from plait.model.ids import DEFAULT_TENANT
 from plait.model.policies import Backoff, Limits, Rate
 from plait.runtime.settings import Settings
 from plait.sdk.definition import Definition, define
@@ -24,6 +23,7 @@ from plait.sdk.job import Job
 from plait.sdk.options import check_tenant
 from plait.sdk.portal import Portal
 from plait.sdk.target import Target
+from plait.sdk.tenants import Tenants
 from plait.sdk.waiter import Waiter
 from plait.store import Store
 
@@ -37,6 +37,7 @@ class _Connected:
     store: Store
     enqueuer: Enqueuer
     waiter: Waiter
+    tenants: Tenants
 
 
 class Plait:
@@ -59,7 +60,6 @@ class Plait:
         self.jobs: dict[str, Job[..., Any]] = {}
         check_tenant(tenant)
         self._tenant = tenant
-        self._tenants: dict[str | None, UUID] = {"default": DEFAULT_TENANT}
         self._connected: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[_Connected]] = (
             weakref.WeakKeyDictionary()
         )
@@ -149,14 +149,7 @@ class Plait:
     async def tenant_id(self, tenant: str | UUID | None = None) -> UUID:
         """The id of a tenant, by slug or id; of the app's own where none is named."""
         named = self.named_tenant(tenant)
-        if isinstance(named, UUID):
-            return named
-        known = self._tenants.get(named)
-        if known is None:
-            tenants = (await self.store()).tenants
-            known = await tenants.own_tenant_id() if named is None else await tenants.tenant_id(named)
-            self._tenants[named] = known
-        return known
+        return named if isinstance(named, UUID) else await (await self._connect()).tenants.id_of(named)
 
     async def store(self) -> Store:
         return (await self._connect()).store
@@ -193,6 +186,7 @@ class Plait:
             connected = connecting.result()
             await connected.enqueuer.close()
             await connected.waiter.close()
+            await connected.tenants.close()
             await connected.store.close()
             await self.target.close()
 
@@ -214,7 +208,7 @@ class Plait:
 
     async def _open(self) -> _Connected:
         store = await self.target.open()
-        return _Connected(store, Enqueuer(store), Waiter(store))
+        return _Connected(store, Enqueuer(store), Waiter(store), Tenants(store))
 
 
 class _Decorator:

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from plait.model.errors import InvalidArguments, PlaitError
-from plait.model.texts import clean
+from plait.model.texts import clean, shown
 
 MAX_MESSAGE = 1_000
 
@@ -39,7 +39,7 @@ class Current:
         for name, value in (("done", done), ("total", total)):
             if value is not None:
                 if not math.isfinite(value):
-                    raise InvalidArguments(f"progress: {name} is a finite number, not {value!r:.100}")
+                    raise InvalidArguments(f"progress: {name} is a finite number, not {shown(value)}")
                 given[name] = value
         if message is not None:
             given["message"] = clean(str(message), MAX_MESSAGE)

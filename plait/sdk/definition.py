@@ -8,6 +8,7 @@ from typing import Any, Literal
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition
 from plait.model.policies import QUEUE_NAME, Backoff, Limits
+from plait.model.texts import shown
 from plait.sdk.codec import Codec
 
 Isolation = Literal["loop", "thread", "process"]
@@ -83,14 +84,14 @@ def define(
     if name in ("", "<lambda>"):
         raise InvalidDefinition("a job needs a name: @app.job(name=…)")
     if len(name) > 200 or name != name.strip() or not name.isprintable():
-        raise InvalidDefinition(f"a job's name is 1 to 200 printable characters, not {name!r:.100}")
+        raise InvalidDefinition(f"a job's name is 1 to 200 printable characters, not {shown(name)}")
     if not QUEUE_NAME.fullmatch(queue):
         raise InvalidDefinition(
-            f"job {name}: a queue's name is 1 to 100 letters, digits and _ . : -, not {queue!r:.100}"
+            f"job {name}: a queue's name is 1 to 100 letters, digits and _ . : -, not {shown(queue)}"
         )
     if type(priority) is not int or not -32768 <= priority <= 32767:
         raise InvalidDefinition(
-            f"job {name}: priority is a whole number between -32768 and 32767, not {priority!r:.100}"
+            f"job {name}: priority is a whole number between -32768 and 32767, not {shown(priority)}"
         )
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
         raise InvalidDefinition(f"job {name}: a generator cannot be a job")
@@ -99,7 +100,7 @@ def define(
             f"job {name}: isolation='process' needs a function at the top of a module, so that another process can find it"
         )
     if retries is not None and (type(retries) is not int or not 0 <= retries <= 9999):
-        raise InvalidDefinition(f"job {name}: retries is a whole number between 0 and 9999, not {retries!r:.100}")
+        raise InvalidDefinition(f"job {name}: retries is a whole number between 0 and 9999, not {shown(retries)}")
     timeout_s = seconds(timeout, what=f"job {name}: timeout")
     if timeout_s <= 0:
         raise InvalidDefinition(f"job {name}: a timeout is more than 0")

@@ -12,11 +12,13 @@ import time
 from collections.abc import Sequence
 from uuid import UUID
 
-from plait.model.errors import DatabaseUnreachable
+from plait.model.errors import DatabaseUnreachable, InvalidJob
 from plait.store import Store
 from plait.store.jobs import NewJob
 
 MAX_BATCH = 1000
+MAX_TOTAL = 256 * 1024 * 1024
+"""Payloads of one statement: both ends hold all of it in memory."""
 PAUSES_S = (0.05, 0.25, 1.0)
 """Before each repetition of a statement whose reply was lost."""
 PATIENCE_S = 5.0
@@ -44,6 +46,10 @@ class Enqueuer:
 
     async def enqueue_many(self, jobs: Sequence[NewJob]) -> list[UUID]:
         """All of them or, if this raises, none: they are one statement."""
+        if (size := sum(len(job.payload) for job in jobs)) > MAX_TOTAL:
+            raise InvalidJob(
+                f"the payloads are {size:,} bytes together, more than {MAX_TOTAL:,}: enqueue them in parts"
+            )
         existing = await self._store_surely(jobs)
         return [existing.get(job.id, job.id) for job in jobs] if existing else [job.id for job in jobs]
 

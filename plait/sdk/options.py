@@ -8,7 +8,7 @@ from uuid import UUID
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition, InvalidJob
 from plait.model.policies import QUEUE_NAME
-from plait.model.texts import is_storable
+from plait.model.texts import is_storable, shown
 
 _TEXTS = ("queue", "dedupe_key", "idempotency_key", "limit_key", "correlation_id")
 _DURATIONS = ("timeout", "delay", "idempotency_ttl")
@@ -38,9 +38,9 @@ class Options:
         for name in _TEXTS:
             value = getattr(self, name)
             if value is not None and not (isinstance(value, str) and 1 <= len(value) <= 500 and is_storable(value)):
-                raise InvalidJob(f"{name} is text of 1 to 500 characters, without NUL, not {value!r:.100}")
+                raise InvalidJob(f"{name} is text of 1 to 500 characters, without NUL, not {shown(value)}")
         if self.queue is not None and not QUEUE_NAME.fullmatch(self.queue):
-            raise InvalidJob(f"a queue's name is 1 to 100 letters, digits and _ . : -, not {self.queue!r:.100}")
+            raise InvalidJob(f"a queue's name is 1 to 100 letters, digits and _ . : -, not {shown(self.queue)}")
         for name in _DURATIONS:
             self.seconds_of(name)
         _check_whole("priority", self.priority, -32768, 32767)
@@ -85,14 +85,14 @@ def check_tenant(tenant: str | UUID | None) -> None:
     """An empty name is not "the default one": it is most likely a variable that nobody has set."""
     _check_kind("tenant", tenant, str, UUID)
     if isinstance(tenant, str) and not (tenant and is_storable(tenant)):
-        raise InvalidJob(f"tenant is a tenant's name or id, not {tenant!r:.100}")
+        raise InvalidJob(f"tenant is a tenant's name or id, not {shown(tenant)}")
 
 
 def _check_kind(name: str, value: object, *kinds: type) -> None:
     if value is not None and not isinstance(value, kinds):
-        raise InvalidJob(f"{name} is of type {' or '.join(kind.__name__ for kind in kinds)}, not {value!r:.100}")
+        raise InvalidJob(f"{name} is of type {' or '.join(kind.__name__ for kind in kinds)}, not {shown(value)}")
 
 
 def _check_whole(name: str, value: object, low: int, high: int) -> None:
     if value is not None and not (type(value) is int and low <= value <= high):
-        raise InvalidJob(f"{name} is a whole number between {low} and {high}, not {value!r:.100}")
+        raise InvalidJob(f"{name} is a whole number between {low} and {high}, not {shown(value)}")

@@ -20,6 +20,7 @@ UNREACHABLE: Final = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # what asyncpg says when a connection ends in the middle of its own bookkeeping
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,

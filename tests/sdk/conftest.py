@@ -1,6 +1,7 @@
 """An app on the test's database, and a worker that runs what there is."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
 
 import asyncpg
 import pytest
@@ -11,7 +12,7 @@ from plait.runtime.settings import Settings
 from plait.testing import TestDatabase
 from plait.worker.worker import Worker
 
-Drain = Callable[[Plait], Awaitable[None]]
+Drain = Callable[[Plait], Coroutine[Any, Any, None]]
 CLIENT = "plait_test_client"
 
 
