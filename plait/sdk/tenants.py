@@ -28,8 +28,9 @@ class Tenants:
         return known
 
     async def close(self) -> None:
-        for asking in list(self._asking.values()):
-            asking.cancel()
+        """Return when those who ask have their answer."""
+        if self._asking:
+            await asyncio.wait(set(self._asking.values()))
 
     async def _ask(self, name: str | None) -> UUID:
         tenants = self._store.tenants
