@@ -42,7 +42,8 @@ select case
                where has_tenant and relkind <> 'v' and not (relrowsecurity and relforcerowsecurity))
     then 'a table of plait has no forced row-level security'
   when exists (select from relations
-               where has_tenant and relkind = 'v' and not coalesce(reloptions @> '{security_invoker=true}', false))
+               where has_tenant and relkind = 'v'
+                 and not coalesce(reloptions @> '{security_invoker=true}', false))
     then 'a view of plait passes by row-level security' end
 from me
 """

@@ -2,8 +2,8 @@
 
 `plait/sql/schema` is what a new database gets, whole. `plait/sql/migrations` leads an older one there, step
 by step; a test shows that both ways end in the same place. Functions are no migrations: each has one
-definition in the tree, all are created again whenever any of them changed, and what the tree no longer has is dropped.
-They are replaced in place, so that the calls of workers under way go on. Everything happens in one
+definition in the tree, all are created again whenever any of them changed, and what the tree no longer has is
+dropped. They are replaced in place, so that the calls of workers under way go on. Everything happens in one
 transaction, under one lock, so many processes may try at once.
 
 Who may: a superuser; a login with CREATEROLE that may create schemas in the database; or, where a DBA has
@@ -74,8 +74,8 @@ async def migrate(url: str, *, plan_only: bool = False, grant_client: str | None
             await connection.close()
     except asyncpg.InsufficientPrivilegeError as error:
         raise PlaitError(
-            f"this login may not migrate: {error}. Use a superuser's URL, or a login with CREATEROLE that owns"
-            " the database; or let a DBA run plait/sql/roles.sql and `create schema plait authorization"
+            f"this login may not migrate: {error}. Use a superuser's URL, or a login with CREATEROLE that"
+            " owns the database; or let a DBA run plait/sql/roles.sql and `create schema plait authorization"
             " plait_owner`, and grant plait_owner to this login."
         ) from error
     except asyncpg.DependentObjectsStillExistError as error:
