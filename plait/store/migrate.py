@@ -74,13 +74,13 @@ async def migrate(url: str, *, plan_only: bool = False, grant_client: str | None
             await connection.close()
     except asyncpg.InsufficientPrivilegeError as error:
         raise PlaitError(
-            f"this login may not migrate: {error}. Use a superuser's URL, or a login with CREATEROLE that"
-            " owns the database; or let a DBA run plait/sql/roles.sql and `create schema plait authorization"
-            " plait_owner`, and grant plait_owner to this login."
+            f"this login may not migrate: {_said(error)}. Use a superuser's URL, or a login with CREATEROLE"
+            " that owns the database; or let a DBA run plait/sql/roles.sql and `create schema plait"
+            " authorization plait_owner`, and grant plait_owner to this login."
         ) from error
     except asyncpg.DependentObjectsStillExistError as error:
         raise PlaitError(
-            f"something of yours depends on what this version of plait changes: {error}. {error.detail or ''}"
+            f"something of yours depends on what this version of plait changes: {_said(error)}."
         ) from error
     except (asyncpg.PostgresError, *UNREACHABLE) as error:
         ours = translate(error)
@@ -256,6 +256,10 @@ async def _create_functions(connection: asyncpg.Connection, text: str) -> None:
 
 def _functions() -> list[Path]:
     return sorted((SQL / "functions").glob("*.sql"))
+
+
+def _said(error: asyncpg.PostgresError) -> str:
+    return ": ".join(part.rstrip(".") for part in (error.message, error.detail) if part)
 
 
 def _quoted(name: str) -> str:
