@@ -1,7 +1,6 @@
 """One attempt that this worker holds: what was claimed, where it is, and why it is being stopped."""
 
 import asyncio
-import threading
 import time
 from enum import Enum
 from typing import Any
@@ -29,7 +28,6 @@ class Run:
         "definition",
         "progress",
         "queued_at",
-        "should_stop",
         "started_at",
         "stopping",
         "stopping_at",
@@ -45,7 +43,6 @@ class Run:
         self.task: asyncio.Task[None] | None = None
         self.stopping: Stopping | None = None
         self.stopping_at = 0.0
-        self.should_stop: threading.Event | None = None
         self.progress: dict[str, Any] | None = None
 
     @property
@@ -69,6 +66,7 @@ class Run:
             deadline=self.deadline,
             logger=_logger(claimed),
             report=self._report,
+            stopping=lambda: self.stopping is not None,
         )
 
     def stop(self, why: Stopping) -> None:
@@ -77,8 +75,6 @@ class Run:
             if self.stopping is None:
                 self.stopping_at = time.monotonic()
             self.stopping = why
-            if self.should_stop is not None:
-                self.should_stop.set()
             if self.task is not None:
                 self.task.cancel()
 
