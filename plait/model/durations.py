@@ -19,9 +19,7 @@ def seconds(value: float | str | timedelta, *, what: str = "a duration") -> floa
             text = value.strip().lower()
             parts = _PART.findall(text)
             if not parts or _PART.sub("", text).strip():
-                raise InvalidDefinition(
-                    f"{what} is a number of seconds or like '10m' or '1h30m', not {value!r}"
-                )
+                raise InvalidDefinition(f"{what} is a number of seconds or like '10m' or '1h30m', not {value!r}")
             result = sum(float(number) * _UNITS[unit] for number, unit in parts)
         case bool():
             raise InvalidDefinition(f"{what} is a number of seconds or like '10m', not {value!r}")

@@ -125,10 +125,6 @@ class UnsafeRole(PlaitError):
     """This role would pass by row-level security. Use a login that has the role plait_client, plait_worker or plait_admin."""
 
 
-class EmbeddedUnavailable(PlaitError):
-    """There is no URL of a database, and embedded Postgres is not installed: pip install 'plait[embedded]'."""
-
-
 class InvalidDefinition(PlaitError):
     """A job is not defined properly."""
 
@@ -148,9 +144,7 @@ class LeaseLost(PlaitError):
 class JobFailed(PlaitError):
     """The job failed."""
 
-    def __init__(
-        self, job_id: UUID, message: str, *, reason: str | None = None, traceback: str | None = None
-    ) -> None:
+    def __init__(self, job_id: UUID, message: str, *, reason: str | None = None, traceback: str | None = None) -> None:
         super().__init__(message)
         self.job_id = job_id
         self.reason = reason
@@ -169,7 +163,7 @@ class JobSkipped(JobFailed):
     """The job's handler decided that there was nothing to do."""
 
 
-class Outcome(Exception):  # noqa: N818 - it steers what becomes of a job, and is no error of its own
+class Outcome(Exception):
     """Raised by a handler to say what becomes of its job."""
 
 

@@ -37,9 +37,7 @@ def translate(error: BaseException) -> BaseException:
     """The error of ours that a driver's error stands for, or the error itself."""
     if isinstance(
         error,
-        asyncpg.InvalidPasswordError
-        | asyncpg.InvalidAuthorizationSpecificationError
-        | asyncpg.InvalidCatalogNameError,
+        asyncpg.InvalidPasswordError | asyncpg.InvalidAuthorizationSpecificationError | asyncpg.InvalidCatalogNameError,
     ):
         return DatabaseUnreachable(f"the database refused the connection: {error}")
     if isinstance(error, UNREACHABLE):
@@ -55,9 +53,9 @@ class Database:
         self, url: str, *, session_user: str | None = None, max_connections: int = 10, pooler: bool = False
     ) -> None:
         self.url = url
-        self._session_user = session_user
+        self.session_user = session_user
         self._max = max_connections
-        self._pooler = pooler
+        self.pooler = pooler
         self._pool: asyncpg.Pool | None = None
         self._opening = asyncio.Lock()
 
@@ -124,11 +122,11 @@ class Database:
 
     def _options(self) -> dict[str, Any]:
         # A pooler in transaction mode hands each statement to any server connection: no prepared names there.
-        return {"statement_cache_size": 0} if self._pooler else {}
+        return {"statement_cache_size": 0} if self.pooler else {}
 
     async def _prepare(self, connection: asyncpg.Connection) -> None:
-        if self._session_user is not None:
-            quoted = self._session_user.replace('"', '""')
+        if self.session_user is not None:
+            quoted = self.session_user.replace('"', '""')
             await connection.execute(f'set session authorization "{quoted}"')
 
 

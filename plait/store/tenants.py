@@ -36,9 +36,7 @@ class Tenants:
 
     async def set_tenant(self, slug: str, settings: Mapping[str, Any] | None = None) -> UUID:
         text = msgspec.json.encode(dict(settings or {})).decode()
-        return UUID(
-            bytes=(await self._db.fetchval("select plait.set_tenant($1, $2::json)", slug, text)).bytes
-        )
+        return UUID(bytes=(await self._db.fetchval("select plait.set_tenant($1, $2::json)", slug, text)).bytes)
 
     async def bind_login(self, login: str, tenant_id: UUID | None) -> None:
         await self._db.fetchval("select plait.bind_login($1, $2)", login, tenant_id)

@@ -80,9 +80,7 @@ class TestServer:
         return TestDatabase(name=name, url=_with_user(admin_url, DEV_LOGIN), admin_url=admin_url)
 
     async def _template(self, *, fake_clock: bool) -> str:
-        content = hashlib.sha256(
-            f"{schema_version()} {functions_hash()} {clock.INSTALL}".encode()
-        ).hexdigest()[:12]
+        content = hashlib.sha256(f"{schema_version()} {functions_hash()} {clock.INSTALL}".encode()).hexdigest()[:12]
         name = f"plait_template_{content}_{'fake' if fake_clock else 'real'}"
         admin = await asyncpg.connect(self.admin_url)
         try:
@@ -91,9 +89,7 @@ class TestServer:
             await admin.fetchval("select pg_advisory_lock($1)", _LOCK)
             if await admin.fetchval("select datistemplate from pg_database where datname = $1", name):
                 return name
-            await admin.execute(
-                f'drop database if exists "{name}" with (force)'
-            )  # half-made by a run that was killed
+            await admin.execute(f'drop database if exists "{name}" with (force)')  # half-made by a run that was killed
             await admin.execute(f'create database "{name}" template template0')
             url = _with_database(self.admin_url, name)
             connection = await asyncpg.connect(url)
