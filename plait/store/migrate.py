@@ -44,9 +44,7 @@ class Plan:
 
     @property
     def empty(self) -> bool:
-        return (
-            self.installed == self.target and not self.functions and not self.roles and not self.grant_client
-        )
+        return self.installed == self.target and not self.functions and not self.roles and not self.grant_client
 
 
 def migrations() -> dict[int, Path]:
@@ -122,8 +120,7 @@ async def _plan(connection: asyncpg.Connection, grant_client: str | None) -> Pla
     target = schema_version()
     if installed is not None and installed > target:
         raise SchemaOutdated(
-            f"the database has schema {installed}, newer than this plait, which knows {target}."
-            " Upgrade plait."
+            f"the database has schema {installed}, newer than this plait, which knows {target}. Upgrade plait."
         )
     there = await connection.fetchval("select array_agg(rolname::text) from pg_roles")
     if grant_client is not None:

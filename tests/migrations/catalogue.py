@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - a query reads best whole
 """All that the catalogue says of schema plait, as text without oids: two databases are the same when these are."""
 
 import asyncpg
@@ -67,7 +66,4 @@ SECTIONS = {
 
 
 async def catalogue(connection: asyncpg.Connection) -> dict[str, list[str]]:
-    return {
-        section: sorted(row[0] for row in await connection.fetch(query))
-        for section, query in SECTIONS.items()
-    }
+    return {section: sorted(row[0] for row in await connection.fetch(query)) for section, query in SECTIONS.items()}

@@ -134,9 +134,7 @@ async def fill(database: TestDatabase) -> None:
     await store.close()
     async with connected(database.admin_url) as connection:
         # What no function does yet.
-        await connection.execute(
-            "update plait.live set state = 'waiting', worker = null where job_id = $1", waiting
-        )
+        await connection.execute("update plait.live set state = 'waiting', worker = null where job_id = $1", waiting)
         await connection.execute("insert into plait.logins values ('ada_login', $1)", tenant)
 
 

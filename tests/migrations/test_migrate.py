@@ -146,9 +146,7 @@ async def test_what_a_user_built_on_a_function_that_goes_is_named(empty: TestDat
         assert await connection.fetchval("select n from public.mine") == 1
 
 
-async def test_a_function_that_this_server_cannot_parse_fails_the_migration(
-    empty: TestDatabase, tree: Path
-) -> None:
+async def test_a_function_that_this_server_cannot_parse_fails_the_migration(empty: TestDatabase, tree: Path) -> None:
     (tree / "functions" / "wrong.sql").write_text(
         "create or replace function plait.wrong() returns int language plpgsql as $$ begin selekt 1; end $$;"
     )

@@ -17,9 +17,7 @@ DBA = (SQL / "roles.sql").read_text()
 async def owned_by(server: TestServer, login: str, options: str = "login") -> TestDatabase:
     """An empty database that belongs to a new login."""
     database = await server.create_empty_database()
-    await as_superuser(
-        database, f"create role {login} {options}", f"alter database {database.name} owner to {login}"
-    )
+    await as_superuser(database, f"create role {login} {options}", f"alter database {database.name} owner to {login}")
     return database
 
 
@@ -144,9 +142,7 @@ async def test_an_application_gets_what_a_client_may_and_no_more(bare: TestServe
     )
     with pytest.raises(PlaitError, match="there is no role 'nobody'"):
         await migrate(database.admin_url, grant_client="nobody")
-    assert (
-        await migrate(database.admin_url, plan_only=True, grant_client="the App")
-    ).grant_client == "the App"
+    assert (await migrate(database.admin_url, plan_only=True, grant_client="the App")).grant_client == "the App"
     assert (await migrate(database.admin_url, grant_client="the App")).grant_client == "the App"
     assert (await migrate(database.admin_url, grant_client="the App")).empty
 

@@ -57,9 +57,7 @@ async def test_a_snapshot_is_migrated_to_this_version(loaded: TestDatabase) -> N
     assert {job.status for job in jobs} == set(Status)
     for job in jobs:
         attempts = await store.jobs.list_attempts(job.id, all_tenants=True)
-        assert bool(attempts) == (
-            job.status.final or job.attempt > (job.status in (Status.RUNNING, Status.WAITING))
-        )
+        assert bool(attempts) == (job.status.final or job.attempt > (job.status in (Status.RUNNING, Status.WAITING)))
     await store.close()
 
 
@@ -88,9 +86,7 @@ async def test_jobs_of_a_snapshot_run_on(loaded: TestDatabase) -> None:
     await store.close()
 
 
-async def test_a_migrated_snapshot_is_what_a_new_database_is(
-    versioned: TestServer, loaded: TestDatabase
-) -> None:
+async def test_a_migrated_snapshot_is_what_a_new_database_is(versioned: TestServer, loaded: TestDatabase) -> None:
     new = await versioned.create_empty_database()
     async with connected(loaded.admin_url) as one, connected(new.admin_url) as two:
         await migrate_connection(one)

@@ -39,9 +39,7 @@ class Life:
         return existing.get(job_id, job_id)
 
     async def cycle(self, *settlements: Settlement, wanted: int = 10) -> list[Claimed]:
-        done = await self.connection.cycle(
-            self.worker, {"default": wanted}, self.cursors, settlements, sleep=True
-        )
+        done = await self.connection.cycle(self.worker, {"default": wanted}, self.cursors, settlements, sleep=True)
         assert done.alive
         assert done.stale == []
         return done.claimed
@@ -88,18 +86,14 @@ async def test_a_job_ends_in_every_way(life: Life) -> None:
     claimed = {job.job_id: job for job in await life.cycle()}
     assert set(claimed) == set(jobs)
     settlements = [
-        Settlement(
-            job, 1, ending, result='{"n": 1}' if ending is Ending.SUCCEEDED else None, detail=detail, ran_ms=5
-        )
+        Settlement(job, 1, ending, result='{"n": 1}' if ending is Ending.SUCCEEDED else None, detail=detail, ran_ms=5)
         for job, (ending, detail, _) in zip(jobs, OUTCOMES, strict=True)
     ]
     await life.cycle(*settlements, wanted=0)
     assert [await life.status(job) for job in jobs] == [status for _, _, status in OUTCOMES]
     assert await life.store.workers.settle(life.worker, settlements) == [True] * len(jobs)  # sent again
     assert len(await life.store.jobs.list_attempts(jobs[0])) == 1
-    [outcome] = [
-        o for o in await life.store.jobs.get_outcomes([(j, DEFAULT) for j in jobs]) if o.job_id == jobs[0]
-    ]
+    [outcome] = [o for o in await life.store.jobs.get_outcomes([(j, DEFAULT) for j in jobs]) if o.job_id == jobs[0]]
     assert (outcome.status, outcome.result) == (Status.SUCCEEDED, '{"n": 1}')
 
 

@@ -22,9 +22,7 @@ class Function:
     def call(self, job: Any, **arguments: str) -> str:
         """A call with these arguments, and a sample for each other one that has no default."""
         given = {
-            name: SAMPLES[self.arguments[name]].format(job=job)
-            for name in self.required
-            if name not in arguments
+            name: SAMPLES[self.arguments[name]].format(job=job) for name in self.required if name not in arguments
         } | arguments
         return f"select plait.{self.name}({', '.join(f'{name} => {value}' for name, value in given.items())})"
 
@@ -103,9 +101,7 @@ async def test_a_setting_does_not_change_a_bound_logins_tenant(tenants: TwoTenan
             rows = await connection.fetch("select tenant_id from plait.list_jobs()")
             assert {row["tenant_id"] for row in rows} == {tenants.a}
             job = await connection.fetchval("select plait.enqueue('work')")
-            assert (
-                await connection.fetchval("select tenant_id from plait.jobs where id = $1", job) == tenants.a
-            )
+            assert await connection.fetchval("select tenant_id from plait.jobs where id = $1", job) == tenants.a
 
 
 async def test_a_trusted_role_acts_for_the_tenant_it_has_set(tenants: TwoTenants) -> None:

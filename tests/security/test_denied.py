@@ -31,9 +31,7 @@ WRITES = (
 async def test_no_runtime_role_writes_to_a_table(tenants: TwoTenants, kind: str) -> None:
     tables = await relations(tenants.database, "r")
     assert len(tables) > 10
-    statements = [
-        write.format(name=name, column=column) for name, column in tables.items() for write in WRITES
-    ]
+    statements = [write.format(name=name, column=column) for name, column in tables.items() for write in WRITES]
     async with connected(tenants.url(kind)) as connection:
         assert await not_denied(connection, statements) == []
 
@@ -89,9 +87,7 @@ async def test_no_runtime_role_reaches_the_server_itself(tenants: TwoTenants, ki
 async def test_a_login_reads_what_the_golden_list_says_and_no_more(tenants: TwoTenants, kind: str) -> None:
     columns = await relations(tenants.database)
     readable = golden("table, view, sequence", KINDS[kind])
-    hidden = [
-        f"select {column} from plait.{name}" for name, column in columns.items() if name not in readable
-    ]
+    hidden = [f"select {column} from plait.{name}" for name, column in columns.items() if name not in readable]
     assert len(hidden) >= 2
     async with connected(tenants.url(kind)) as connection:
         assert await not_denied(connection, hidden) == []

@@ -17,7 +17,7 @@ select p.oid::regprocedure::text as function, p.proname as name, p.prosecdef as 
        or has_function_privilege('plait_worker', p.oid, 'execute')
        or has_function_privilege('plait_admin', p.oid, 'execute') as callable
 from pg_proc p where p.pronamespace = 'plait'::regnamespace order by 1
-"""  # noqa: E501 - a query reads best whole
+"""
 
 
 async def test_grants_equal_the_golden_list(database: TestDatabase) -> None:

@@ -59,14 +59,10 @@ async def test_a_foreign_id_looks_like_any_bad_id(tenants: TwoTenants, store_a: 
     await store_a.close()
 
 
-async def test_a_foreign_id_takes_the_whole_batch_down_like_any_bad_id(
-    tenants: TwoTenants, store_a: Store
-) -> None:
+async def test_a_foreign_id_takes_the_whole_batch_down_like_any_bad_id(tenants: TwoTenants, store_a: Store) -> None:
     good = an_id()
     with pytest.raises(InvalidId):
-        await store_a.jobs.enqueue_many(
-            [new_job(good, tenants.a), new_job(tenants.b_jobs["queued"], tenants.a)]
-        )
+        await store_a.jobs.enqueue_many([new_job(good, tenants.a), new_job(tenants.b_jobs["queued"], tenants.a)])
     with pytest.raises(NotFound):
         await store_a.jobs.get_job(good)
     await store_a.close()

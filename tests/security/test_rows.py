@@ -33,7 +33,7 @@ select c.relname as name, c.relkind::text as kind, c.relrowsecurity and c.relfor
                                 pg_get_expr(p.polqual, p.polrelid)) order by p.polname)
         from pg_policy p where p.polrelid = c.oid) as policies
 from pg_class c where c.relnamespace = 'plait'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f') order by 1
-"""  # noqa: E501 - a query reads best whole
+"""
 POLICIES = [
     "owner * to plait_owner: true",
     "tenant r to plait_admin, plait_client, plait_tenant, plait_worker:"
@@ -121,9 +121,7 @@ async def test_a_login_sees_the_rows_of_its_tenant_and_no_others(tenants: TwoTen
 
 
 @pytest.mark.parametrize("kind", ["client", "worker", "admin", "bound", "unbound"])
-async def test_rows_are_hidden_even_where_every_table_may_be_read(
-    everything_granted: TwoTenants, kind: str
-) -> None:
+async def test_rows_are_hidden_even_where_every_table_may_be_read(everything_granted: TwoTenants, kind: str) -> None:
     tenants = everything_granted
     async with connected(tenants.database.admin_url) as connection:
         with_tenant = {row["name"] for row in await connection.fetch(RELATIONS) if row["tenant_column"]}
@@ -142,9 +140,7 @@ async def test_the_sample_has_rows_of_both_tenants_in_every_relation(tenants: Tw
                 assert {tenants.a, tenants.b} <= set(found or ()), row["name"]
 
 
-async def test_a_login_without_a_role_of_plait_sees_nothing(
-    tenants: TwoTenants, database: TestDatabase
-) -> None:
+async def test_a_login_without_a_role_of_plait_sees_nothing(tenants: TwoTenants, database: TestDatabase) -> None:
     async with connected(tenants.url("client")) as connection:
         await connection.execute("select set_config('plait.tenant', $1, false)", str(tenants.a))
         assert await connection.fetchval("select count(*) from plait.jobs") > 0

@@ -28,7 +28,7 @@ create operator evil.|| (function = evil.joined, leftarg = text, rightarg = text
 create domain evil.uuid as text;
 create view evil.pg_roles as select null::name as rolname;
 create table evil.jobs (like plait.jobs);
-"""  # noqa: E501 - one attack a line
+"""
 TEMPORARY = """
 create temp table logins (login name, tenant_id pg_catalog.uuid);
 insert into logins values (session_user, '{b}');
@@ -66,9 +66,7 @@ async def test_functions_run_as_if_there_were_no_shadows(tenants: TwoTenants, ki
     connection = await shadowed(tenants, kind)
     a = tenants.a if kind == "client" else None
     job_id: UUID = uuid_utils.compat.uuid7()
-    enqueue = (
-        "select plait.enqueue('work', id => $1, tenant => $2, dedupe_key => 'k', idempotency_key => 'k')"
-    )
+    enqueue = "select plait.enqueue('work', id => $1, tenant => $2, dedupe_key => 'k', idempotency_key => 'k')"
     assert await connection.fetchval(enqueue, job_id, str(tenants.a)) == job_id
     found = await connection.fetchrow("select tenant_id, status from plait.get_job($1, $2)", job_id, a)
     assert tuple(found) == (tenants.a, "queued")
@@ -87,12 +85,8 @@ async def test_a_bound_login_stays_bound(tenants: TwoTenants) -> None:
     connection = await shadowed(tenants, "bound")
     await connection.execute("select set_config('plait.tenant', $1, false)", str(tenants.b))
     assert await connection.fetchval("select plait._visible_tenant()") == tenants.a
-    assert {row["tenant_id"] for row in await connection.fetch("select tenant_id from plait.jobs")} == {
-        tenants.a
-    }
-    assert {row["tenant_id"] for row in await connection.fetch("select tenant_id from plait.job")} == {
-        tenants.a
-    }
+    assert {row["tenant_id"] for row in await connection.fetch("select tenant_id from plait.jobs")} == {tenants.a}
+    assert {row["tenant_id"] for row in await connection.fetch("select tenant_id from plait.job")} == {tenants.a}
     with pytest.raises(asyncpg.PostgresError) as raised:
         await connection.fetch("select * from plait.list_jobs($1)", tenants.b)
     assert raised.value.sqlstate == "PL004"

@@ -88,9 +88,7 @@ async def test_an_invalid_setting_is_refused_and_changes_nothing(store: Store) -
 async def test_settings_are_an_object(database: TestDatabase) -> None:
     async with connected(database.url) as connection:
         for settings in ("[]", "1", '"x"'):
-            assert (await outcome(connection, "select plait.set_tenant('a', $1)", settings)).startswith(
-                "PL012"
-            )
+            assert (await outcome(connection, "select plait.set_tenant('a', $1)", settings)).startswith("PL012")
 
 
 async def test_settings_that_are_absent_stay(store: Store) -> None:

@@ -19,9 +19,7 @@ async def opens(url: str) -> None:
 
 
 @pytest.mark.parametrize("role", ["plait_client", "plait_worker", "plait_admin", "plait_tenant"])
-async def test_a_login_with_a_runtime_role_may_start(
-    database: TestDatabase, logins: Logins, role: str
-) -> None:
+async def test_a_login_with_a_runtime_role_may_start(database: TestDatabase, logins: Logins, role: str) -> None:
     await opens(database.url_for(await logins.create(role)))
 
 

@@ -31,7 +31,7 @@ begin
   r := json_populate_record(r, p_settings);
   -- Not by trying it: Postgres also takes offsets and inventions like FOO5, which nobody else knows.
   if r.time_zone <> v_zone and not exists (
-       select from pg_timezone_names where name = r.time_zone and name !~ '^(posix|right)/|^(posixrules|localtime|Factory)$') then
+       select from pg_timezone_names where name = r.time_zone and name !~ '^(posix|right)/|^(posixrules|localtime|Factory)$') then  -- clock: a name
     raise exception 'there is no time zone %', quote_literal(r.time_zone) using errcode = 'PL012';
   end if;
   update plait.tenants set name = r.name, time_zone = r.time_zone, paused = r.paused, weight = r.weight, max_running = r.max_running,
