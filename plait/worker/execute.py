@@ -24,15 +24,14 @@ class Executor:
     async def execute(self, run: Run) -> Finished | None:
         """The outcome, or None when the lease is lost and nothing may be said. Never raises."""
         try:
-            current = run.begin()
             match run.definition.isolation:
                 case "loop":
                     arguments = run.definition.codec.decode_call(run.claimed.payload)
-                    set_current(current)
+                    set_current(run.begin())
                     value = await run.definition.function(**arguments)
                 case "thread":
                     arguments = run.definition.codec.decode_call(run.claimed.payload)
-                    set_current(current)
+                    set_current(run.begin())
                     value = await self._in_thread(run, arguments)
                 case "process":
                     return _unless_lost(run, await self._processes.run(run))

@@ -126,6 +126,9 @@ class Pump:
             return True
         except asyncio.CancelledError:
             self._outbox[:0] = batch  # whether it was stored is unknown: it may be sent again
+            if self._connection is not None:
+                self._connection.terminate()  # in the middle of a statement: of no use any more
+                self._connection = None
             raise
         finally:
             self._turned_at = time.monotonic()

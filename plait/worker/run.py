@@ -49,11 +49,11 @@ class Run:
     def key(self) -> tuple[UUID, int]:
         return self.claimed.job_id, self.claimed.attempt
 
-    def begin(self) -> Current:
-        """The handler starts now: its time runs, and this is what `current()` will tell it."""
+    def begin(self, *, after_s: float = 0.0) -> Current:
+        """The handler starts now, or in at most `after_s`: its time runs, and this is what `current()` will tell it."""
         claimed = self.claimed
         self.started_at = time.monotonic()
-        self.deadline = self.started_at + (claimed.timeout_s or self.definition.timeout_s)
+        self.deadline = self.started_at + after_s + (claimed.timeout_s or self.definition.timeout_s)
         return Current(
             job_id=UUID(bytes=claimed.job_id.bytes),
             attempt=claimed.attempt,
