@@ -6,6 +6,8 @@ import pytest
 
 from plait.testing import TestDatabase, TestServer
 
+from .world import World
+
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[TestServer]:
@@ -20,3 +22,12 @@ async def database(server: TestServer) -> AsyncIterator[TestDatabase]:
     database = await server.create_database()
     yield database
     await server.drop_database(database)
+
+
+@pytest.fixture
+async def world(database: TestDatabase) -> AsyncIterator[World]:
+    """The vocabulary of tests over that database; when the test ends, what must always hold is looked at."""
+    world = await World.open(database)
+    yield world
+    await world.check()
+    await world.close()
