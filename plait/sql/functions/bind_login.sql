@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    the login's row
---   raises   PL012 when the login does not exist, or may act for more than one tenant
+--   raises   PL012 when the login does not exist, or may act for more than one tenant; PL003 when there is no such tenant
 --   called   plait.store.tenants.bind_login
 create or replace function plait.bind_login(p_login name, p_tenant uuid) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
