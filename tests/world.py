@@ -189,6 +189,12 @@ class World:
     async def findings(self) -> set[str]:
         return {finding.code for finding in await self.store.health.diagnose()}
 
+    async def snapshot(self) -> list[str]:
+        """Every row that tells of jobs, as text: equal before and after what must change nothing."""
+        tables = ("jobs", "live", "attempts", "running_state", "dedupe", "idempotency")
+        sql = " union all ".join(f"select '{name} ' || t::text as row from plait.{name} t" for name in tables)
+        return [row for (row,) in await self.rows(f"{sql} order by 1")]
+
     async def check(self) -> None:
         found = await violations(self.admin)
         assert not found, "\n".join(found)

@@ -170,7 +170,7 @@ async def test_many_at_once_with_few_keys_make_few_jobs(world: World) -> None:
 
 
 async def test_a_key_freed_while_somebody_waits_for_it(world: World) -> None:
-    """The job that holds it ends in a transaction that is still open: the enqueue waits, and makes a new one."""
+    """The job that holds it ends in a transaction that is open: the enqueue waits, and makes a new one."""
     job = await world.enqueue("add", dedupe_key="k")
     async with world.connection() as operator:
         transaction = operator.transaction()
