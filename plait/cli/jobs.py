@@ -1,0 +1,3 @@
+from plait.cli.command import new_group
+
+group = new_group("X", "jobs", lists=True)
