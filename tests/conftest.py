@@ -1,6 +1,4 @@
-"""Fixtures of plait's own tests: a real Postgres, a database for each test."""
-
-from collections.abc import AsyncIterator, Iterator
+"""Fixtures of plait's own tests, from the kit that users get."""
 
 import pytest
 
@@ -8,15 +6,11 @@ from plait.testing import TestDatabase, TestServer
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[TestServer]:
-    server = TestServer()
-    yield server
-    server.close()
+def server(plait_server: TestServer) -> TestServer:
+    return plait_server
 
 
 @pytest.fixture
-async def database(server: TestServer) -> AsyncIterator[TestDatabase]:
+def database(plait_database: TestDatabase) -> TestDatabase:
     """A migrated database whose clock stands still until the test moves it."""
-    database = await server.create_database()
-    yield database
-    await server.drop_database(database)
+    return plait_database

@@ -146,6 +146,10 @@ class Plait:
             self._tenants[name] = known
         return known
 
+    def forget_tenants(self) -> None:
+        """The database has changed: slugs may lead elsewhere now."""
+        self._tenants = {"default": DEFAULT_TENANT}
+
     async def store(self) -> Store:
         return (await self._connect()).store
 
