@@ -89,11 +89,21 @@ def payload(pairs: Sequence[str], given: str | None) -> dict[str, Any]:
 
 def typed_payload(definition: "Definition", pairs: Sequence[str], given: str | None) -> dict[str, Any]:
     """The same for a job whose code is at hand: `name=123` is text where the job wants text."""
-    hints = get_type_hints(definition.function, include_extras=True)
     arguments = _object(given)
+    hints = _hints(definition)
     for key, text in _split_pairs(pairs):
         arguments[key] = _fitting(text, hints.get(key, Any))
+    wanted = definition.codec.parameters
+    if unknown := [key for key in arguments if key not in wanted]:
+        raise BadUsage(f"{definition.name} has no argument {unknown[0]!r}; it has {', '.join(wanted) or 'none'}")
     return definition.codec.decode_call(json.dumps(arguments))
+
+
+def _hints(definition: "Definition") -> dict[str, Any]:
+    try:
+        return get_type_hints(definition.function, include_extras=True)
+    except NameError:
+        return {}  # the codec will say which
 
 
 def _split_pairs(pairs: Sequence[str]) -> list[tuple[str, str]]:

@@ -7,22 +7,23 @@ environment variable of their own here, since a variable would then beat an opti
 import asyncio
 import contextlib
 import inspect
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from plait.cli.failures import BadUsage
+from plait.model.errors import UnsafeRole
 
 if TYPE_CHECKING:
     from plait.sdk.app import Plait
     from plait.sdk.target import Target
     from plait.store import Store
 
-COMMON = "Everywhere"
+T = TypeVar("T")
 
 Url = Annotated[
     str | None,
@@ -30,7 +31,6 @@ Url = Annotated[
         "--url",
         help="The Postgres to use; else PLAIT_DATABASE_URL, else an embedded one.",
         metavar="URL",
-        rich_help_panel=COMMON,
     ),
 ]
 DataDir = Annotated[
@@ -40,13 +40,10 @@ DataDir = Annotated[
         help="Where the embedded Postgres keeps its data; else PLAIT_DATA_DIR.",
         metavar="DIR",
         file_okay=False,
-        rich_help_panel=COMMON,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, errors too.", rich_help_panel=COMMON)]
-Debug = Annotated[
-    bool, typer.Option("--debug", help="Show a traceback with an error (also PLAIT_DEBUG=1).", rich_help_panel=COMMON)
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, errors too.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback with an error (also PLAIT_DEBUG=1).")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +79,7 @@ class Invocation:
     async def store(self) -> "AsyncIterator[Store]":
         """The database, for one command."""
         target = self.target()
-        store = await target.open(max_connections=2)
+        store = await stepping_down(target, lambda: target.open(max_connections=2))
         try:
             yield store
         finally:
@@ -100,6 +97,20 @@ class Invocation:
         if self.url is not None or self.data_dir is not None:
             app.target = self.target()
         return app
+
+
+async def stepping_down(target: "Target", connect: Callable[[], Awaitable[T]]) -> T:
+    """Connect; on a superuser's URL, which is refused, as the login that `plait dev` made there, if it did."""
+    from plait.store.roles import DEV_LOGIN
+
+    try:
+        return await connect()
+    except UnsafeRole as refused:
+        target.act_as(DEV_LOGIN)
+        try:
+            return await connect()
+        except Exception:  # noqa: BLE001 - no such login, or no superuser: then what was said first holds
+            raise refused from None
 
 
 def new_group(help_text: str, name: str | None = None, *, lists: bool = False) -> typer.Typer:

@@ -171,7 +171,7 @@ def _where_to_look(run: Run, data_dir: Path) -> list[str]:
         (f"{plait} jobs list --all-tenants --status dead_letter", "what wants a human"),
         (f"{plait} jobs show {dead}", "one of them, with its attempts"),
         (f"{plait} jobs retry {dead}", "ask for it again …"),
-        (f"{plait} worker plait.cli.demo_jobs --once", "… and run it"),
+        (f"{plait} dev plait.cli.demo_jobs", "… and let it run; Ctrl-C ends"),
         (f"{plait} doctor", "what will hurt, or already does"),
     ]
     width = max(len(step) for step, _ in steps)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command("dev", rich_help_panel="Run")(command(dev))
+    app.command("dev", short_help="Run an app here: Postgres, worker and leader.")(command(dev))
 
 
 async def dev(cli: Invocation, app_name: App, queues: Queues = None, concurrency: Concurrency = 100) -> int:

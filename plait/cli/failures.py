@@ -78,6 +78,11 @@ def exit_code(error: BaseException) -> int:
             return ExitCode.ERROR
 
 
+def is_forbidden(error: BaseException) -> bool:
+    """Whether the database says that this login may not do that."""
+    return getattr(error, "sqlstate", None) == _INSUFFICIENT_PRIVILEGE
+
+
 def _first(error: BaseException) -> BaseException:
     """What began it: a group of tasks ends with a group of errors."""
     while isinstance(error, BaseExceptionGroup):
@@ -90,7 +95,7 @@ def _message(error: Any) -> str:
         return error.format_message()
     if isinstance(error, PlaitError):
         return str(error)
-    if getattr(error, "sqlstate", None) == _INSUFFICIENT_PRIVILEGE:
+    if is_forbidden(error):
         return f"this login may not do that: {error}. Operators need the role plait_admin, applications plait_client."
     if isinstance(error, OSError):
         return str(error)

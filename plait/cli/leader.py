@@ -8,7 +8,7 @@ from plait.cli.command import Invocation, command
 
 
 def register(app: typer.Typer) -> None:
-    app.command("leader", rich_help_panel="Run")(command(leader))
+    app.command("leader", short_help="Do what one process does for all.")(command(leader))
 
 
 async def leader(

@@ -10,7 +10,8 @@ from plait.cli.command import Invocation, command
 from plait.cli.failures import BadUsage
 from plait.cli.output import is_terminal, say, show, show_json
 from plait.cli.worker import App
-from plait.model.errors import JobFailed
+from plait.model.errors import JobCanceled, JobDeadLettered, JobFailed, JobSkipped
+from plait.model.states import Status
 
 if TYPE_CHECKING:
     from plait.runtime.service import Signals, Stop
@@ -22,7 +23,7 @@ JobName = Annotated[str, typer.Argument(metavar="JOB", help="The job's name.", s
 Pairs = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[KEY=VALUE]...",
+        metavar="KEY=VALUE",
         help="The job's arguments. A value is JSON where it is JSON and fits, else text.",
         show_default=False,
     ),
@@ -34,9 +35,14 @@ Payload = Annotated[
     ),
 ]
 
+Tenant = Annotated[
+    str | None,
+    typer.Option("--tenant", "-t", metavar="SLUG", help="The tenant that it is for.", show_default=False),
+]
+
 
 def register(app: typer.Typer) -> None:
-    app.command("run", rich_help_panel="Run")(command(run))
+    app.command("run", short_help="Run one job now, and print its result.")(command(run))
 
 
 async def run(
@@ -45,9 +51,7 @@ async def run(
     job_name: JobName,
     pairs: Pairs = None,
     payload: Payload = None,
-    tenant: Annotated[
-        str | None, typer.Option("--tenant", "-t", metavar="SLUG", help="The tenant to run it for.", show_default=False)
-    ] = None,
+    tenant: Tenant = None,
 ) -> int:
     """Run one job, print its result, and end.
 
@@ -95,35 +99,38 @@ async def _tell(signals: "Signals", stop: "Stop") -> None:
 
 
 async def _wait(handle: "Handle[Any]", stop: "Stop", *, as_json: bool) -> int:
-    """Wait for the job's end and tell of it."""
     try:
-        value = await handle.result()
-    except JobFailed as error:
-        if as_json:
-            told = {"id": handle.id, "status": _status(error), "reason": error.reason, "error": str(error)}
-            show_json({**told, "traceback": error.traceback})
-        else:
-            say(f"{(error.traceback or '').rstrip()}\nplait: {error}".lstrip())
-        return 1
-    else:
-        show_result(handle, value, as_json=as_json)
-        return 0
+        return await wait_for(handle, as_json=as_json)
     finally:
         stop.request()
 
 
-def _status(error: JobFailed) -> str:
-    from plait.model.errors import JobCanceled, JobDeadLettered, JobSkipped
+async def wait_for(handle: "Handle[Any]", *, as_json: bool) -> int:
+    """Wait for the job's end and tell of it; 0 when it succeeded or had nothing to do."""
+    try:
+        value = await handle.result()
+    except JobFailed as error:
+        status = _status(error)
+        if as_json:
+            told = {"id": handle.id, "status": status, "reason": error.reason, "error": str(error)}
+            show_json({**told, "traceback": error.traceback})
+        else:
+            say(f"{(error.traceback or '').rstrip()}\nplait: {error}".lstrip())
+        return 0 if status is Status.SKIPPED else 1
+    show_result(handle, value, as_json=as_json)
+    return 0
 
+
+def _status(error: JobFailed) -> Status:
     match error:
         case JobDeadLettered():
-            return "dead_letter"
+            return Status.DEAD_LETTER
         case JobCanceled():
-            return "canceled"
+            return Status.CANCELED
         case JobSkipped():
-            return "skipped"
+            return Status.SKIPPED
         case _:
-            return "failed"
+            return Status.FAILED
 
 
 def show_result(handle: "Handle[Any]", value: Any, *, as_json: bool) -> None:

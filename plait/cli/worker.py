@@ -22,12 +22,12 @@ Queues = Annotated[
     ),
 ]
 Concurrency = Annotated[
-    int, typer.Option("--concurrency", "-c", min=1, help="How many jobs to run at once, over all queues.")
+    int, typer.Option("--concurrency", "-c", metavar="N", min=1, help="How many jobs to run at once, over all queues.")
 ]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("worker", rich_help_panel="Run")(command(worker))
+    app.command("worker", short_help="Run an app's jobs until stopped.")(command(worker))
 
 
 async def worker(
@@ -39,6 +39,7 @@ async def worker(
         int | None,
         typer.Option(
             "--processes",
+            metavar="N",
             min=1,
             help='How many jobs with isolation="process" to run at once; one for each CPU when not given.',
             show_default=False,
