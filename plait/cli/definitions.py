@@ -28,6 +28,7 @@ async def list_(cli: Invocation) -> None:
             )
             for row in rows
         ],
+        optional=("priority", "active", "rate"),
         empty="No definitions yet. A worker makes its app's jobs known: plait worker APP",
     )
 

@@ -71,7 +71,7 @@ async def demo(cli: Invocation) -> int:
         try:
             view.say(f"Starting an embedded Postgres in {data_dir}")
             if await until(stop, connect(app, develop=True)):
-                worker = Worker(app, queues={"default": 12, "pictures": 12}, concurrency=24)
+                worker = Worker(app, queues={"default": 7, "pictures": 4}, concurrency=11)
                 async with asyncio.TaskGroup() as group:
                     group.create_task(run_services([worker, Leader(app)], stop))
                     playing = group.create_task(_play(stop, view))

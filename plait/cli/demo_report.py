@@ -155,6 +155,7 @@ def conclude(run: Run, data_dir: Path, *, as_json: bool) -> None:
     show_table(
         ("id", "definition", "status", "what happened"),
         [(job.id, job.definition, job.status, what) for job, what in noted],
+        optional=("definition",),
         empty="Nothing.",
     )
     for line in _where_to_look(run, data_dir):

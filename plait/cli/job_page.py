@@ -121,6 +121,7 @@ def _show_attempts(attempts: "Sequence[AttemptRow]") -> None:
             )
             for attempt in attempts
         ],
+        optional=("host", "worker"),
         empty="",
     )
     last = next((attempt for attempt in reversed(attempts) if attempt.traceback), None)

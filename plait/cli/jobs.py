@@ -99,6 +99,7 @@ async def list_(
             )
             for row in rows
         ],
+        optional=("queue", "attempt", "created"),
         empty="No such jobs." + ("" if all_tenants else " Those of other tenants: --all-tenants or --tenant SLUG."),
     )
     if len(rows) == limit:

@@ -9,15 +9,12 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 import typer
 
 from plait.model.states import Status
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 JSON_TEXT: Final = ("payload", "result", "progress", "metadata")
 """Columns that the store gives as JSON text."""
@@ -85,44 +82,72 @@ def _decoded(name: str, value: Any) -> Any:
     return json.loads(value) if name in JSON_TEXT and isinstance(value, str) else plain(value)
 
 
-def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, empty: str) -> None:
-    """A table; a cell that names a status has its colour."""
+def show_table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, empty: str, optional: Sequence[str] = ()
+) -> None:
+    """A table; a cell that names a status has its colour. Where a terminal is narrow, `optional` columns go, in that order."""
     cells = [[cell(value) for value in row] for row in rows]
     if not cells:
         say(empty)
     elif is_terminal():
-        from rich.console import Console
-
-        Console().print(table(columns, cells))
+        _show_rich_table(columns, cells, optional)
     else:
         for line in aligned(columns, cells):
             show(line)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table":
-    from rich import box
+def _show_rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], optional: Sequence[str]) -> None:
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
-    for column in columns:
-        numeric = column in NUMERIC
+    console = Console()
+    widths = {
+        column: ROOM if column in WIDE else max(len(column), *(len(row[number]) for row in rows))
+        for number, column in enumerate(columns)
+    }
+    for column in optional:
+        if sum(widths.values()) + GAP * (len(widths) - 1) > console.width:
+            del widths[column]
+    made = Table(box=None, header_style="bold", padding=(0, GAP, 0, 0), pad_edge=False)
+    for column, width in widths.items():
+        wide = column in WIDE
         made.add_column(
-            column,
-            no_wrap=column not in WIDE,
-            overflow="fold" if column in WIDE else "ellipsis",
-            justify="right" if numeric else "left",
-            min_width=36 if column == "id" else None,
+            column.replace("_", " "),
+            no_wrap=not wide,
+            overflow="fold",
+            justify="right" if column in NUMERIC else "left",
+            min_width=None if wide else width,
         )
     for row in rows:
-        made.add_row(*(Text(value, style=STYLES.get(value, "")) for value in row))
-    return made
+        shown = (value for column, value in zip(columns, row, strict=True) if column in widths)
+        made.add_row(*(Text(value, style=STYLES.get(value, "dim" if value in ("-", "0") else "")) for value in shown))
+    # Wider than the terminal, if need be: an id that is cut off is of no use.
+    console.width = max(console.width, sum(widths.values()) + GAP * len(widths))
+    console.print(made)
 
 
+GAP: Final = 2
+ROOM: Final = 24
+"""What a column of prose needs at least."""
+WIDE: Final = frozenset({"error", "what happened", "finding", "advice", "queues"})
 NUMERIC: Final = frozenset(
-    {"attempt", "priority", "queued", "running", "scheduled", "waiting", "workers", "weight", "total", *Status}
+    {
+        "worker",
+        "pid",
+        "attempt",
+        "attempts",
+        "priority",
+        "queued",
+        "running",
+        "scheduled",
+        "waiting",
+        "workers",
+        "weight",
+        "total",
+    }
+    | set(Status)
 )
-WIDE: Final = frozenset({"error", "what happened", "finding", "advice", "why", "queues", "definitions"})
 
 
 def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

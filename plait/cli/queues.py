@@ -41,6 +41,7 @@ async def list_(cli: Invocation) -> None:
             )
             for row in rows
         ],
+        optional=("waiting", "rate", "max running"),
         empty="No queues yet. A queue is there with its first job, worker or limit.",
     )
 

@@ -55,6 +55,7 @@ async def list_(cli: Invocation) -> None:
             )
             for row in rows
         ],
+        optional=("name", "time zone", "weight"),
         empty="No tenants.",
     )
 

@@ -35,5 +35,6 @@ async def workers(cli: Invocation) -> None:
             )
             for row in rows
         ],
+        optional=("version", "at most", "pid"),
         empty="No workers. Start one: plait worker APP",
     )
