@@ -49,6 +49,11 @@ def translate(error: BaseException) -> BaseException:
     return ours(str(error)) if ours else error
 
 
+def is_transient(error: BaseException) -> bool:
+    """Whether the same statement may succeed a little later: deadlocks, lock timeouts, a server short of something."""
+    return (getattr(error, "sqlstate", None) or "")[:2] in ("40", "53", "55", "57", "58")
+
+
 class Database:
     def __init__(
         self, url: str, *, session_user: str | None = None, max_connections: int = 10, pooler: bool = False

@@ -15,6 +15,7 @@ import asyncpg
 from plait.model.errors import DatabaseUnreachable, PlaitError
 from plait.runtime.logging import get_logger
 from plait.store import Store
+from plait.store.database import is_transient
 from plait.store.workers import Claimed, Cursor, Cycle, CycleConnection, Settlement
 from plait.worker import outcomes
 from plait.worker.slots import Slots
@@ -122,7 +123,8 @@ class Pump:
             await asyncio.sleep(min(1.0, self._poll_s))
             return True
         except (PlaitError, asyncpg.PostgresError) as error:
-            await self._one_by_one(worker, batch, error)
+            log.error("a batch of outcomes was refused", error=str(error), outcomes=len(batch))
+            await self._one_by_one(worker, batch)
             return True
         except asyncio.CancelledError:
             self._outbox[:0] = batch  # whether it was stored is unknown: it may be sent again
@@ -201,18 +203,22 @@ class Pump:
         if beat.released or gone:
             log.info("told the database what is held", released=beat.released, gone=len(gone))
 
-    async def _one_by_one(self, worker: int, batch: list[Settlement], error: Exception) -> None:
-        """Something in the batch can't be stored: the others must not suffer for it, and it must end all the same."""
-        log.error("a batch of outcomes was refused", error=str(error), outcomes=len(batch))
-        if not batch:
-            await asyncio.sleep(min(1.0, self._poll_s))
+    async def _one_by_one(self, worker: int, batch: list[Settlement]) -> None:
+        """Something in the batch can't be stored, or a row of it is locked: the others must not suffer for it."""
+        again = not batch
         for settlement in batch:
             try:
                 await self._store.workers.settle(worker, [settlement])
             except DatabaseUnreachable:
                 self._outbox.append(settlement)
             except (PlaitError, asyncpg.PostgresError) as refused:
-                await self._replace(worker, settlement, refused)
+                if is_transient(refused):
+                    self._outbox.append(settlement)
+                    again = True
+                else:
+                    await self._replace(worker, settlement, refused)
+        if again:
+            await asyncio.sleep(min(1.0, self._poll_s))
 
     async def _replace(self, worker: int, settlement: Settlement, refused: Exception) -> None:
         why = f"its outcome could not be stored: {refused}"

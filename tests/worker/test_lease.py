@@ -2,6 +2,7 @@
 
 import asyncio
 
+import asyncpg
 import pytest
 
 from plait import Plait, Status
@@ -81,8 +82,6 @@ async def test_connections_that_break_lose_no_outcome(app: Plait, running: Runni
 
 async def _break_all(app: Plait) -> None:
     """End every connection of this database but the one that asks."""
-    import asyncpg
-
     store = await app.store()
     admin = await asyncpg.connect(store.database.url.replace("plait_dev@", "postgres@"))
     try:
@@ -154,3 +153,29 @@ async def test_a_slow_job_does_not_keep_others_behind_it(app: Plait, running: Ru
         hold.set()
         await blocker.result(30)
         assert await blocker.status() == Status.SUCCEEDED
+
+
+async def test_a_locked_job_does_not_hold_up_the_outcomes_of_others(
+    app: Plait, running: Running, real_database: TestDatabase
+) -> None:
+    """A user's open transaction has asked a running job to stop; its row is locked, and the others end all the same."""
+    started, go_on = asyncio.Event(), asyncio.Event()
+
+    @app.job
+    async def work(n: int) -> int:
+        if n == 0:
+            started.set()
+        await go_on.wait()
+        return n
+
+    async with running(app):
+        handles = await work.enqueue_many(range(5))
+        await started.wait()
+        connection = await asyncpg.connect(real_database.url)
+        async with connection.transaction():
+            await connection.fetchval("select plait.cancel($1)", handles[0].id)
+            go_on.set()
+            assert [await handle.result(30) for handle in handles[1:]] == [1, 2, 3, 4]
+            assert await handles[0].status() == Status.RUNNING
+        assert await handles[0].result(30) == 0  # the success came first, and counts
+        await connection.close()
