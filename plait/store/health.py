@@ -1,6 +1,7 @@
 """Whether this process may run on this database, and what will hurt it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from plait.model.errors import PlaitError, SchemaOutdated, UnsafeRole
 from plait.store.database import Database
@@ -86,3 +87,8 @@ class Health:
 
     async def diagnose(self) -> list[Finding]:
         return [Finding(**row) for row in await self._db.fetch("select * from plait.diagnose()")]
+
+    async def now(self) -> datetime:
+        """The database's time: the only one that decides."""
+        now: datetime = await self._db.fetchval("select plait.now()")
+        return now
