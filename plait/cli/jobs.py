@@ -4,6 +4,7 @@ A job is named by its whole id. Without --tenant it is looked for in all tenants
 """
 
 from collections.abc import Awaitable, Callable
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ import typer
 from plait.cli import arguments
 from plait.cli.command import Invocation, command, new_group
 from plait.cli.failures import BadUsage, is_forbidden
-from plait.cli.output import plain, say, show, show_json, show_table
+from plait.cli.output import is_terminal, plain, say, show, show_json, show_table
 from plait.model.errors import DatabaseError, ForeignTenant
 from plait.model.states import Status
 
@@ -95,7 +96,7 @@ async def list_(
                 row.queue,
                 f"{row.attempt}",
                 row.created_at,
-                row.error if row.status is not Status.SUCCEEDED else None,
+                _brief(row.error) if row.status is not Status.SUCCEEDED else None,
             )
             for row in rows
         ],
@@ -104,6 +105,11 @@ async def list_(
     )
     if len(rows) == limit:
         say(f"There may be more: --before {rows[-1].id}")
+
+
+def _brief(error: str | None) -> str | None:
+    """On a terminal, the first words: `jobs show` has the rest."""
+    return shorten(error, 160, placeholder=" …") if error and is_terminal() else error
 
 
 async def show_(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
