@@ -11,7 +11,9 @@ Logger = structlog.stdlib.BoundLogger
 
 def configure(*, level: str = "info", form: Literal["auto", "json", "text"] = "auto") -> None:
     as_text = form == "text" or (form == "auto" and sys.stderr.isatty())
-    render: Any = structlog.dev.ConsoleRenderer() if as_text else structlog.processors.JSONRenderer()
+    render: Any = (
+        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()) if as_text else structlog.processors.JSONRenderer()
+    )
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

@@ -32,6 +32,11 @@ class Current:
     deadline: float
     logger: Any = field(repr=False)
     report: Callable[[dict[str, Any]], None] = field(repr=False)
+    stopping: Callable[[], bool] = field(repr=False, default=lambda: False)
+
+    def should_stop(self) -> bool:
+        """Whether the job was canceled, has timed out or must be given back. For `def` handlers, which nothing else can stop."""
+        return self.stopping()
 
     def progress(self, done: float | None = None, total: float | None = None, message: str | None = None) -> None:
         """Say how far the work is. Cheap: the worker sends the latest word some times a second."""

@@ -57,6 +57,10 @@ class Target:
             if await ensure_dev_login(url):
                 self._session_user = DEV_LOGIN
 
+    def act_as(self, login: str) -> None:
+        """On a superuser's URL: give up its rights on every connection, and be this login instead."""
+        self._session_user = login
+
     async def _start_embedded(self, embedded: EmbeddedPostgres) -> str:
         server = await asyncio.to_thread(embedded.start)
         await migrate(server.url())

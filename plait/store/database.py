@@ -20,7 +20,11 @@ UNREACHABLE: Final = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
+<<<<<<< HEAD
+    asyncpg.InternalClientError,
+=======
     asyncpg.InternalClientError,  # what asyncpg says when a connection ends in the middle of its own bookkeeping
+>>>>>>> sdk
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
@@ -49,6 +53,11 @@ def translate(error: BaseException) -> BaseException:
         return SchemaOutdated(f"{error}. Run `plait migrate`.")
     ours = BY_SQLSTATE.get(getattr(error, "sqlstate", None) or "")
     return ours(str(error)) if ours else error
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether the same statement may succeed a little later: deadlocks, lock timeouts, a server short of something."""
+    return (getattr(error, "sqlstate", None) or "")[:2] in ("40", "53", "55", "57", "58")
 
 
 class Database:

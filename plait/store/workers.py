@@ -180,6 +180,9 @@ class CycleConnection:
         except (asyncpg.PostgresError, *UNREACHABLE):
             self._connection.terminate()
 
+    def terminate(self) -> None:
+        self._connection.terminate()
+
     @property
     def broken(self) -> bool:
         return bool(self._connection.is_closed())

@@ -92,6 +92,7 @@ def _handle(request: dict[str, Any], channel: Any) -> Finished:
         definition = _find(request)
         arguments = definition.codec.decode_payload(request["payload"])
         set_current(_current(request, channel))
+        _send(channel, {"started": True})
         value = definition.function(**arguments)
         if asyncio.iscoroutine(value):
             value = asyncio.run(value)

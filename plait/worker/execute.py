@@ -2,7 +2,7 @@
 
 import asyncio
 import contextvars
-from typing import assert_never
+from typing import Any, assert_never
 
 from plait.model.states import Ending
 from plait.sdk.context import set_current
@@ -11,6 +11,9 @@ from plait.worker.outcomes import Finished
 from plait.worker.processes import Processes
 from plait.worker.run import Run, Stopping
 from plait.worker.threads import Threads
+
+THREAD_GRACE_S = 0.8
+"""Less than the worker waits before it takes a slot away."""
 
 
 class Executor:
@@ -21,9 +24,17 @@ class Executor:
     async def execute(self, run: Run) -> Finished | None:
         """The outcome, or None when the lease is lost and nothing may be said. Never raises."""
         try:
-            current = run.begin()
             match run.definition.isolation:
                 case "loop":
+<<<<<<< HEAD
+                    arguments = run.definition.codec.decode_call(run.claimed.payload)
+                    set_current(run.begin())
+                    value = await run.definition.function(**arguments)
+                case "thread":
+                    arguments = run.definition.codec.decode_call(run.claimed.payload)
+                    set_current(run.begin())
+                    value = await self._in_thread(run, arguments)
+=======
                     arguments = run.definition.codec.decode_payload(run.claimed.payload)
                     set_current(current)
                     value = await run.definition.function(**arguments)
@@ -31,6 +42,7 @@ class Executor:
                     arguments = run.definition.codec.decode_payload(run.claimed.payload)
                     set_current(current)
                     value = await self._threads.run(contextvars.copy_context(), run.definition.function, arguments)
+>>>>>>> sdk
                 case "process":
                     return _unless_lost(run, await self._processes.run(run))
                 case unknown:
@@ -40,6 +52,18 @@ class Executor:
             return _stopped(run, error)
         except BaseException as error:  # noqa: BLE001 - a handler may raise anything, and the worker lives
             return _unless_lost(run, outcomes.raised(error))
+
+    async def _in_thread(self, run: Run, arguments: dict[str, Any]) -> Any:
+        ending = self._threads.submit(contextvars.copy_context(), run.definition.function, arguments)
+        try:
+            return await asyncio.shield(ending)
+        except asyncio.CancelledError:
+            # A thread can't be stopped. It may look at `current().should_stop()`, so it gets a moment; then it is let go.
+            if run.stopping in (Stopping.CANCEL, Stopping.TIMEOUT, Stopping.RELEASE):
+                await asyncio.wait({ending}, timeout=THREAD_GRACE_S)
+                if ending.done() and run.stopping is not Stopping.TIMEOUT:
+                    return ending.result()
+            raise
 
     async def close(self) -> None:
         self._threads.close()

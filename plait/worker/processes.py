@@ -22,6 +22,8 @@ from plait.worker.outcomes import Finished
 from plait.worker.run import Run
 
 _TERM_GRACE_S = 1.0
+START_S = 60.0
+"""How long a new process may take to import the application: not the handler's time, but not for ever either."""
 
 
 class Processes:
@@ -34,7 +36,7 @@ class Processes:
         async with self._free:
             child = self._idle.pop() if self._idle else await _Child.start()
             self._all.add(child)
-            run.begin()  # the time that the job waited for a process, or for its start, is not the handler's
+            run.begin(after_s=START_S)
             try:
                 finished = await child.run(run)
             except asyncio.CancelledError:
@@ -88,6 +90,9 @@ class _Child:
         await write_message(self._writer, _request(run))
         while True:
             message = await read_message(self._reader)
+            if "started" in message:
+                run.begin()
+                continue
             if "progress" in message:
                 run.progress = message["progress"]
                 continue

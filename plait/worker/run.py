@@ -1,7 +1,6 @@
 """One attempt that this worker holds: what was claimed, where it is, and why it is being stopped."""
 
 import asyncio
-import threading
 import time
 from enum import Enum
 from typing import Any
@@ -29,7 +28,6 @@ class Run:
         "definition",
         "progress",
         "queued_at",
-        "should_stop",
         "started_at",
         "stopping",
         "stopping_at",
@@ -45,18 +43,17 @@ class Run:
         self.task: asyncio.Task[None] | None = None
         self.stopping: Stopping | None = None
         self.stopping_at = 0.0
-        self.should_stop: threading.Event | None = None
         self.progress: dict[str, Any] | None = None
 
     @property
     def key(self) -> tuple[UUID, int]:
         return self.claimed.job_id, self.claimed.attempt
 
-    def begin(self) -> Current:
-        """The handler starts now: its time runs, and this is what `current()` will tell it."""
+    def begin(self, *, after_s: float = 0.0) -> Current:
+        """The handler starts now, or in at most `after_s`: its time runs, and this is what `current()` will tell it."""
         claimed = self.claimed
         self.started_at = time.monotonic()
-        self.deadline = self.started_at + (claimed.timeout_s or self.definition.timeout_s)
+        self.deadline = self.started_at + after_s + (claimed.timeout_s or self.definition.timeout_s)
         return Current(
             job_id=UUID(bytes=claimed.job_id.bytes),
             attempt=claimed.attempt,
@@ -69,6 +66,7 @@ class Run:
             deadline=self.deadline,
             logger=_logger(claimed),
             report=self._report,
+            stopping=lambda: self.stopping is not None,
         )
 
     def stop(self, why: Stopping) -> None:
@@ -77,8 +75,6 @@ class Run:
             if self.stopping is None:
                 self.stopping_at = time.monotonic()
             self.stopping = why
-            if self.should_stop is not None:
-                self.should_stop.set()
             if self.task is not None:
                 self.task.cancel()
 

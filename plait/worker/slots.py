@@ -89,6 +89,15 @@ class Slots:
                 ready.clear()
         return given
 
+    def withdraw(self, key: tuple[UUID, int]) -> Run | None:
+        """Take back one that was claimed ahead, before it starts."""
+        for ready in self._ready.values():
+            for run in ready:
+                if run.key == key:
+                    ready.remove(run)
+                    return run
+        return None
+
     def clear(self) -> None:
         for ready in self._ready.values():
             ready.clear()

@@ -24,8 +24,10 @@ class Threads:
         self._idle = 0
         self._closed = False
 
-    async def run(self, context: contextvars.Context, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-        """Run a function in a thread. When the awaiting task is canceled, the thread goes on by itself and its result is dropped."""
+    def submit(
+        self, context: contextvars.Context, function: Callable[..., Any], arguments: dict[str, Any]
+    ) -> asyncio.Future[Any]:
+        """Run a function in a thread. Whether anybody still waits for it or not, it runs to its end."""
         call = _Call(asyncio.get_running_loop(), context, function, arguments)
         with self._lock:
             if self._closed:
@@ -37,7 +39,7 @@ class Threads:
             threading.Thread(target=self._serve, args=(call,), name="plait-handler", daemon=True).start()
         else:
             self._work.put(call)
-        return await call.future
+        return call.future
 
     def close(self) -> None:
         with self._lock:

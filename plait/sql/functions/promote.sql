@@ -23,5 +23,6 @@ begin
   if o_promoted > 0 then
     perform plait._wake(v_queues);
   end if;
-  select greatest(0, extract(epoch from min(run_at) - v_now)) into o_next_s from plait.live where state = 'scheduled';
+  select case when min(run_at) is not null then greatest(0, extract(epoch from min(run_at) - v_now)) end
+    into o_next_s from plait.live where state = 'scheduled';
 end $$;
