@@ -4,8 +4,6 @@ import asyncio
 import re
 import shlex
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +11,14 @@ import asyncpg
 import pytest
 import typer
 
-from plait import Plait, cli
-from plait.runtime.service import Stop
-from plait.testing import TestDatabase, TestServer
-from plait.worker.worker import Worker
+from plait import cli
+from plait.testing import TestDatabase
 
 from .blocks import Block, blocks, run
+from .conftest import CLIENT, WorkOn
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-CLIENT = "plait_test_docs"
 
 every_page = pytest.mark.parametrize("page", PAGES)
 
@@ -31,32 +27,16 @@ def of(page: str, language: str) -> list[Block]:
     return [block for block in blocks(ROOT / page, page) if block.language == language]
 
 
-@pytest.fixture
-async def real_database(server: TestServer) -> AsyncIterator[TestDatabase]:
-    """Pages show retries and delays of fractions of a second: here the clock runs."""
-    database = await server.create_database(fake_clock=False)
-    connection = await asyncpg.connect(database.admin_url)
-    await connection.execute("select pg_advisory_lock(hashtext('plait tests: docs'))")
-    if not await connection.fetchval("select exists (select from pg_roles where rolname = $1)", CLIENT):
-        await connection.execute(f"create role {CLIENT} login in role plait_client")
-    await connection.execute(f"create table orders (customer int, cents int); grant all on orders to {CLIENT}")
-    await connection.close()
-    yield database
-    await server.drop_database(database)
-
-
 @pytest.mark.parametrize("page", [page for page in PAGES if of(page, "python")])
 async def test_the_python_of_a_page_runs(
-    page: str, real_database: TestDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: str, real_database: TestDatabase, work_on: WorkOn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PLAIT_DATABASE_URL", real_database.url)
-    monkeypatch.setenv("PLAIT_POLL", "0.05")
     monkeypatch.syspath_prepend(str(tmp_path))
     conn = await asyncpg.connect(real_database.url_for(CLIENT))
     namespace: dict[str, Any] = {"__name__": "page", "conn": conn, "client_url": real_database.url_for(CLIENT)}
     before = set(sys.modules)
     try:
-        async with work_on(namespace):
+        async with work_on(lambda: namespace.get("app")):
             for block in of(page, "python"):
                 if block.file:
                     (tmp_path / block.file).write_text(block.text)
@@ -71,31 +51,6 @@ async def test_the_python_of_a_page_runs(
         await run_pytest(tmp_path)
 
 
-@asynccontextmanager
-async def work_on(namespace: dict[str, Any]) -> AsyncIterator[None]:
-    """Run what is enqueued, as `plait dev` would beside the page."""
-
-    async def work() -> None:
-        while True:
-            app = namespace.get("app")
-            if isinstance(app, Plait) and app.definitions:
-                await Worker(app, once=True).run(Stop())
-                await (await app.store()).leader.promote()
-            await asyncio.sleep(0.02)
-
-    working = asyncio.ensure_future(work())
-    try:
-        yield
-    finally:
-        working.cancel()
-        await asyncio.wait({working})
-        if not working.cancelled() and working.exception():
-            raise working.exception()  # type: ignore[misc]
-        if isinstance(app := namespace.get("app"), Plait):
-            await app.close()
-            await asyncio.to_thread(app.close_sync)
-
-
 async def run_pytest(directory: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "--rootdir", "."),
@@ -107,9 +62,7 @@ async def run_pytest(directory: Path) -> None:
     assert b"3 passed" in output
 
 
-async def test_the_hello_of_the_readme_is_the_example_and_says_hello(
-    real_database: TestDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_hello_of_the_readme_is_the_example_and_says_hello(real_database: TestDatabase) -> None:
     example = (ROOT / "examples" / "hello.py").read_text()
     (hello,) = [block for block in of("README.md", "python") if block.file == "hello.py"]
     assert hello.text.removeprefix("# hello.py\n") == example
