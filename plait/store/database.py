@@ -105,7 +105,12 @@ class Database:
         try:
             pool = self._pool or await self._open()
             async with pool.acquire(timeout=30) as connection:
-                yield connection
+                try:
+                    yield connection
+                except UNREACHABLE as error:
+                    if not isinstance(error, ValueError):
+                        connection.terminate()  # it may be in the middle of anything: nobody must get it from the pool
+                    raise
         except PlaitError:
             raise
         except (asyncpg.PostgresError, *UNREACHABLE) as error:

@@ -11,6 +11,7 @@ from django.db.utils import ConnectionHandler
 
 from plait import Plait
 from plait.model.errors import (
+    DatabaseError,
     IdempotencyConflict,
     InvalidArguments,
     NotGranted,
@@ -179,6 +180,29 @@ async def test_a_session_names_its_tenant_where_the_caller_names_none(
             await shop.jobs["double"].options(conn=conn, tenant="nobody").enqueue(4)
     finally:
         await conn.close()
+
+
+async def test_a_bound_login_acts_for_its_own_tenant_without_naming_it(
+    shop: Plait, database: TestDatabase, admin: asyncpg.Connection
+) -> None:
+    tenants = (await shop.store()).tenants
+    acme, login = await tenants.set_tenant("acme"), f"{database.name}_acme"
+    await admin.execute(f"create role {login} login in role plait_tenant")
+    try:
+        await tenants.bind_login(login, acme)
+        async with Plait(database.url_for(login)) as app:
+            double = app.job(shop.jobs["double"]._function)
+            assert (await (await double.enqueue(1)).info()).tenant_id == acme
+            with pytest.raises(DatabaseError):
+                await double.options(tenant="default").enqueue(1)
+            conn = await asyncpg.connect(database.url_for(login))
+            assert (await (await double.options(conn=conn).enqueue(1)).info()).tenant_id == acme
+            with pytest.raises(UnknownTenant):
+                await double.options(conn=conn, tenant="default").enqueue(1)
+            await conn.close()
+    finally:
+        await tenants.bind_login(login, None)
+        await admin.execute(f"drop role {login}")
 
 
 async def test_a_login_without_the_role_is_told_what_to_grant(
