@@ -1,4 +1,4 @@
-"""Fixtures of plait's own tests: a real Postgres, a database for each test."""
+"""Fixtures of plait's own tests, from the kit that users get."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator
@@ -15,18 +15,14 @@ T = TypeVar("T")
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[TestServer]:
-    server = TestServer()
-    yield server
-    server.close()
+def server(plait_server: TestServer) -> TestServer:
+    return plait_server
 
 
 @pytest.fixture
-async def database(server: TestServer) -> AsyncIterator[TestDatabase]:
+def database(plait_database: TestDatabase) -> TestDatabase:
     """A migrated database whose clock stands still until the test moves it."""
-    database = await server.create_database()
-    yield database
-    await server.drop_database(database)
+    return plait_database
 
 
 @pytest.fixture(scope="session")

@@ -32,9 +32,7 @@ class FakeWorker:
         """By `claim`, as a worker in another language would."""
         return await self._store.workers.claim(self.id, queue, n)
 
-    async def cycle(
-        self, n: int = 0, *settlements: Settlement, queue: str | None = None, sleep: bool = False
-    ) -> Cycle:
+    async def cycle(self, n: int = 0, *settlements: Settlement, queue: str | None = None, sleep: bool = False) -> Cycle:
         if self._connection is None:
             self._connection = await CycleConnection.open(self._store.database)
         wanted = dict.fromkeys([queue] if queue else self.queues, n)

@@ -70,9 +70,7 @@ class World:
     async def empty(self) -> None:
         """As a new database: nothing but the default tenant, and the clock at its start."""
         big = await self.sql("select pg_total_relation_size('plait.jobs') > 4000000")
-        await self.admin.execute(
-            _TRUNCATE if big else "".join(f"delete from plait.{name};" for name in _TABLES)
-        )
+        await self.admin.execute(_TRUNCATE if big else "".join(f"delete from plait.{name};" for name in _TABLES))
         await self.admin.execute(_FORGET_SETTINGS)
         await self.sql("update plait_test.clock set at = $1", START)
 
@@ -219,9 +217,7 @@ class World:
 
     async def snapshot(self) -> list[str]:
         """Every row that tells of jobs, as text: equal before and after what must change nothing."""
-        sql = " union all ".join(
-            f"select '{name} ' || t::text as row from plait.{name} t" for name in _TABLES[:6]
-        )
+        sql = " union all ".join(f"select '{name} ' || t::text as row from plait.{name} t" for name in _TABLES[:6])
         return [row for (row,) in await self.rows(f"{sql} order by 1")]
 
     async def check(self) -> None:

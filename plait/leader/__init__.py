@@ -1,1 +1,9 @@
-"""."""
+"""The leader: one process that does what must be done once for all, so that the others need not.
+
+    leader.py   the lease, and the loop of each duty while it is held
+    promote.py  scheduled jobs that are due become queued
+    rescue.py   what lost workers ran comes back; what was asked to stop and did not is ended
+    prune.py    old final jobs are forgotten
+
+Each duty is one SQL function that is safe to run anywhere, at once, with or without the lease: the lease only saves work.
+"""

@@ -92,7 +92,7 @@ def inherit_owner(path: Path) -> None:
         os.chown(path, above.st_uid, above.st_gid, follow_symlinks=False)
 
 
-class Failed(Exception):  # noqa: N818 - an outcome, told to the starter
+class Failed(Exception):
     """The server could not be started, for the reason in the message."""
 
 

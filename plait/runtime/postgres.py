@@ -182,9 +182,7 @@ class EmbeddedPostgres:
             said = json.loads((use.place.run / "server.json").read_text())
         except FileNotFoundError:
             return None  # it began to stop between our two looks
-        differing = {
-            name: value for name, value in self._settings.items() if said["settings"].get(name) != value
-        }
+        differing = {name: value for name, value in self._settings.items() if said["settings"].get(name) != value}
         if differing:
             raise SettingsDiffer(f"asked for {differing}, running with {said['settings']}")
         return Server(
@@ -234,9 +232,7 @@ def _make_socket_dir(place: Place) -> Path:
         if candidate.is_absolute() and reachable and postgres_settings.fits_a_socket(short):
             with contextlib.suppress(OSError):
                 return Path(tempfile.mkdtemp(prefix="plait-", dir=candidate))
-    raise StartFailed(
-        f"The path {directory} is too long for a socket, and there is no shorter place for one."
-    )
+    raise StartFailed(f"The path {directory} is too long for a socket, and there is no shorter place for one.")
 
 
 def _spawn(plan: Plan, place: Place) -> None:

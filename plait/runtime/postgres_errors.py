@@ -3,14 +3,14 @@
 A docstring is the message and the advice; what is raised adds the values after it.
 """
 
-# ruff: noqa: N818 - named for what happened, as all of plait's errors are
-
 from __future__ import annotations
 
 import inspect
 
+from plait.model.errors import DatabaseUnreachable
 
-class EmbeddedPostgresError(Exception):
+
+class EmbeddedPostgresError(DatabaseUnreachable):
     """The embedded Postgres can't be used."""
 
     def __init__(self, detail: str = "") -> None:

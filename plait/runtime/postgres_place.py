@@ -54,9 +54,7 @@ class Account:
 
     def barred_by(self, path: Path) -> Path | None:
         """The topmost directory above `path` that this user can't pass."""
-        return next(
-            (parent for parent in reversed(path.absolute().parents) if not self._may_pass(parent)), None
-        )
+        return next((parent for parent in reversed(path.absolute().parents) if not self._may_pass(parent)), None)
 
     def _may_pass(self, directory: Path) -> bool:
         try:
@@ -109,7 +107,7 @@ def make_place(data_dir: Path, version: int) -> Place:
     """Find or make the place of this version below the data directory."""
     try:
         account = _account(data_dir, version) if os.geteuid() == 0 else None
-        make_directory(data_dir, passable=account is not None)
+        make_directory(data_dir, passable=account is not None and _is_ours(data_dir, version))
         path = _settle(data_dir / f"pg{version}", account)
         place = Place(path=path, account=account)
         make_directory(place.path, passable=account is not None)
@@ -138,6 +136,12 @@ def _account(data_dir: Path, version: int) -> Account:
         if chosen.pw_uid != 0:
             return _of(chosen)
     raise NoUnprivilegedUser
+
+
+def _is_ours(data_dir: Path, version: int) -> bool:
+    """Whether we may let others pass: who names root's own home as data directory does not want it opened."""
+    place = data_dir / f"pg{version}"
+    return not data_dir.exists() or not any(data_dir.iterdir()) or (place.is_dir() and not place.is_symlink())
 
 
 def _owner(path: Path) -> int:
@@ -175,7 +179,8 @@ def _nearest(path: Path) -> Path:
 
 def make_directory(directory: Path, *, passable: bool) -> None:
     if not directory.is_dir():
-        directory.parent.mkdir(parents=True, exist_ok=True)
+        if not directory.parent.exists():
+            make_directory(directory.parent, passable=passable)  # ours too, whatever our umask is
         directory.mkdir(mode=0o700, exist_ok=True)
         inherit_owner(directory)
     mode = stat.S_IMODE(directory.stat().st_mode)

@@ -1,1 +1,1 @@
-"""."""
+"""What users import: `Plait`, jobs, handles, and what a handler may say."""

@@ -1,10 +1,12 @@
--- Who may do what, whole: applied after every migration, so that this file and tests/sql/test_grants.py are the truth.
+-- Who may do what, whole: applied after every migration, by the owner. tests/security/grants.txt shows what comes of it.
 
 revoke all on schema plait from public;
 revoke all on all tables in schema plait from public, plait_client, plait_tenant, plait_worker, plait_admin;
+revoke all on all sequences in schema plait from public, plait_client, plait_tenant, plait_worker, plait_admin;
 revoke all on all functions in schema plait from public, plait_client, plait_tenant, plait_worker, plait_admin;
 grant usage on schema plait to plait_client, plait_tenant, plait_worker, plait_admin;
-alter default privileges in schema plait revoke execute on functions from public;
+-- Not `in schema plait`: what PUBLIC has by default can only be taken away for the whole database.
+alter default privileges revoke execute on functions from public;
 
 -- Row-level security decides which rows.
 grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.job

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from plait.model.errors import BY_SQLSTATE, DatabaseUnreachable, PlaitError, SchemaOutdated
+from plait.model.errors import BY_SQLSTATE, DatabaseError, DatabaseUnreachable, PlaitError, SchemaOutdated
 
 Row = Any
 """An asyncpg record; each method of the store turns it into a type of its own."""
@@ -20,6 +20,7 @@ UNREACHABLE: Final = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # what asyncpg says when a connection ends in the middle of its own bookkeeping
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
@@ -37,11 +38,11 @@ def translate(error: BaseException) -> BaseException:
     """The error of ours that a driver's error stands for, or the error itself."""
     if isinstance(
         error,
-        asyncpg.InvalidPasswordError
-        | asyncpg.InvalidAuthorizationSpecificationError
-        | asyncpg.InvalidCatalogNameError,
+        asyncpg.InvalidPasswordError | asyncpg.InvalidAuthorizationSpecificationError | asyncpg.InvalidCatalogNameError,
     ):
         return DatabaseUnreachable(f"the database refused the connection: {error}")
+    if isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError):
+        return DatabaseError(f"the database has no place for this value: {error}")  # refused by the driver: never sent
     if isinstance(error, UNREACHABLE):
         return DatabaseUnreachable(f"the database cannot be reached: {error or type(error).__name__}")
     if isinstance(error, _SCHEMA_MISSING) and "plait" in str(error):
@@ -50,14 +51,19 @@ def translate(error: BaseException) -> BaseException:
     return ours(str(error)) if ours else error
 
 
+def is_transient(error: BaseException) -> bool:
+    """Whether the same statement may succeed a little later: deadlocks, lock timeouts, a server short of something."""
+    return (getattr(error, "sqlstate", None) or "")[:2] in ("40", "53", "55", "57", "58")
+
+
 class Database:
     def __init__(
         self, url: str, *, session_user: str | None = None, max_connections: int = 10, pooler: bool = False
     ) -> None:
         self.url = url
-        self._session_user = session_user
+        self.session_user = session_user
         self._max = max_connections
-        self._pooler = pooler
+        self.pooler = pooler
         self._pool: asyncpg.Pool | None = None
         self._opening = asyncio.Lock()
 
@@ -124,11 +130,11 @@ class Database:
 
     def _options(self) -> dict[str, Any]:
         # A pooler in transaction mode hands each statement to any server connection: no prepared names there.
-        return {"statement_cache_size": 0} if self._pooler else {}
+        return {"statement_cache_size": 0} if self.pooler else {}
 
     async def _prepare(self, connection: asyncpg.Connection) -> None:
-        if self._session_user is not None:
-            quoted = self._session_user.replace('"', '""')
+        if self.session_user is not None:
+            quoted = self.session_user.replace('"', '""')
             await connection.execute(f'set session authorization "{quoted}"')
 
 

@@ -1,23 +1,52 @@
 """Whether this process may run on this database, and what will hurt it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
-from plait.model.errors import SchemaOutdated, UnsafeRole
+from plait.model.errors import PlaitError, SchemaOutdated, UnsafeRole
 from plait.store.database import Database
 from plait.store.migrate import schema_version
 
+_STATE = """
+select session_user::text as login, n.oid is not null as installed,
+       coalesce(has_schema_privilege(n.oid, 'usage'), false) as admitted
+from (select to_regnamespace('plait') as oid) n
+"""
+
+# Catalogues only: it must answer for logins that may read nothing of plait.
 _UNSAFE = """
+with me as (
+  select * from pg_roles where rolname = session_user
+), others as (
+  select o.* from pg_roles o, me where pg_has_role(me.oid, o.oid, 'member')
+), relations as (
+  select c.*, c.relname = 'tenants' or exists (
+    select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+  ) as has_tenant
+  from pg_class c where c.relnamespace = to_regnamespace('plait') and c.relkind in ('r', 'p', 'v', 'm', 'f')
+)
 select case
-  when r.rolsuper then 'it is a superuser'
-  when r.rolbypassrls then 'it has BYPASSRLS'
-  when exists (select from pg_roles o where o.rolname = 'plait_owner') and pg_has_role(r.oid, 'plait_owner', 'member')
+  when me.rolsuper then 'it is a superuser'
+  when me.rolbypassrls then 'it has BYPASSRLS'
+  when me.rolcreaterole and current_setting('server_version_num')::int < 160000
+    then 'it has CREATEROLE, with which it could make itself plait_owner'
+  when exists (select from others where rolname = 'plait_owner')
     then 'it may act as plait_owner, who owns the tables'
-  when exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
-               where n.nspname = 'plait' and pg_has_role(r.oid, c.relowner, 'member')) then 'it owns tables of plait'
-  when exists (select from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
-               where n.nspname = 'plait' and a.attname = 'tenant_id' and c.relkind = 'r' and not c.relforcerowsecurity)
-    then 'a table of plait has no forced row-level security' end
-from pg_roles r where r.rolname = session_user
+  when exists (select from others where rolsuper or rolbypassrls)
+    then 'it may act as a role that is a superuser or has BYPASSRLS'
+  when exists (select from relations c join others o on o.oid = c.relowner) then 'it owns tables of plait'
+  when has_schema_privilege(me.oid, 'plait', 'create') then 'it may create objects in the schema of plait'
+  when exists (select from relations
+               where has_table_privilege(me.oid, oid, 'insert, update, delete, truncate'))
+    then 'it may write to tables of plait'
+  when exists (select from relations
+               where has_tenant and relkind <> 'v' and not (relrowsecurity and relforcerowsecurity))
+    then 'a table of plait has no forced row-level security'
+  when exists (select from relations
+               where has_tenant and relkind = 'v'
+                 and not coalesce(reloptions @> '{security_invoker=true}', false))
+    then 'a view of plait passes by row-level security' end
+from me
 """
 
 
@@ -34,14 +63,20 @@ class Health:
         self._db = database
 
     async def check(self) -> None:
-        """Refuse a database whose schema is older or newer than this code, and a role that passes by row-level security."""
-        if not await self._db.fetchval("select to_regclass('plait.installed') is not null"):
+        """Refuse a schema that is older or newer than this code, and a role that would pass by its guards."""
+        state = await self._db.fetchrow(_STATE)
+        if not state["installed"]:
             raise SchemaOutdated("plait is not installed in this database. Run `plait migrate`.")
         unsafe = await self._db.fetchval(_UNSAFE)
         if unsafe:
-            user = await self._db.fetchval("select session_user")
             raise UnsafeRole(
-                f"refusing to run as {user!r}: {unsafe}. Use a login that only has the role plait_client, plait_worker or plait_admin."
+                f"refusing to run as {state['login']!r}: {unsafe}."
+                " Use a login that only has the role plait_client, plait_worker or plait_admin."
+            )
+        if not state["admitted"]:
+            raise PlaitError(
+                f"the login {state['login']!r} has none of plait's roles:"
+                " grant it plait_client, plait_worker or plait_admin."
             )
         version = await self._db.fetchval("select version from plait.installed")
         if version != schema_version():
@@ -52,3 +87,8 @@ class Health:
 
     async def diagnose(self) -> list[Finding]:
         return [Finding(**row) for row in await self._db.fetch("select * from plait.diagnose()")]
+
+    async def now(self) -> datetime:
+        """The database's time: the only one that decides."""
+        now: datetime = await self._db.fetchval("select plait.now()")
+        return now

@@ -17,12 +17,12 @@ ENQUEUE: Final = """select requested, existing from plait.enqueue_many(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJob:
-    """What is asked for: the columns of one element of `plait.enqueue_many`."""
+    """What is asked for: the columns of one element of `plait.enqueue_many`. Without a tenant only where the session has one."""
 
     id: UUID
     definition: str
     payload: str
-    tenant_id: UUID
+    tenant_id: UUID | None = None
     queue: str | None = None
     priority: int | None = None
     max_attempts: int | None = None
@@ -123,14 +123,10 @@ class Jobs:
         rows = await self._db.fetch(ENQUEUE, *enqueue_arguments(jobs, source=source, in_transaction=False))
         return {row["requested"]: row["existing"] for row in rows}
 
-    async def cancel(
-        self, job_id: UUID, *, tenant_id: UUID | None = None, reason: str | None = None
-    ) -> Status:
+    async def cancel(self, job_id: UUID, *, tenant_id: UUID | None = None, reason: str | None = None) -> Status:
         return Status(await self._db.fetchval("select plait.cancel($1, $2, $3)", job_id, tenant_id, reason))
 
-    async def retry(
-        self, job_id: UUID, *, tenant_id: UUID | None = None, run_at: datetime | None = None
-    ) -> Status:
+    async def retry(self, job_id: UUID, *, tenant_id: UUID | None = None, run_at: datetime | None = None) -> Status:
         return Status(await self._db.fetchval("select plait.retry($1, $2, $3)", job_id, tenant_id, run_at))
 
     async def reschedule(
@@ -144,9 +140,7 @@ class Jobs:
         sql = "select plait.reschedule($1, $2, $3, $4)"
         return Status(await self._db.fetchval(sql, job_id, tenant_id, run_at, max_attempts))
 
-    async def get_job(
-        self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
-    ) -> JobRow:
+    async def get_job(self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> JobRow:
         row = await self._db.fetchrow(
             f"select {_JOB_COLUMNS} from plait.get_job($1, $2, $3)", job_id, tenant_id, all_tenants
         )
@@ -161,9 +155,7 @@ class Jobs:
             [job for job, _ in jobs],
             [tenant for _, tenant in jobs],
         )
-        return [
-            OutcomeRow(**{**row, "status": Status(row["status"]) if row["status"] else None}) for row in rows
-        ]
+        return [OutcomeRow(**{**row, "status": Status(row["status"]) if row["status"] else None}) for row in rows]
 
     async def list_jobs(
         self,
@@ -204,15 +196,11 @@ class Jobs:
         self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> list[tuple[str, str]]:
         sql = "select code, explanation from plait.explain_job($1, $2, $3)"
-        return [
-            (row["code"], row["explanation"])
-            for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)
-        ]
+        return [(row["code"], row["explanation"]) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
 
 
 _JOB_COLUMNS: Final = ", ".join(
-    f"{name}::text" if name in ("status", "payload", "result", "progress") else name
-    for name in JobRow.__slots__
+    f"{name}::text" if name in ("status", "payload", "result", "progress") else name for name in JobRow.__slots__
 )
 
 

@@ -60,9 +60,7 @@ class Leader:
             if row["o_lost"] == 0 and row["o_requeued"] + row["o_dead"] + row["o_canceled"] < limit:
                 return Rescued(lost=lost, requeued=requeued, dead=dead, canceled=canceled)
 
-    async def prune(
-        self, keep: Retention, *, cursor: UUID | None = None, limit: int = 1000
-    ) -> tuple[int, UUID | None]:
+    async def prune(self, keep: Retention, *, cursor: UUID | None = None, limit: int = 1000) -> tuple[int, UUID | None]:
         """Forget old final jobs, one batch; returns how many, and where to go on."""
         row = await self._db.fetchrow(
             "select * from plait.prune($1, $2, $3, $4, $5, $6, $7)",

@@ -17,9 +17,7 @@ async def ensure_dev_login(url: str) -> bool:
     try:
         if not await connection.fetchval("select rolsuper from pg_roles where rolname = session_user"):
             return False
-        if not await connection.fetchval(
-            "select exists (select from pg_roles where rolname = $1)", DEV_LOGIN
-        ):
+        if not await connection.fetchval("select exists (select from pg_roles where rolname = $1)", DEV_LOGIN):
             try:
                 await connection.execute(
                     f"create role {DEV_LOGIN} login in role plait_client, plait_worker, plait_admin"

@@ -69,6 +69,8 @@ class Beat:
     running: int
     cancels: list[tuple[UUID, int]]
     released: int
+    gone: list[UUID]
+    """Held, but no longer this worker's: their handlers must stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,9 +136,7 @@ class Workers:
             for row in rows
         ]  # fmt: skip
 
-    async def heartbeat(
-        self, worker: int, *, running: int, held: Sequence[tuple[UUID, int]] | None = None
-    ) -> Beat:
+    async def heartbeat(self, worker: int, *, running: int, held: Sequence[tuple[UUID, int]] | None = None) -> Beat:
         row = await self._db.fetchrow(
             "select * from plait.heartbeat($1, $2, $3, $4)",
             worker,
@@ -148,14 +148,13 @@ class Workers:
             running=row["o_running"],
             cancels=_pairs(row["o_cancel_jobs"], row["o_cancel_attempts"]),
             released=row["o_released"],
+            gone=row["o_gone"] or [],
         )
 
     async def progress(self, worker: int, job_id: UUID, attempt: int, progress: str) -> bool:
         """Store what a running attempt says of itself; False when its lease is lost."""
         return bool(
-            await self._db.fetchval(
-                "select plait.progress($1, $2, $3, $4::json)", worker, job_id, attempt, progress
-            )
+            await self._db.fetchval("select plait.progress($1, $2, $3, $4::json)", worker, job_id, attempt, progress)
         )
 
     async def leave(self, worker: int) -> int:
@@ -180,6 +179,9 @@ class CycleConnection:
             await self._connection.close(timeout=2)
         except (asyncpg.PostgresError, *UNREACHABLE):
             self._connection.terminate()
+
+    def terminate(self) -> None:
+        self._connection.terminate()
 
     @property
     def broken(self) -> bool:

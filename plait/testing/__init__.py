@@ -5,5 +5,6 @@ The pytest plugin (`plugin.py`) is loaded by installing plait. plait's own tests
 
 from plait.testing.clock import FakeClock
 from plait.testing.databases import TestDatabase, TestServer
+from plait.testing.kit import Kit
 
-__all__ = ["FakeClock", "TestDatabase", "TestServer"]
+__all__ = ["FakeClock", "Kit", "TestDatabase", "TestServer"]

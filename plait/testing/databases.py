@@ -90,9 +90,7 @@ class TestServer:
             await admin.fetchval("select pg_advisory_lock($1)", _LOCK)
             if await admin.fetchval("select datistemplate from pg_database where datname = $1", name):
                 return name
-            await admin.execute(
-                f'drop database if exists "{name}" with (force)'
-            )  # half-made by a run that was killed
+            await admin.execute(f'drop database if exists "{name}" with (force)')  # half-made by a run that was killed
             await admin.execute(f'create database "{name}" template template0')
             url = _with_database(self.admin_url, name)
             connection = await asyncpg.connect(url)

@@ -87,9 +87,7 @@ def _candidates(dependency: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _dependencies(package: dict[str, Any], extra: str | None) -> list[dict[str, Any]]:
     listed: list[dict[str, Any]] = (
-        package.get("dependencies", [])
-        if extra is None
-        else package.get("optional-dependencies", {}).get(extra, [])
+        package.get("dependencies", []) if extra is None else package.get("optional-dependencies", {}).get(extra, [])
     )
     return listed
 

@@ -18,7 +18,9 @@ RETRY = (CONTRACT + BODY).replace("cancel", "retry")
 
 
 def test_every_function_is_where_its_name_says_and_begins_with_its_contract() -> None:
-    assert faults({name_of(path): path.read_text() for path in sources("plait/sql", ".sql")}) == []
+    # A migration is history: it repeats what the schema said when it was written.
+    tree = [path for path in sources("plait/sql", ".sql") if path.parent.name != "migrations"]
+    assert faults({name_of(path): path.read_text() for path in tree}) == []
 
 
 def test_a_well_formed_file_has_no_fault() -> None:

@@ -32,9 +32,7 @@ def test_the_keeper_has_a_session_of_its_own_and_holds_no_directory(data_dir: Pa
         assert session != own
         assert (process / "cwd").readlink() == Path("/")
         held = [
-            name
-            for handle in (process / "fd").iterdir()
-            if not (name := str(handle.readlink())).startswith("pipe:")
+            name for handle in (process / "fd").iterdir() if not (name := str(handle.readlink())).startswith("pipe:")
         ]
         assert all(name == "/dev/null" or name.startswith(str(data_dir)) for name in held), held
 

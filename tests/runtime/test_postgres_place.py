@@ -69,9 +69,7 @@ def test_a_directory_without_postgres_is_refused(data_dir: Path) -> None:
 
 
 @as_root
-def test_below_a_barred_directory_the_place_is_elsewhere_and_found_again(
-    machine_home: Path, barred: Path
-) -> None:
+def test_below_a_barred_directory_the_place_is_elsewhere_and_found_again(machine_home: Path, barred: Path) -> None:
     with EmbeddedPostgres(barred / ".plait") as server:
         query(server, "create table kept (n int)", "select 1")
         assert (barred / ".plait" / "pg18").readlink().parent == machine_home / "elsewhere"
@@ -85,9 +83,28 @@ def test_below_a_barred_directory_the_place_is_elsewhere_and_found_again(
 
 
 @as_root
-def test_a_place_elsewhere_that_is_gone_is_an_error_and_not_an_empty_database(
-    machine_home: Path, barred: Path
-) -> None:
+def test_a_directory_that_holds_other_things_is_not_opened(machine_home: Path, barred: Path) -> None:
+    home = barred.parent
+    for _ in range(2):  # the first leaves a link in it, the second must not take that for a sign
+        with EmbeddedPostgres(home) as server:
+            assert query(server, "select 1") == 1
+        assert home.stat().st_mode & 0o777 == 0o700
+    eventually(lambda: not postmasters(home))
+
+
+@as_root
+def test_directories_that_root_makes_are_passable_whatever_its_umask(data_dir: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        with EmbeddedPostgres(data_dir / "deep" / "down") as server:
+            assert server.socket_dir.is_relative_to(data_dir)
+    finally:
+        os.umask(before)
+    eventually(lambda: not postmasters(data_dir / "deep" / "down"))
+
+
+@as_root
+def test_a_place_elsewhere_that_is_gone_is_an_error_and_not_an_empty_database(machine_home: Path, barred: Path) -> None:
     with EmbeddedPostgres(barred / ".plait"):
         pass
     eventually(lambda: not postmasters(barred / ".plait"))
@@ -107,9 +124,7 @@ def test_data_is_never_moved_off_its_volume(barred: Path, monkeypatch: pytest.Mo
 
 
 @as_root
-def test_programs_that_the_user_cannot_reach_are_copied_once(
-    machine_home: Path, barred: Path, data_dir: Path
-) -> None:
+def test_programs_that_the_user_cannot_reach_are_copied_once(machine_home: Path, barred: Path, data_dir: Path) -> None:
     wheel = postgres_binaries.find(None).bin_dir.parent
     prefix = barred / wheel.parent.name / wheel.name
     shutil.copytree(wheel, prefix, symlinks=True)
@@ -136,9 +151,7 @@ def test_a_data_directory_of_somebody_is_served_as_that_somebody(data_dir: Path)
 
 
 @as_root
-def test_the_user_can_be_named_and_is_given_the_cluster(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_user_can_be_named_and_is_given_the_cluster(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with EmbeddedPostgres(data_dir) as server:
         query(server, "create table kept (n int)", "select 1")
     monkeypatch.setenv("PLAIT_EMBEDDED_USER", "nobody")

@@ -11,9 +11,7 @@ from plait.model.ids import new_id
 from ..fake_worker import outcome
 from ..world import World
 
-ROUNDS = pytest.mark.parametrize(
-    "rounds", [150, pytest.param(2_000, marks=pytest.mark.full)], ids=["150", "2,000"]
-)
+ROUNDS = pytest.mark.parametrize("rounds", [150, pytest.param(2_000, marks=pytest.mark.full)], ids=["150", "2,000"])
 
 
 @pytest.mark.parametrize("options", [{}, {"delay_s": 60}, {"limit_key": "k"}], ids=str)
@@ -51,9 +49,7 @@ async def test_while_it_waits(world: World) -> None:
 
 
 @pytest.mark.parametrize("ending", ["failed", "timeout", "skipped", "snoozed", "released", "canceled"])
-async def test_whatever_a_canceled_handler_reports_but_a_success_it_is_canceled(
-    world: World, ending: str
-) -> None:
+async def test_whatever_a_canceled_handler_reports_but_a_success_it_is_canceled(world: World, ending: str) -> None:
     """T51: it never comes back to the queue."""
     job = await world.enqueue("add")
     worker = await world.worker()

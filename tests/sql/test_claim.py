@@ -39,9 +39,7 @@ async def test_a_batch_comes_in_the_order_in_which_to_start_it(world: World) -> 
 
 async def test_a_lease_carries_what_a_handler_needs(world: World) -> None:
     acme = await world.tenant("acme")
-    job = await world.enqueue(
-        "add", tenant="acme", payload={"a": 1}, timeout_s=7, correlation_id="c", max_attempts=3
-    )
+    job = await world.enqueue("add", tenant="acme", payload={"a": 1}, timeout_s=7, correlation_id="c", max_attempts=3)
     worker = await world.worker()
     for lease in (await worker.claim_one(), *(await _plainly_after_release(worker))):
         assert (lease.job_id, lease.tenant_id, lease.definition, lease.queue) == (job, acme, "add", "default")

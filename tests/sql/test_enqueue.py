@@ -99,9 +99,7 @@ async def test_the_same_id_sent_again_makes_no_second_job(world: World) -> None:
 
 
 @pytest.mark.parametrize("keys", [{}, {"dedupe_key": "k"}, {"idempotency_key": "k"}], ids=str)
-async def test_sent_again_after_the_job_has_ended_it_does_not_run_again(
-    world: World, keys: dict[str, str]
-) -> None:
+async def test_sent_again_after_the_job_has_ended_it_does_not_run_again(world: World, keys: dict[str, str]) -> None:
     job = await world.enqueue("add", **keys)
     worker = await world.worker()
     await worker.succeed(await worker.claim_one())

@@ -134,9 +134,7 @@ async def test_a_retry_is_refused_while_another_holds_the_key(world: World) -> N
 
 @pytest.mark.parametrize("key", ["dedupe_key", "idempotency_key"])
 @pytest.mark.parametrize("first_commits", [True, False], ids=["commits", "rolls back"])
-async def test_the_second_of_two_transactions_waits_for_the_first(
-    world: World, key: str, first_commits: bool
-) -> None:
+async def test_the_second_of_two_transactions_waits_for_the_first(world: World, key: str, first_commits: bool) -> None:
     sql = f"select plait.enqueue('add', {key} => 'k')"
     async with world.connection() as one, world.connection() as two:
         transaction = one.transaction()

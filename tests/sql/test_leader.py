@@ -113,9 +113,7 @@ async def test_a_job_that_is_canceled_or_moved_at_this_moment_is_passed_by(world
     job, other = await world.enqueue_many("add", 2, delay_s=10)
     await world.advance(seconds=10)
     async with world.connection() as operator, operator.transaction():
-        await operator.fetchval(
-            "select plait.reschedule($1, p_run_at => $2)", job, await world.now() + timedelta(1)
-        )
+        await operator.fetchval("select plait.reschedule($1, p_run_at => $2)", job, await world.now() + timedelta(1))
         assert await world.promote() == 1
     assert await world.statuses([job, other]) == ["scheduled", "queued"]
 

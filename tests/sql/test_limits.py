@@ -127,9 +127,7 @@ async def test_no_slot_leaks(world: World, limit: Limit) -> None:
         after = await world.worker()
         assert len(await after.claim(5)) == 1, end.__name__
 
-        await world.admin.execute(
-            "delete from plait.live; delete from plait.jobs; delete from plait.attempts"
-        )
+        await world.admin.execute("delete from plait.live; delete from plait.jobs; delete from plait.attempts")
 
 
 @each_limit

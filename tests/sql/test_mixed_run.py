@@ -20,9 +20,7 @@ LONG = 80_000.0
 LIVE = "select count(*) from plait.live"
 
 
-@pytest.mark.parametrize(
-    "jobs", [1_000, pytest.param(20_000, marks=pytest.mark.full)], ids=["1,000", "20,000"]
-)
+@pytest.mark.parametrize("jobs", [1_000, pytest.param(20_000, marks=pytest.mark.full)], ids=["1,000", "20,000"])
 @pytest.mark.timeout(1200)
 async def test_all_jobs_are_always_somewhere_and_end_once(world: World, jobs: int) -> None:
     dice = random.Random(3)

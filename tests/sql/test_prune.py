@@ -27,9 +27,7 @@ async def _one_of_each(world: World, **options: str) -> dict[str, UUID]:
     jobs = {}
     for status in ("succeeded", "skipped", "failed", "dead_letter", "canceled", "scheduled", "running"):
         keys = {name: f"{value}-{status}" for name, value in options.items()}
-        jobs[status] = job = await world.enqueue(
-            "add", max_attempts=1 if status == "dead_letter" else 5, **keys
-        )
+        jobs[status] = job = await world.enqueue("add", max_attempts=1 if status == "dead_letter" else 5, **keys)
         lease = await worker.claim_one()
         match status:
             case "succeeded":

@@ -163,8 +163,6 @@ async def test_batches_over_several_tenants_take_quotas_in_one_order(world: Worl
     """T48"""
     for slug in "ab":
         await world.tenant(slug, max_queued=1000)
-    batches = [
-        [await world.new_job("add", tenant=slug) for slug in (slugs * 5)] for slugs in ("ab", "ba") * 8
-    ]
+    batches = [[await world.new_job("add", tenant=slug) for slug in (slugs * 5)] for slugs in ("ab", "ba") * 8]
     await asyncio.gather(*(world.store.jobs.enqueue_many(batch) for batch in batches))
     assert await world.counts() == {"queued": 160}

@@ -28,9 +28,7 @@ async def _key(world: World, count: int, period: float) -> dict[str, Any]:
     return {"limit_key": "k"}
 
 
-each_rate = pytest.mark.parametrize(
-    "rate", [_queue, _definition, _key], ids=lambda rate: rate.__name__.strip("_")
-)
+each_rate = pytest.mark.parametrize("rate", [_queue, _definition, _key], ids=lambda rate: rate.__name__.strip("_"))
 
 
 @each_rate

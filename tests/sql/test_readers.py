@@ -102,9 +102,7 @@ async def test_every_filter_pages_without_gaps(world: World, statuses: list[str]
     wanted = [Status(status) for status in statuses] if statuses else None
     whole = _ids(await world.store.jobs.list_jobs(statuses=wanted))
     paged: list[UUID] = []
-    while page := await world.store.jobs.list_jobs(
-        statuses=wanted, before=paged[-1] if paged else None, limit=3
-    ):
+    while page := await world.store.jobs.list_jobs(statuses=wanted, before=paged[-1] if paged else None, limit=3):
         paged += _ids(page)
     assert paged == whole
     assert len(whole) == (12 if statuses is None else 4)
@@ -140,9 +138,7 @@ async def test_outcomes_are_of_those_that_are_final(world: World) -> None:
     tenant = await world.tenant()
     missing = new_id()
     asked = [*jobs.values(), missing]
-    outcomes = {
-        row.job_id: row for row in await world.store.jobs.get_outcomes([(job, tenant) for job in asked])
-    }
+    outcomes = {row.job_id: row for row in await world.store.jobs.get_outcomes([(job, tenant) for job in asked])}
     assert {row.status for row in outcomes.values()} == {s for s in jobs if s.final} | {None}
     assert outcomes[jobs[Status.SUCCEEDED]].result == '{"sum": 3}'
     failed = outcomes[jobs[Status.FAILED]]

@@ -219,9 +219,7 @@ async def test_a_succeeded_a_live_and_a_missing_job_are_not_retried(world: World
 
 
 @pytest.mark.parametrize("options", [{}, {"dedupe_key": "k"}], ids=["plain", "with a key"])
-async def test_of_two_operators_at_once_one_is_told_that_it_is_queued(
-    world: World, options: dict[str, str]
-) -> None:
+async def test_of_two_operators_at_once_one_is_told_that_it_is_queued(world: World, options: dict[str, str]) -> None:
     job = await world.enqueue("add", **options)
     await world.cancel(job)
     async with world.connection() as first:

@@ -166,9 +166,7 @@ class Jobs(RuleBasedStateMachine):
         job, tenant = self._pick(which)
         if self.do(self.world.status(job)) in ("scheduled", "queued"):
             at = self.do(self.world.now())
-            assert (
-                self.do(self.world.reschedule(job, tenant=tenant, run_at=at, max_attempts=more)) == "queued"
-            )
+            assert self.do(self.world.reschedule(job, tenant=tenant, run_at=at, max_attempts=more)) == "queued"
 
     @rule(paused=st.booleans())
     def pause(self, paused: bool) -> None:

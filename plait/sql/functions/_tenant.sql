@@ -30,7 +30,8 @@ begin
   if coalesce(v_setting, '') = '' then
     return '00000000-0000-7000-8000-000000000000';
   end if;
+  if v_setting !~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' then
+    raise exception 'plait.tenant is not a tenant''s id' using errcode = 'PL003';
+  end if;
   return v_setting::uuid;
-exception when invalid_text_representation then
-  raise exception 'plait.tenant is not a tenant''s id' using errcode = 'PL003';
 end $$;

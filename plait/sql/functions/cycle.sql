@@ -19,7 +19,7 @@ create or replace function plait.cycle(
   out o_definitions text[], out o_queues text[], out o_payloads text[], out o_timeouts float8[], out o_correlations text[]
 )
 language plpgsql security definer set search_path = plait, pg_temp
-set enable_seqscan = off set enable_mergejoin = off set enable_hashjoin = on as $$
+set enable_seqscan = off set enable_mergejoin = off set lock_timeout = '2s' as $$
 declare
   v_now    timestamptz := plait.now();
   v_worker record;

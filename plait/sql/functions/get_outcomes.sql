@@ -2,16 +2,20 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   nothing: jobs that are not there come back as status null
+--   raises   PL004 for a foreign tenant; nothing for jobs that are not there: they come back as status null
 --   called   plait.store.jobs.get_outcomes
 create or replace function plait.get_outcomes(p_jobs uuid[], p_tenants uuid[])
 returns table (job_id uuid, status text, result text, reason text, error text, traceback text, attempt int)
 language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 #variable_conflict use_column
+declare v_tenants uuid[];
 begin
+  -- Apart from the lookup: a join would refuse a foreign tenant only where the job exists, and so tell that it does.
+  select array_agg(plait._tenant(u.tenant_id) order by u.n) into v_tenants
+    from unnest(p_jobs, p_tenants) with ordinality u(id, tenant_id, n);
   return query
     select x.id, a.final::text, a.result::text, a.reason, a.error, a.traceback, a.attempt
-    from (select u.id, plait._tenant(u.tenant_id) as tenant_id from unnest(p_jobs, p_tenants) u(id, tenant_id)) x
+    from unnest(p_jobs, v_tenants) x(id, tenant_id)
     left join plait.jobs j on j.id = x.id and j.tenant_id = x.tenant_id
     left join lateral (select t.* from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
     where j.id is null or (a.final is not null and not exists (select from plait.live l where l.job_id = x.id));

@@ -7,10 +7,10 @@
 --
 -- A reply to a claim may be lost, and leave jobs running that the worker knows nothing of. When o_running differs from what
 -- it holds, and no claim of its own is under way, it sends (p_held, p_held_attempts); the others are released without
--- burning a try.
+-- burning a try. o_gone are those it holds and has lost: their handlers must stop.
 create or replace function plait.heartbeat(
   p_worker int, p_running int default 0, p_held uuid[] default null, p_held_attempts int[] default null,
-  out o_running int, out o_cancel_jobs uuid[], out o_cancel_attempts int[], out o_released int
+  out o_running int, out o_cancel_jobs uuid[], out o_cancel_attempts int[], out o_released int, out o_gone uuid[]
 )
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare v_now timestamptz := plait.now();
@@ -25,6 +25,8 @@ begin
   o_released := 0;
   if p_held is not null then
     o_released := plait._give_back(p_worker, v_now, 'not_held', p_held, p_held_attempts);
+    select array_agg(h.id) into o_gone from unnest(p_held, p_held_attempts) h(id, attempt)
+      where not exists (select from plait.live l where l.job_id = h.id and l.attempt = h.attempt and l.worker = p_worker);
   end if;
 
   select count(*), array_agg(job_id) filter (where cancel_requested is not null),

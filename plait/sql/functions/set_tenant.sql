@@ -8,11 +8,18 @@
 create or replace function plait.set_tenant(p_slug text, p_settings json default '{}') returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
-  r     plait.tenants;
-  v_bad text;
-  v_was int;
+  r      plait.tenants;
+  v_bad  text;
+  v_was  int;
+  v_zone text;
 begin
   perform plait._require_read_committed();
+  if p_slug is null or p_slug !~ '^[a-z0-9][a-z0-9_-]{0,62}$' then
+    raise exception 'a tenant''s slug is 1 to 63 of a-z, 0-9, _ and -, and begins with a letter or digit' using errcode = 'PL012';
+  end if;
+  if p_slug ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+    raise exception 'a tenant''s slug must not look like an id' using errcode = 'PL012';
+  end if;
   select min(k) into v_bad from json_object_keys(p_settings) k
     where k not in ('name', 'time_zone', 'paused', 'weight', 'max_running', 'max_queued');
   if v_bad is not null then
@@ -21,12 +28,13 @@ begin
   insert into plait.tenants (id, slug, name) values (plait.uuidv7(), p_slug, p_slug) on conflict (slug) do nothing;
   select * into r from plait.tenants where slug = p_slug for no key update;
   v_was := r.max_queued;
+  v_zone := r.time_zone;
   r := json_populate_record(r, p_settings);
-  begin
-    perform plait.now() at time zone r.time_zone;
-  exception when invalid_parameter_value then
+  -- Not by trying it: Postgres also takes offsets and inventions like FOO5, which nobody else knows.
+  if r.time_zone <> v_zone and not exists (
+       select from pg_timezone_names where name = r.time_zone and name !~ '^(posix|right)/|^(posixrules|localtime|Factory)$') then  -- clock: a name
     raise exception 'there is no time zone %', quote_literal(r.time_zone) using errcode = 'PL012';
-  end;
+  end if;
   update plait.tenants set name = r.name, time_zone = r.time_zone, paused = r.paused, weight = r.weight, max_running = r.max_running,
     max_queued = r.max_queued, quota_left = null where id = r.id;
   if r.max_queued is not null and v_was is null then
@@ -34,6 +42,6 @@ begin
       select job_id from plait.live where tenant_id = r.id and not metered order by job_id for update skip locked);
   end if;
   return r.id;
-exception when check_violation or not_null_violation or numeric_value_out_of_range or invalid_text_representation then
+exception when integrity_constraint_violation or data_exception then
   raise exception 'an invalid setting: %', sqlerrm using errcode = 'PL012';
 end $$;

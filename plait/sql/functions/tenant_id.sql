@@ -2,8 +2,11 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL003 when there is none that the caller may name
+--   raises   PL003 when there is none that the caller may name, PL004 when the login is bound to none and not trusted
 --   called   plait.store.tenants.tenant_id
+--
+-- To a bound login every other tenant looks like one that does not exist. No slug looks like an id (set_tenant), so the two
+-- can't be taken for each other.
 create or replace function plait.tenant_id(p_tenant text) returns uuid
 language plpgsql stable security definer set search_path = plait, pg_temp as $$
 declare
@@ -11,9 +14,16 @@ declare
   v_bound uuid;
 begin
   select tenant_id into v_bound from plait.logins where login = session_user;
-  select id into v_id from plait.tenants where (slug = p_tenant or id::text = lower(p_tenant)) and id = coalesce(v_bound, id);
   if not found then
-    raise exception 'there is no tenant %', quote_literal(p_tenant) using errcode = 'PL003';
+    perform plait._tenant('00000000-0000-7000-8000-000000000000');  -- refuses who is not trusted, whatever is asked
+  end if;
+  if p_tenant ~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' then
+    select id into v_id from plait.tenants where id = p_tenant::uuid and id = coalesce(v_bound, id);
+  else
+    select id into v_id from plait.tenants where slug = p_tenant and id = coalesce(v_bound, id);
+  end if;
+  if v_id is null then
+    raise exception 'there is no tenant %', coalesce(quote_literal(p_tenant), 'null') using errcode = 'PL003';
   end if;
   return v_id;
 end $$;

@@ -1,0 +1,156 @@
+"""What people type, as values: key=value, 10m, 10/1s, analytics:4, 2030-01-01T12:00, none."""
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, get_type_hints
+from uuid import UUID
+
+from plait.cli.failures import BadUsage
+from plait.model.durations import seconds
+from plait.model.errors import InvalidDefinition
+
+if TYPE_CHECKING:
+    from plait.sdk.definition import Definition
+
+NONE = ("none", "unlimited")
+
+
+def job_id(text: str) -> UUID:
+    if not re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", text):
+        raise BadUsage(f"a job's id is like 0190a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b, not {text!r}")
+    return UUID(text)
+
+
+def duration(text: str | None, *, what: str) -> float | None:
+    """Seconds of `90`, `1.5`, `10m` or `1h30m`."""
+    if text is None:
+        return None
+    try:
+        return seconds(float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else text, what=what)
+    except InvalidDefinition as error:
+        raise BadUsage(str(error)) from None
+
+
+def moment(text: str | None, *, what: str) -> datetime | None:
+    """A point in time; local time where no zone is named."""
+    if text is None:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadUsage(f"{what} is like 2030-01-31T12:00 or 2030-01-31T12:00+01:00, not {text!r}") from None
+    return at.astimezone() if at.tzinfo is None else at
+
+
+def limit(text: str, *, what: str) -> int | None:
+    """A whole number, or none for no limit."""
+    if text.lower() in NONE:
+        return None
+    if not text.isdecimal():
+        raise BadUsage(f"{what} is a whole number or none, not {text!r}")
+    return int(text)
+
+
+def rate(text: str) -> tuple[int, float] | None:
+    """`10/1s` or `10/s`: at most 10 starts each second; or none."""
+    if text.lower() in NONE:
+        return None
+    count, slash, period = text.partition("/")
+    period = f"1{period}" if period.isalpha() else period
+    if not slash or not count.isdecimal():
+        raise BadUsage(f"--rate is like 10/1s or 100/1m, or none, not {text!r}")
+    period_s = duration(period, what="the period of --rate")
+    assert period_s is not None
+    return int(count), period_s
+
+
+def queue_limits(text: str | None, *, default: int) -> dict[str, int] | None:
+    """`analytics:4,default:50`: how many of each queue to run at once; a queue without a number gets `default`."""
+    if text is None:
+        return None
+    limits: dict[str, int] = {}
+    for part in text.split(","):
+        name, colon, number = part.strip().rpartition(":")
+        if not colon or not number.isdecimal():
+            name, number = part.strip(), str(default)
+        if not name or int(number) < 1:
+            raise BadUsage(f"--queues is like analytics:4,default:50, not {text!r}")
+        limits[name] = int(number)
+    return limits
+
+
+def payload(pairs: Sequence[str], given: str | None) -> dict[str, Any]:
+    """A job's arguments from key=value and --payload, without knowing their types: JSON where it is JSON, else text."""
+    return {**_object(given), **{key: _json_or_text(text) for key, text in _split_pairs(pairs)}}
+
+
+def typed_payload(definition: "Definition", pairs: Sequence[str], given: str | None) -> dict[str, Any]:
+    """The same for a job whose code is at hand: `name=123` is text where the job wants text."""
+    arguments = _object(given)
+    hints = _hints(definition)
+    for key, text in _split_pairs(pairs):
+        arguments[key] = _fitting(text, hints.get(key, Any))
+    wanted = definition.codec.parameters
+    if unknown := [key for key in arguments if key not in wanted]:
+        raise BadUsage(f"{definition.name} has no argument {unknown[0]!r}; it has {', '.join(wanted) or 'none'}")
+    return definition.codec.decode_call(json.dumps(arguments))
+
+
+def _hints(definition: "Definition") -> dict[str, Any]:
+    try:
+        return get_type_hints(definition.function, include_extras=True)
+    except NameError:
+        return {}  # the codec will say which
+
+
+def _split_pairs(pairs: Sequence[str]) -> list[tuple[str, str]]:
+    split = [pair.partition("=") for pair in pairs]
+    for pair, (key, equals, _) in zip(pairs, split, strict=True):
+        if not equals or not key:
+            raise BadUsage(f"an argument is key=value, not {pair!r}")
+    keys = [key for key, _, _ in split]
+    if len(set(keys)) < len(keys):
+        raise BadUsage(f"an argument is given twice: {', '.join(sorted({key for key in keys if keys.count(key) > 1}))}")
+    return [(key, text) for key, _, text in split]
+
+
+def _object(given: str | None) -> dict[str, Any]:
+    if given is None:
+        return {}
+    text = sys.stdin.read() if given == "-" else given
+    try:
+        value = json.loads(text, parse_constant=_refuse)
+    except ValueError as error:
+        raise BadUsage(f"--payload is a JSON object: {error}") from None
+    if not isinstance(value, dict):
+        raise BadUsage("--payload is a JSON object: the arguments by name")
+    return value
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} has no place in JSON")
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except ValueError:
+        return text
+
+
+def _fitting(text: str, kind: Any) -> Any:
+    value = _json_or_text(text)
+    return text if not _fits(value, kind) and _fits(text, kind) else value
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    import msgspec
+
+    try:
+        msgspec.convert(value, kind)
+    except (msgspec.MsgspecError, TypeError, ValueError, NotImplementedError):
+        return False
+    return True

@@ -1,0 +1,131 @@
+"""One job, whole, for a person: what was asked, where it is, and what happened."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from plait.cli.output import STYLES, ago, is_terminal, plain, show, show_table, span
+from plait.model.states import Status
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from plait.store.jobs import AttemptRow, JobRow
+
+LONGEST = 2000
+
+
+def show_job(
+    job: "JobRow", slug: str | None, attempts: "Sequence[AttemptRow]", reasons: Sequence[tuple[str, str]]
+) -> None:
+    _show_facts(job, slug)
+    _show_block("arguments", job.payload)
+    if job.progress is not None and not job.status.final:
+        _show_progress(json.loads(job.progress))
+    if job.status is Status.SUCCEEDED:
+        _show_block("result", job.result or "null")
+    if not job.status.final:
+        show("\nwhere it is")
+        for _, words in reasons:
+            show(f"  {words}")
+    if attempts:
+        _show_attempts(attempts)
+
+
+def _show_facts(job: "JobRow", slug: str | None) -> None:
+    facts: list[tuple[str, Any]] = [
+        ("id", job.id),
+        ("definition", job.definition),
+        ("status", job.status),
+        ("queue", job.queue),
+        ("priority", job.priority),
+        ("tenant", slug or job.tenant_id),
+        ("tries", f"{job.tries} of {job.max_attempts} failed" if job.tries is not None else None),
+        ("created", _when(job.created_at)),
+        ("due", _when(job.run_at)),
+        ("started", _when(job.claimed_at)),
+        ("finished", _when(job.finished_at)),
+        ("cancel", f"requested {_when(job.cancel_requested)}" if job.cancel_requested else None),
+        ("timeout", span(job.timeout_s) if job.timeout_s is not None else None),
+        ("worker", job.worker),
+        ("source", job.source),
+        ("correlation", job.correlation_id),
+        ("dedupe key", job.dedupe_key),
+        ("idempotency", job.idempotency_key),
+        ("limit key", job.limit_key),
+        ("reason", job.reason if job.status.final else None),
+        ("error", job.error if job.status.final else None),
+    ]
+    for name, value in facts:
+        if value is not None:
+            _show_fact(name, str(value))
+
+
+def _show_fact(name: str, value: str) -> None:
+    if not is_terminal():
+        show(f"{name:<12}  {value}")
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(soft_wrap=True).print(Text.assemble((f"{name:<12}  ", "dim"), (value, STYLES.get(value, ""))))
+
+
+def _when(at: "datetime | None") -> str | None:
+    if at is None:
+        return None
+    local = at.astimezone().isoformat(sep=" ", timespec="milliseconds")
+    return f"{local} ({ago(at)})" if is_terminal() else str(plain(at))
+
+
+def _show_block(title: str, text: str) -> None:
+    """JSON, indented; cut where it is long, since --json has it whole."""
+    shown = json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+    if len(shown) > LONGEST:
+        shown = f"{shown[:LONGEST]}\n… ({len(text):,} bytes in all; --json shows them)"
+    show(f"\n{title}")
+    for line in shown.splitlines():
+        show(f"  {line}")
+
+
+def _show_progress(progress: dict[str, Any]) -> None:
+    done, total, message = progress.get("done"), progress.get("total"), progress.get("message")
+    show("\nprogress")
+    if is_terminal() and isinstance(done, int | float) and isinstance(total, int | float) and total > 0:
+        from rich.console import Console
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        bar = Table.grid(padding=(0, 1))
+        bar.add_row(" ", ProgressBar(total, done, width=40), Text(f"{done:g} of {total:g}  {message or ''}"))
+        Console().print(bar)
+    else:
+        counted = f"{done:g}" + (f" of {total:g}" if total is not None else "") if done is not None else ""
+        show(f"  {counted}  {message or ''}".rstrip())
+
+
+def _show_attempts(attempts: "Sequence[AttemptRow]") -> None:
+    show("\nattempts")
+    show_table(
+        ("attempt", "status", "worker", "host", "finished", "took", "error"),
+        [
+            (
+                attempt.attempt,
+                attempt.status,
+                attempt.worker,
+                f"{attempt.host}:{attempt.pid}" if attempt.host else None,
+                attempt.finished_at,
+                span((attempt.finished_at - attempt.started_at).total_seconds()) if attempt.started_at else None,
+                attempt.error or attempt.reason,
+            )
+            for attempt in attempts
+        ],
+        optional=("host", "worker"),
+        empty="",
+    )
+    last = next((attempt for attempt in reversed(attempts) if attempt.traceback), None)
+    if last is not None and last.traceback is not None:
+        show(f"\ntraceback of attempt {last.attempt}")
+        for line in last.traceback.rstrip().splitlines():
+            show(f"  {line}")

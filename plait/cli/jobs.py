@@ -1,0 +1,241 @@
+"""`plait jobs`: look at jobs, and what an operator does to them.
+
+A job is named by its whole id. Without --tenant it is looked for in all tenants where the login may, else in its own.
+"""
+
+from collections.abc import Awaitable, Callable
+from textwrap import shorten
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from plait.cli import arguments
+from plait.cli.command import Invocation, command, new_group
+from plait.cli.failures import BadUsage, is_forbidden
+from plait.cli.output import is_terminal, plain, say, show, show_json, show_table
+from plait.model.errors import DatabaseError, ForeignTenant
+from plait.model.states import Status
+
+if TYPE_CHECKING:
+    from plait.store import Store
+    from plait.store.jobs import JobRow
+
+group = new_group("Look at jobs; cancel, retry and reschedule them.", "jobs", lists=True)
+
+Ids = Annotated[
+    list[str], typer.Argument(metavar="ID...", help="Whole ids, as jobs list shows them.", show_default=False)
+]
+Id = Annotated[str, typer.Argument(metavar="ID", help="A whole id, as jobs list shows it.", show_default=False)]
+Tenant = Annotated[
+    str | None, typer.Option("--tenant", "-t", metavar="SLUG", help="The job's tenant.", show_default=False)
+]
+Text = str | None
+
+MOVED = {Status.CANCELED: "canceled", Status.RUNNING: "asked to stop; it runs until its handler has stopped"}
+
+
+async def list_(
+    cli: Invocation,
+    statuses: Annotated[
+        list[Status] | None,
+        typer.Option("--status", "-s", help="Only jobs with this status; may be given again.", show_default=False),
+    ] = None,
+    queue: Annotated[Text, typer.Option("--queue", "-q", metavar="NAME", help="Only jobs of this queue.")] = None,
+    definition: Annotated[
+        Text, typer.Option("--definition", "-d", metavar="NAME", help="Only jobs of this kind.")
+    ] = None,
+    correlation_id: Annotated[
+        Text, typer.Option("--correlation-id", metavar="ID", help="Only jobs that share it.")
+    ] = None,
+    tenant: Annotated[
+        Text, typer.Option("--tenant", "-t", metavar="SLUG", help="The tenant; else the default one.")
+    ] = None,
+    all_tenants: Annotated[bool, typer.Option("--all-tenants", "-A", help="Jobs of all tenants.")] = False,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="How many, at most 1000.")
+    ] = 50,
+    before: Annotated[Text, typer.Option("--before", metavar="ID", help="Go on after a page's last id.")] = None,
+) -> None:
+    """List jobs, newest first."""
+    if tenant is not None and all_tenants:
+        raise BadUsage("give --tenant or --all-tenants, not both")
+    async with cli.store() as store:
+        rows = await store.jobs.list_jobs(
+            tenant_id=await store.tenants.tenant_id(tenant) if tenant is not None else None,
+            all_tenants=all_tenants,
+            statuses=statuses,
+            queue=queue,
+            definition=definition,
+            correlation_id=correlation_id,
+            before=arguments.job_id(before) if before is not None else None,
+            limit=limit,
+        )
+        slugs = {row.id: row.slug for row in await store.tenants.list_tenants()} if all_tenants else {}
+    if cli.json:
+        show_json(rows)
+        return
+    columns = (
+        "id",
+        *(("tenant",) if all_tenants else ()),
+        "status",
+        "definition",
+        "queue",
+        "attempt",
+        "created",
+        "error",
+    )
+    show_table(
+        columns,
+        [
+            (
+                row.id,
+                *((slugs.get(row.tenant_id),) if all_tenants else ()),
+                row.status,
+                row.definition,
+                row.queue,
+                f"{row.attempt}",
+                row.created_at,
+                _brief(row.error) if row.status is not Status.SUCCEEDED else None,
+            )
+            for row in rows
+        ],
+        optional=("queue", "attempt", "created"),
+        empty="No such jobs." + ("" if all_tenants else " Those of other tenants: --all-tenants or --tenant SLUG."),
+    )
+    if len(rows) == limit:
+        say(f"There may be more: --before {rows[-1].id}")
+
+
+def _brief(error: str | None) -> str | None:
+    """On a terminal, the first words: `jobs show` has the rest."""
+    return shorten(error, 160, placeholder=" …") if error and is_terminal() else error
+
+
+async def show_(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
+    """Show one job whole: its arguments, every attempt, its result, and why it does not run."""
+    from plait.cli.job_page import show_job
+
+    wanted = arguments.job_id(job_id)
+    async with cli.store() as store:
+        job = await _find(store, wanted, tenant)
+        attempts = await store.jobs.list_attempts(wanted, tenant_id=job.tenant_id)
+        reasons = await store.jobs.explain_job(wanted, tenant_id=job.tenant_id)
+        slug = await _slug(store, job)
+    if cli.json:
+        explained = [{"code": code, "explanation": words} for code, words in reasons]
+        show_json({**plain(job), "tenant": slug, "attempts": attempts, "explanation": explained})
+    else:
+        show_job(job, slug, attempts, reasons)
+
+
+async def cancel(
+    cli: Invocation,
+    ids: Ids,
+    reason: Annotated[Text, typer.Option("--reason", metavar="TEXT", help="Why, for who looks at it later.")] = None,
+    tenant: Tenant = None,
+) -> int:
+    """Cancel jobs. One that runs is asked to stop; one that is final stays as it is."""
+
+    async def do(store: "Store", job: "JobRow") -> Status:
+        return await store.jobs.cancel(job.id, tenant_id=job.tenant_id, reason=reason)
+
+    return await _each(cli, ids, tenant, do, MOVED.get, "it had ended before: {status}")
+
+
+async def retry(cli: Invocation, ids: Ids, tenant: Tenant = None) -> int:
+    """Run final jobs again: failed, dead letters, canceled or skipped. Their tries start anew."""
+
+    async def do(store: "Store", job: "JobRow") -> Status:
+        return await store.jobs.retry(job.id, tenant_id=job.tenant_id)
+
+    return await _each(cli, ids, tenant, do, str, "")
+
+
+async def reschedule(
+    cli: Invocation,
+    job_id: Id,
+    at: Annotated[
+        Text, typer.Option("--at", metavar="WHEN", help="When: 2030-01-31T12:00, local unless it names a zone.")
+    ] = None,
+    delay: Annotated[Text, typer.Option("--delay", metavar="TIME", help="In this time: 90, 10m; 0 is now.")] = None,
+    max_attempts: Annotated[
+        int | None, typer.Option("--max-attempts", metavar="N", min=1, help="How often it may be tried, in all.")
+    ] = None,
+    tenant: Tenant = None,
+) -> int:
+    """Give a job another time, or more attempts. A final one that may be retried is retried then."""
+    if (at is None) == (delay is None) and (at is not None or max_attempts is None):
+        raise BadUsage("give --at or --delay, --max-attempts, or both")
+    moment = arguments.moment(at, what="--at")
+    delay_s = arguments.duration(delay, what="--delay")
+
+    async def do(store: "Store", job: "JobRow") -> Status:
+        from datetime import timedelta
+
+        run_at = moment if delay_s is None else await store.health.now() + timedelta(seconds=delay_s)
+        return await store.jobs.reschedule(job.id, tenant_id=job.tenant_id, run_at=run_at, max_attempts=max_attempts)
+
+    return await _each(cli, [job_id], tenant, do, str, "")
+
+
+async def _each(
+    cli: Invocation,
+    ids: list[str],
+    tenant: str | None,
+    do: "Callable[[Store, JobRow], Awaitable[Status]]",
+    done: Callable[[Status], str | None],
+    otherwise: str,
+) -> int:
+    """Do it to each; one that fails does not keep the others from it. `done` has no words for what did not work."""
+    wanted = [arguments.job_id(text) for text in ids]
+    told: list[dict[str, Any]] = []
+    async with cli.store() as store:
+        for job_id in wanted:
+            try:
+                status = await do(store, await _find(store, job_id, tenant))
+            except DatabaseError as error:
+                told.append({"id": job_id, "ok": False, "error": str(error)})
+            else:
+                words = done(status)
+                problem = {} if words else {"error": otherwise.format(status=status)}
+                told.append({"id": job_id, "ok": bool(words), "status": status, **problem})
+                if words and not cli.json:
+                    show(f"{job_id}  {words}")
+    if cli.json:
+        show_json(told)
+    else:
+        for one in told:
+            if not one["ok"]:
+                say(f"plait: {one['id']}: {one['error']}")
+    return 0 if all(one["ok"] for one in told) else 1
+
+
+async def _find(store: "Store", job_id: UUID, tenant: str | None) -> "JobRow":
+    if tenant is not None:
+        return await store.jobs.get_job(job_id, tenant_id=await store.tenants.tenant_id(tenant))
+    try:
+        return await store.jobs.get_job(job_id, all_tenants=True)
+    except ForeignTenant:
+        return await store.jobs.get_job(job_id)
+
+
+async def _slug(store: "Store", job: "JobRow") -> str | None:
+    """Its tenant's slug, where the login may know."""
+    try:
+        return next((row.slug for row in await store.tenants.list_tenants() if row.id == job.tenant_id), None)
+    except Exception as error:
+        if is_forbidden(error):
+            return None
+        raise
+
+
+group.callback()(command(list_))
+for name, function in (
+    ("list", list_),
+    ("show", show_),
+    ("cancel", cancel),
+    ("retry", retry),
+    ("reschedule", reschedule),
+):
+    group.command(name)(command(function))

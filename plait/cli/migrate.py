@@ -1,0 +1,56 @@
+"""`plait migrate`: bring a database to this version's schema."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from plait.cli.command import Invocation, command
+from plait.cli.output import show, show_json
+
+if TYPE_CHECKING:
+    from plait.store.migrate import Plan
+
+
+def register(app: typer.Typer) -> None:
+    app.command("migrate", short_help="Install or upgrade plait in a database.")(command(migrate))
+
+
+async def migrate(
+    cli: Invocation,
+    plan_only: Annotated[bool, typer.Option("--plan", help="Only tell what would be done.")] = False,
+    grant_client: Annotated[
+        str | None,
+        typer.Option("--grant-client", metavar="ROLE", help="Let this login of your application enqueue and read."),
+    ] = None,
+) -> None:
+    """Install or upgrade plait in a database: tables, functions, roles and grants, in one transaction.
+
+    Needs a superuser's URL, or one of a role that may create roles and owns the database. Many processes may call it at once.
+    """
+    from plait.store.migrate import migrate as apply
+
+    target = cli.target()
+    plan = await apply(await target.admin_url(), plan_only=plan_only, grant_client=grant_client)
+    granted = None if plan_only else grant_client
+    await target.close()
+    if cli.json:
+        done = {"installed": plan.installed, "target": plan.target, "migrations": plan.migrations}
+        show_json({**done, "functions": plan.functions, "applied": not plan_only, "granted_client": granted})
+        return
+    for line in _lines(plan, plan_only=plan_only):
+        show(line)
+    if grant_client is not None:
+        show(f"{'would grant' if plan_only else 'granted'} plait_client to {grant_client}")
+
+
+def _lines(plan: "Plan", *, plan_only: bool) -> list[str]:
+    if plan.empty:
+        return [f"schema {plan.target} is installed; there is nothing to do"]
+    if plan.installed is None:
+        return [f"{'would install' if plan_only else 'installed'} schema {plan.target}"]
+    word = "would apply" if plan_only else "applied"
+    return [
+        *(f"{word} {name}" for name in plan.migrations),
+        *(["would renew the functions" if plan_only else "renewed the functions"] if plan.functions else []),
+        f"schema {plan.installed} -> {plan.target}" if plan.installed != plan.target else f"schema {plan.target}",
+    ]

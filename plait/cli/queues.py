@@ -1,0 +1,104 @@
+"""`plait queues`: what waits where; pause, resume, limit."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from plait.cli import arguments
+from plait.cli.command import Invocation, command, new_group
+from plait.cli.failures import BadUsage
+from plait.cli.output import show, show_json, show_table, span
+
+if TYPE_CHECKING:
+    from plait.store.queues import QueueRow
+
+group = new_group("Show queues; pause, resume and limit them.", "queues", lists=True)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The queue.", show_default=False)]
+
+
+async def list_(cli: Invocation) -> None:
+    """Show every queue: what waits, what runs, who serves it."""
+    async with cli.store() as store:
+        rows = await store.queues.list_queues()
+    if cli.json:
+        show_json(rows)
+        return
+    show_table(
+        ("queue", "state", "queued", "scheduled", "running", "waiting", "oldest", "workers", "max running", "rate"),
+        [
+            (
+                row.name,
+                "paused" if row.paused else "open",
+                row.queued,
+                row.scheduled,
+                row.running,
+                row.waiting,
+                span(row.oldest_s) if row.queued and row.oldest_s is not None else None,
+                row.workers,
+                row.max_running,
+                _rate(row),
+            )
+            for row in rows
+        ],
+        optional=("waiting", "rate", "max running"),
+        empty="No queues yet. A queue is there with its first job, worker or limit.",
+    )
+
+
+async def pause(cli: Invocation, name: Name) -> None:
+    """Start no more jobs of a queue. What runs goes on; new jobs are taken and wait."""
+    await _set(cli, name, {"paused": True})
+
+
+async def resume(cli: Invocation, name: Name) -> None:
+    """Start a paused queue's jobs again."""
+    await _set(cli, name, {"paused": False})
+
+
+async def set_(
+    cli: Invocation,
+    name: Name,
+    max_running: Annotated[
+        str | None,
+        typer.Option("--max-running", metavar="N", help="How many may run at once, over all workers; or none."),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option("--rate", metavar="N/TIME", help="How many may start in each period: 10/1s, 100/1m; or none."),
+    ] = None,
+) -> None:
+    """Limit a queue, over all workers. What is not given stays as it is; none removes a limit."""
+    settings: dict[str, Any] = {}
+    if max_running is not None:
+        settings["max_running"] = arguments.limit(max_running, what="--max-running")
+    if rate is not None:
+        settings["rate_count"], settings["rate_period_s"] = arguments.rate(rate) or (None, None)
+    if not settings:
+        raise BadUsage("there is nothing to set: give --max-running or --rate")
+    await _set(cli, name, settings)
+
+
+async def _set(cli: Invocation, name: str, settings: dict[str, Any]) -> None:
+    async with cli.store() as store:
+        known = {row.name for row in await store.queues.list_queues()}
+        await store.queues.set_queue(name, settings)
+        [row] = [row for row in await store.queues.list_queues() if row.name == name]
+    if cli.json:
+        show_json(row)
+        return
+    limits = [
+        "paused" if row.paused else "open",
+        *([f"at most {row.max_running} running"] if row.max_running is not None else []),
+        *([f"at most {_rate(row)}"] if row.rate_count is not None else []),
+    ]
+    show(f"queue {name}: {', '.join(limits)}" + ("" if name in known else " (nothing uses it yet)"))
+
+
+def _rate(row: "QueueRow") -> str | None:
+    return None if row.rate_count is None else f"{row.rate_count}/{span(row.rate_period_s or 1)}"
+
+
+group.callback()(command(list_))
+for name, function in (("list", list_), ("pause", pause), ("resume", resume), ("set", set_)):
+    group.command(name)(command(function))

@@ -1,0 +1,152 @@
+"""`plait run`: one job, now, with everything that it needs started and stopped around it."""
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from plait.cli.arguments import typed_payload
+from plait.cli.command import Invocation, command
+from plait.cli.failures import BadUsage
+from plait.cli.output import is_terminal, say, show, show_json
+from plait.cli.worker import App
+from plait.model.errors import JobCanceled, JobDeadLettered, JobFailed, JobSkipped
+from plait.model.states import Status
+
+if TYPE_CHECKING:
+    from plait.runtime.service import Signals, Stop
+    from plait.sdk.app import Plait
+    from plait.sdk.handle import Handle
+    from plait.sdk.job import Job
+
+JobName = Annotated[str, typer.Argument(metavar="JOB", help="The job's name.", show_default=False)]
+Pairs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="KEY=VALUE",
+        help="The job's arguments. A value is JSON where it is JSON and fits, else text.",
+        show_default=False,
+    ),
+]
+Payload = Annotated[
+    str | None,
+    typer.Option(
+        "--payload", metavar="JSON", help="The arguments as a JSON object; - reads it from stdin.", show_default=False
+    ),
+]
+
+Tenant = Annotated[
+    str | None,
+    typer.Option("--tenant", "-t", metavar="SLUG", help="The tenant that it is for.", show_default=False),
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("run", short_help="Run one job now, and print its result.")(command(run))
+
+
+async def run(
+    cli: Invocation,
+    app_name: App,
+    job_name: JobName,
+    pairs: Pairs = None,
+    payload: Payload = None,
+    tenant: Tenant = None,
+) -> int:
+    """Run one job, print its result, and end.
+
+    Starts what is needed (an embedded Postgres, a worker, a leader), enqueues the job, and waits until it is final.
+    """
+    app = cli.load(app_name)
+    job = find_job(app, app_name, job_name)
+    arguments = typed_payload(job.definition, pairs or [], payload)
+    from plait.cli.serving import configure_logs, connect, until
+    from plait.leader.leader import Leader
+    from plait.runtime.service import Signals, Stop, run_services
+    from plait.worker.worker import Worker
+
+    configure_logs(app, cli, level="warning")
+    stop = Stop()
+    code = 0
+    with Signals(stop) as signals:
+        try:
+            if await until(stop, connect(app, develop=True)):
+                handle = await job.options(tenant=tenant).enqueue(**arguments)
+                async with asyncio.TaskGroup() as group:
+                    waiting = group.create_task(_wait(handle, stop, as_json=cli.json))
+                    group.create_task(_tell(signals, stop))
+                    await run_services([Worker(app), Leader(app)], stop)
+                    waiting.cancel()  # stopped before its end; else it is done
+                code = 0 if waiting.cancelled() else waiting.result()
+                if waiting.cancelled():
+                    say(f"plait: job {handle.id} is given back: the next worker runs it")
+        finally:
+            await app.close()
+    return signals.exit_code or code
+
+
+def find_job(app: "Plait", app_name: str, name: str) -> "Job[..., Any]":
+    if name not in app.jobs:
+        known = ", ".join(app.jobs) or "none at all"
+        raise BadUsage(f"{app_name} has no job called {name!r}; it has {known}")
+    return app.jobs[name]
+
+
+async def _tell(signals: "Signals", stop: "Stop") -> None:
+    await stop.wait()
+    if signals.received:
+        say("plait: the job may finish; again gives it back at once")
+
+
+async def _wait(handle: "Handle[Any]", stop: "Stop", *, as_json: bool) -> int:
+    try:
+        return await wait_for(handle, as_json=as_json)
+    finally:
+        stop.request()
+
+
+async def wait_for(handle: "Handle[Any]", *, as_json: bool) -> int:
+    """Wait for the job's end and tell of it; 0 when it succeeded or had nothing to do."""
+    try:
+        value = await handle.result()
+    except JobFailed as error:
+        status = _status(error)
+        if as_json:
+            told = {"id": handle.id, "status": status, "reason": error.reason, "error": str(error)}
+            show_json({**told, "traceback": error.traceback})
+        else:
+            say(f"{(error.traceback or '').rstrip()}\nplait: {error}".lstrip())
+        return 0 if status is Status.SKIPPED else 1
+    show_result(handle, value, as_json=as_json)
+    return 0
+
+
+def _status(error: JobFailed) -> Status:
+    match error:
+        case JobDeadLettered():
+            return Status.DEAD_LETTER
+        case JobCanceled():
+            return Status.CANCELED
+        case JobSkipped():
+            return Status.SKIPPED
+        case _:
+            return Status.FAILED
+
+
+def show_result(handle: "Handle[Any]", value: Any, *, as_json: bool) -> None:
+    """Text as it is, everything else as JSON."""
+    import msgspec
+
+    from plait.sdk.codec import encode
+
+    decoded = msgspec.json.decode(encode(value, what="the result"))
+    if as_json:
+        show_json({"id": handle.id, "status": "succeeded", "result": decoded})
+    elif value is None:
+        say(f"job {handle.id} succeeded")
+    elif isinstance(value, str):
+        show(value)
+    else:
+        from json import dumps
+
+        show(dumps(decoded, ensure_ascii=False, indent=2 if is_terminal() else None))

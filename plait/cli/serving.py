@@ -1,0 +1,67 @@
+"""A process that runs services until a signal comes, and tells what it runs and where."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from plait.cli.output import say, shown_url
+from plait.runtime.logging import configure
+from plait.runtime.service import Service, Signals, Stop, run_services
+
+if TYPE_CHECKING:
+    from plait.cli.command import Invocation
+    from plait.sdk.app import Plait
+
+
+def configure_logs(
+    app: "Plait", cli: "Invocation", *, level: str = "info", form: Literal["auto", "text"] = "auto"
+) -> None:
+    """The environment decides, then --json, then what suits the command."""
+    said = app.settings.model_fields_set
+    chosen = app.settings.log_format if "log_format" in said else ("json" if cli.json else form)
+    configure(level=app.settings.log_level if "log_level" in said else level, form=chosen)
+
+
+async def serve(app: "Plait", services: Sequence[Service], *, develop: bool = False, told: Sequence[str] = ()) -> int:
+    """Connect, say `told`, and run services until a signal or their own end; the exit code."""
+    stop = Stop()
+    with Signals(stop) as signals:
+        try:
+            if await until(stop, connect(app, develop=develop)):
+                for line in told:
+                    say(line)
+                await run_services(services, stop)
+        finally:
+            await app.close()
+    return signals.exit_code
+
+
+async def connect(app: "Plait", *, develop: bool) -> None:
+    if develop:
+        await app.target.prepare_development()
+    await app.store()
+
+
+async def until(stop: Stop, work: Coroutine[Any, Any, None]) -> bool:
+    """Do the work, but not past a wish to stop: connecting to a silent server must not hold up Ctrl-C."""
+    working = asyncio.ensure_future(work)
+    stopping = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            return False
+        working.result()
+        return True
+    finally:
+        for task in (working, stopping):
+            task.cancel()
+        await asyncio.gather(working, stopping, return_exceptions=True)
+
+
+def place(cli: "Invocation", app: "Plait") -> str:
+    """Where the jobs live, in words."""
+    if app.target.embedded:
+        from plait.runtime.postgres_place import choose_data_dir
+
+        return f"embedded Postgres in {choose_data_dir(cli.data_dir or app.settings.data_dir)}"
+    return shown_url(cli.url or app.settings.database_url or "the URL in the code")

@@ -1,0 +1,83 @@
+"""`plait worker`: runs jobs, and leads where nobody else does."""
+
+from typing import Annotated
+
+import typer
+
+from plait.cli.arguments import duration, queue_limits
+from plait.cli.command import Invocation, command
+
+App = Annotated[
+    str,
+    typer.Argument(metavar="APP", help="app.py, app.py:app, module or module:app.", show_default=False),
+]
+Queues = Annotated[
+    str | None,
+    typer.Option(
+        "--queues",
+        "-q",
+        metavar="NAME[:N],…",
+        help="The queues to serve, and how many jobs of each at once: analytics:4,default:50. All of the app's when not given.",
+        show_default=False,
+    ),
+]
+Concurrency = Annotated[
+    int, typer.Option("--concurrency", "-c", metavar="N", min=1, help="How many jobs to run at once, over all queues.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("worker", short_help="Run an app's jobs until stopped.")(command(worker))
+
+
+async def worker(
+    cli: Invocation,
+    app_name: App,
+    queues: Queues = None,
+    concurrency: Concurrency = 100,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            "--processes",
+            metavar="N",
+            min=1,
+            help='How many jobs with isolation="process" to run at once; one for each CPU when not given.',
+            show_default=False,
+        ),
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="End when there is nothing left to run.")] = False,
+    leads: Annotated[
+        bool, typer.Option("--leader/--no-leader", help="Take the leader's duties too where nobody else has them.")
+    ] = True,
+    grace: Annotated[
+        str | None,
+        typer.Option(
+            "--grace",
+            metavar="TIME",
+            help="How long running jobs may take to finish when the worker is stopped: 30s, 5m. Then they are given back.",
+            show_default="30s, or PLAIT_GRACE",
+        ),
+    ] = None,
+) -> int:
+    """Run an application's jobs until stopped.
+
+    Needs a login with the role plait_worker, and refuses a superuser's. Ctrl-C or SIGTERM lets running jobs finish; a second
+    one gives them back at once.
+    """
+    limits = queue_limits(queues, default=concurrency)
+    grace_s = duration(grace, what="--grace")
+    app = cli.load(app_name)
+    if grace_s is not None:
+        app.settings = app.settings.model_copy(update={"grace": grace_s})
+    from plait.cli.serving import configure_logs, place, serve
+    from plait.leader.leader import Leader
+    from plait.runtime.service import Service
+    from plait.worker.worker import Worker
+
+    configure_logs(app, cli)
+    services: list[Service] = [
+        Worker(app, queues=limits, concurrency=concurrency, processes=processes, once=once),
+        *([Leader(app)] if leads else []),
+    ]
+    told = [] if cli.json else [f"worker of {app_name} on {place(cli, app)}"]
+    return await serve(app, services, told=told)

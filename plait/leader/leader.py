@@ -1,0 +1,97 @@
+"""The leader's lease as a service. Whoever holds it runs the duties; whoever does not looks again before it could expire."""
+
+import asyncio
+import os
+import platform
+from collections.abc import Sequence
+from typing import Protocol
+from uuid import uuid4
+
+from plait.leader.promote import Promote
+from plait.leader.prune import Prune
+from plait.leader.rescue import Rescue
+from plait.model.errors import PlaitError
+from plait.runtime.logging import get_logger
+from plait.runtime.service import Stop
+from plait.sdk.app import Plait
+from plait.store import Store
+from plait.store.leader import Retention
+
+log = get_logger("leader")
+
+LEASE_S = 10.0
+
+
+class Duty(Protocol):
+    async def run(self, store: Store) -> float:
+        """Do it once; in how many seconds to do it again."""
+
+
+class Leader:
+    def __init__(
+        self,
+        app: Plait,
+        *,
+        lease_s: float = LEASE_S,
+        retention: Retention | None = None,
+        duties: Sequence[Duty] | None = None,
+    ) -> None:
+        self._app = app
+        self._lease_s = lease_s
+        self._duties = duties or (Promote(), Rescue(), Prune(retention or Retention()))
+        # A random part: host names and pids repeat in containers, and two holders of one name would both lead.
+        self._holder = f"{platform.node()}:{os.getpid()}:{uuid4().hex[:8]}"
+
+    async def run(self, stop: Stop) -> None:
+        store = await self._app.store()
+        working: asyncio.Task[None] | None = None
+        try:
+            while not stop.requested:
+                leads = await self._elect(store)
+                if leads and working is None:
+                    working = asyncio.get_running_loop().create_task(self._work(store))
+                elif not leads and working is not None:
+                    await _cancel(working)
+                    working = None
+                if await stop.wait_for(self._lease_s / 3):
+                    break
+        finally:
+            if working is not None:
+                await _cancel(working)
+                await self._resign(store)
+
+    async def _elect(self, store: Store) -> bool:
+        try:
+            return (await store.leader.elect(self._holder, lease_s=self._lease_s)).leads
+        except PlaitError as error:
+            log.warning("no election", error=str(error))
+            return False
+
+    async def _resign(self, store: Store) -> None:
+        try:
+            await store.leader.elect(self._holder, lease_s=self._lease_s, resign=True)
+        except PlaitError as error:
+            log.warning("could not resign; the lease will expire", error=str(error))
+
+    async def _work(self, store: Store) -> None:
+        log.info("leading", holder=self._holder)
+        async with asyncio.TaskGroup() as group:
+            for duty in self._duties:
+                group.create_task(_repeat(duty, store))
+
+
+async def _repeat(duty: Duty, store: Store) -> None:
+    while True:
+        try:
+            pause = await duty.run(store)
+        except PlaitError as error:
+            log.warning("a duty failed; it is tried again", duty=type(duty).__name__, error=str(error))
+            pause = 1.0
+        await asyncio.sleep(pause)
+
+
+async def _cancel(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    for result in await asyncio.gather(task, return_exceptions=True):
+        if isinstance(result, Exception) and not isinstance(result, asyncio.CancelledError):
+            log.error("the leader's duties had failed", error=str(result))

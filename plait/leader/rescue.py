@@ -1,0 +1,24 @@
+"""Rescue: what lost workers ran comes back; what was asked to stop and did not is ended."""
+
+from plait.runtime.logging import get_logger
+from plait.store import Store
+
+log = get_logger("leader")
+
+
+class Rescue:
+    def __init__(self, *, every_s: float = 1.0, cancel_grace_s: float = 30.0) -> None:
+        self._every_s = every_s
+        self._cancel_grace_s = cancel_grace_s
+
+    async def run(self, store: Store) -> float:
+        rescued = await store.leader.rescue(cancel_grace_s=self._cancel_grace_s)
+        if rescued.lost or rescued.requeued or rescued.dead or rescued.canceled:
+            log.warning(
+                "rescued",
+                lost=rescued.lost,
+                requeued=rescued.requeued,
+                dead=rescued.dead,
+                canceled=rescued.canceled,
+            )
+        return self._every_s

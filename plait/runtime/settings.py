@@ -1,0 +1,25 @@
+"""Settings of a process, from the environment (PLAIT_…) or from arguments. Settings of queues, tenants and jobs are in the database."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="PLAIT_", extra="ignore", frozen=True)
+
+    database_url: str | None = Field(None, description="Postgres to use; embedded when it is not set")
+    direct_url: str | None = Field(None, description="the same server past a pooler, for LISTEN")
+    pooler: bool = Field(False, description="the URL leads to PgBouncer in transaction mode, older than 1.21")
+    data_dir: Path | None = Field(None, description="where embedded Postgres keeps its data")
+
+    lease: float = Field(30, gt=0, description="seconds after which a silent worker is declared lost")
+    heartbeat: float = Field(10, gt=0, description="seconds between a worker's heartbeats")
+    poll: float = Field(1, gt=0, description="seconds between an idle worker's looks, when no notification comes")
+    grace: float = Field(30, ge=0, description="seconds that running jobs get to finish when a worker is stopped")
+    listen: bool = Field(True, description="use LISTEN for fast pick-up; polling is always on")
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["auto", "json", "text"] = "auto"

@@ -1,0 +1,222 @@
+"""`Plait`: an application's jobs, and its way to the database.
+
+Connections belong to an event loop, so an app keeps one set for each loop that uses it: the user's own, and the portal's, on
+which the sync forms run. Nothing connects before the first use.
+"""
+
+import asyncio
+import threading
+import weakref
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, ParamSpec, TypeVar, overload
+from uuid import UUID
+
+from plait.model.errors import InvalidDefinition
+from plait.model.policies import Backoff, Limits, Rate
+from plait.runtime.settings import Settings
+from plait.sdk.definition import Definition, define
+from plait.sdk.enqueuer import Enqueuer
+from plait.sdk.handle import Handle
+from plait.sdk.job import Job
+from plait.sdk.options import check_tenant
+from plait.sdk.portal import Portal
+from plait.sdk.target import Target
+from plait.sdk.tenants import Tenants
+from plait.sdk.waiter import Waiter
+from plait.store import Store
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Connected:
+    store: Store
+    enqueuer: Enqueuer
+    waiter: Waiter
+    tenants: Tenants
+
+
+class Plait:
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        tenant: str | UUID | None = None,
+        data_dir: Path | str | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        """`url` of a Postgres, else PLAIT_DATABASE_URL, else an embedded one, with its data in `data_dir`."""
+        self.settings = settings or Settings()
+        self.target = Target(
+            url or self.settings.database_url,
+            data_dir=Path(data_dir) if data_dir else self.settings.data_dir,
+            pooler=self.settings.pooler,
+        )
+        self.definitions: dict[str, Definition] = {}
+        self.jobs: dict[str, Job[..., Any]] = {}
+        check_tenant(tenant)
+        self._tenant = tenant
+        self._connected: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[_Connected]] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._portal: Portal | None = None
+        self._portal_lock = threading.Lock()
+
+    @overload
+    def job(self, function: Callable[P, Awaitable[R]], /) -> Job[P, R]: ...
+    @overload
+    def job(self, function: Callable[P, R], /) -> Job[P, R]: ...
+    @overload
+    def job(
+        self,
+        /,
+        *,
+        name: str | None = None,
+        queue: str = "default",
+        priority: int = 100,
+        retries: int | None = None,
+        timeout: float | str = 3600,
+        backoff: Backoff | None = None,
+        max_running: int | None = None,
+        rate: Rate | None = None,
+        key: str | Callable[..., str] | None = None,
+        key_max_running: int | None = None,
+        key_rate: Rate | None = None,
+        isolation: Literal["process"] | None = None,
+    ) -> "_Decorator": ...
+    def job(
+        self,
+        function: Any = None,
+        /,
+        *,
+        name: str | None = None,
+        queue: str = "default",
+        priority: int = 100,
+        retries: int | None = None,
+        timeout: float | str = 3600,
+        backoff: Backoff | None = None,
+        max_running: int | None = None,
+        rate: Rate | None = None,
+        key: str | Callable[..., str] | None = None,
+        key_max_running: int | None = None,
+        key_rate: Rate | None = None,
+        isolation: Literal["process"] | None = None,
+    ) -> Any:
+        """Make a job of a function. `async def` runs on the worker's loop, `def` in a thread, isolation="process" in a process
+        of its own, which a timeout can really stop. `retries=n` allows n + 1 tries. `key` names the argument (or is a function
+        of the arguments) whose value the `key_…` limits count by."""
+
+        def decorate(function: Callable[..., Any]) -> Job[..., Any]:
+            definition = define(
+                function,
+                name=name,
+                queue=queue,
+                priority=priority,
+                retries=retries,
+                timeout=timeout,
+                backoff=backoff,
+                limits=Limits(max_running=max_running, rate=rate, key_max_running=key_max_running, key_rate=key_rate),
+                limit_key=key,
+                isolation=isolation,
+            )
+            if definition.name in self.definitions:
+                raise InvalidDefinition(
+                    f"there are two jobs called {definition.name!r}: give one another name with @app.job(name=…)"
+                )
+            self.definitions[definition.name] = definition
+            job: Job[..., Any] = Job(self, definition, function)
+            self.jobs[definition.name] = job
+            return job
+
+        return decorate if function is None else decorate(function)
+
+    def handle(
+        self, job_id: UUID | str, *, tenant: str | UUID | None = None, definition: str | None = None
+    ) -> Handle[Any]:
+        """A handle on a job that was enqueued before. With its definition's name, results are decoded by type."""
+        known = self.definitions.get(definition) if definition else None
+        job_id = job_id if isinstance(job_id, UUID) else UUID(job_id)
+        return Handle(self, known.codec if known else None, job_id=job_id, tenant=tenant)
+
+    def named_tenant(self, tenant: str | UUID | None) -> str | UUID | None:
+        """The tenant that was named, here or for the whole app; None where it is the login's to say."""
+        return self._tenant if tenant is None else tenant
+
+    async def tenant_id(self, tenant: str | UUID | None = None) -> UUID:
+        """The id of a tenant, by slug or id; of the app's own where none is named."""
+        named = self.named_tenant(tenant)
+        return named if isinstance(named, UUID) else await (await self._connect()).tenants.id_of(named)
+
+    async def store(self) -> Store:
+        return (await self._connect()).store
+
+    async def enqueuer(self) -> Enqueuer:
+        return (await self._connect()).enqueuer
+
+    async def waiter(self) -> Waiter:
+        return (await self._connect()).waiter
+
+    def call_sync(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on a loop of the app's own, and wait for it. Works in any thread, also in one that runs a loop."""
+        with self._portal_lock:
+            if self._portal is None or not self._portal.alive:
+                self._portal = Portal()
+            portal = self._portal
+        return portal.call(coroutine)
+
+    async def __aenter__(self) -> "Plait":
+        await self._connect()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close what this loop has open, and let go of embedded Postgres when nothing else of this process uses it. The next use
+        opens it again."""
+        connecting = self._connected.pop(asyncio.get_running_loop(), None)
+        if connecting is None:
+            return
+        await asyncio.wait({connecting})
+        if not connecting.cancelled() and connecting.exception() is None:
+            connected = connecting.result()
+            await connected.enqueuer.close()
+            await connected.waiter.close()
+            await connected.tenants.close()
+            await connected.store.close()
+            await self.target.close()
+
+    def close_sync(self) -> None:
+        """The same for what the sync forms have opened."""
+        with self._portal_lock:
+            portal, self._portal = self._portal, None
+        if portal is not None and portal.alive:
+            portal.call(self.close())
+            portal.close()
+
+    async def _connect(self) -> _Connected:
+        loop = asyncio.get_running_loop()
+        connecting = self._connected.get(loop)
+        if connecting is None or (connecting.done() and (connecting.cancelled() or connecting.exception() is not None)):
+            connecting = loop.create_task(self._open())  # shared by all who come meanwhile
+            self._connected[loop] = connecting
+        return await asyncio.shield(connecting)
+
+    async def _open(self) -> _Connected:
+        store = await self.target.open()
+        return _Connected(store, Enqueuer(store), Waiter(store), Tenants(store))
+
+
+class _Decorator:
+    """The type of `@app.job(…)`: keeps the function's signature."""
+
+    @overload
+    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Job[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Job[P, R]: ...
+    def __call__(self, function: Callable[..., Any], /) -> Any:
+        raise NotImplementedError

@@ -1,0 +1,66 @@
+"""`current()`: what a handler may ask about the attempt that it is."""
+
+import math
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from plait.model.errors import InvalidArguments, PlaitError
+from plait.model.texts import clean, shown
+
+MAX_MESSAGE = 1_000
+
+
+class NoCurrentJob(PlaitError):
+    """There is no current job here: `current()` works inside a handler that a worker runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Current:
+    """The attempt that runs. `deadline` is in seconds of the monotonic clock: how long the handler may still take."""
+
+    job_id: UUID
+    attempt: int
+    tries: int
+    max_attempts: int
+    tenant_id: UUID
+    definition: str
+    queue: str
+    correlation_id: str | None
+    deadline: float
+    logger: Any = field(repr=False)
+    report: Callable[[dict[str, Any]], None] = field(repr=False)
+    stopping: Callable[[], bool] = field(repr=False, default=lambda: False)
+
+    def should_stop(self) -> bool:
+        """Whether the job was canceled, has timed out or must be given back. For `def` handlers, which nothing else can stop."""
+        return self.stopping()
+
+    def progress(self, done: float | None = None, total: float | None = None, message: str | None = None) -> None:
+        """Say how far the work is. Cheap: the worker sends the latest word some times a second."""
+        given: dict[str, Any] = {}
+        for name, value in (("done", done), ("total", total)):
+            if value is not None:
+                if not math.isfinite(value):
+                    raise InvalidArguments(f"progress: {name} is a finite number, not {shown(value)}")
+                given[name] = value
+        if message is not None:
+            given["message"] = clean(str(message), MAX_MESSAGE)
+        self.report(given)
+
+
+_current: ContextVar[Current] = ContextVar("plait_current")
+
+
+def current() -> Current:
+    try:
+        return _current.get()
+    except LookupError:
+        raise NoCurrentJob from None
+
+
+def set_current(value: Current) -> None:
+    """For the worker: in the context that the handler will run in."""
+    _current.set(value)

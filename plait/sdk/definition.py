@@ -1,0 +1,126 @@
+"""A definition: one kind of job, as the code has it."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from plait.model.durations import seconds
+from plait.model.errors import InvalidDefinition
+from plait.model.policies import QUEUE_NAME, Backoff, Limits
+from plait.model.texts import shown
+from plait.sdk.codec import Codec
+
+Isolation = Literal["loop", "thread", "process"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """`isolation` says where the handler runs: on the loop (async def), in a thread (def), or in a process that can be killed."""
+
+    name: str
+    function: Callable[..., Any] = field(repr=False)
+    codec: Codec = field(repr=False)
+    isolation: Isolation
+    queue: str
+    priority: int
+    max_attempts: int
+    timeout_s: float
+    backoff: Backoff
+    limits: Limits
+    limit_key: str | Callable[..., str] | None
+
+    def row(self) -> dict[str, Any]:
+        """What the database knows of it: `plait.define`. Who tells the database must be able to read its payloads."""
+        self.codec.check()
+        limits = self.limits
+        return {
+            "name": self.name,
+            "queue": self.queue,
+            "priority": self.priority,
+            "max_attempts": self.max_attempts,
+            "timeout_s": self.timeout_s,
+            "backoff_base_s": seconds(self.backoff.base),
+            "backoff_factor": self.backoff.factor,
+            "backoff_max_s": seconds(self.backoff.max),
+            "backoff_jitter": self.backoff.jitter,
+            "max_running": limits.max_running,
+            "rate_count": limits.rate and limits.rate.count,
+            "rate_period_s": limits.rate and seconds(limits.rate.period),
+            "key_max_running": limits.key_max_running,
+            "key_rate_count": limits.key_rate and limits.key_rate.count,
+            "key_rate_period_s": limits.key_rate and seconds(limits.key_rate.period),
+        }
+
+    def limit_key_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+        """The limit key of a call: an argument's value, or what the given function makes of the arguments."""
+        if self.limit_key is None:
+            return None
+        key = (
+            self.limit_key(*args, **kwargs)
+            if callable(self.limit_key)
+            else self.codec.argument(args, kwargs, self.limit_key)
+        )
+        return None if key is None else str(key)
+
+
+def define(
+    function: Callable[..., Any],
+    *,
+    name: str | None,
+    queue: str,
+    priority: int,
+    retries: int | None,
+    timeout: float | str,
+    backoff: Backoff | None,
+    limits: Limits,
+    limit_key: str | Callable[..., str] | None,
+    isolation: Literal["process"] | None,
+) -> Definition:
+    """Check what a decorator was given, and make a definition of it."""
+    name = str(name or getattr(function, "__name__", ""))
+    if not inspect.isroutine(function):
+        raise InvalidDefinition(f"a job is a function, not {function!r}")
+    if name in ("", "<lambda>"):
+        raise InvalidDefinition("a job needs a name: @app.job(name=…)")
+    if len(name) > 200 or name != name.strip() or not name.isprintable():
+        raise InvalidDefinition(f"a job's name is 1 to 200 printable characters, not {shown(name)}")
+    if not QUEUE_NAME.fullmatch(queue):
+        raise InvalidDefinition(
+            f"job {name}: a queue's name is 1 to 100 letters, digits and _ . : -, not {shown(queue)}"
+        )
+    if type(priority) is not int or not -32768 <= priority <= 32767:
+        raise InvalidDefinition(
+            f"job {name}: priority is a whole number between -32768 and 32767, not {shown(priority)}"
+        )
+    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+        raise InvalidDefinition(f"job {name}: a generator cannot be a job")
+    if isolation == "process" and "<locals>" in function.__qualname__:
+        raise InvalidDefinition(
+            f"job {name}: isolation='process' needs a function at the top of a module, so that another process can find it"
+        )
+    if retries is not None and (type(retries) is not int or not 0 <= retries <= 9999):
+        raise InvalidDefinition(f"job {name}: retries is a whole number between 0 and 9999, not {shown(retries)}")
+    timeout_s = seconds(timeout, what=f"job {name}: timeout")
+    if timeout_s <= 0:
+        raise InvalidDefinition(f"job {name}: a timeout is more than 0")
+    codec = Codec(function, name)
+    if isinstance(limit_key, str) and limit_key not in codec.parameters:
+        raise InvalidDefinition(f"job {name}: key names an argument; there is none called {limit_key!r}")
+    if limit_key is None and (limits.key_max_running is not None or limits.key_rate is not None):
+        raise InvalidDefinition(f"job {name}: key_max_running and key_rate need key=…")
+    if isolation is not None and isolation != "process":
+        raise InvalidDefinition(f"job {name}: isolation is 'process' or not given, not {isolation!r}")
+    return Definition(
+        name=name,
+        function=function,
+        codec=codec,
+        isolation=isolation or ("loop" if inspect.iscoroutinefunction(function) else "thread"),
+        queue=queue,
+        priority=priority,
+        max_attempts=5 if retries is None else retries + 1,
+        timeout_s=timeout_s,
+        backoff=backoff or Backoff(),
+        limits=limits,
+        limit_key=limit_key,
+    )

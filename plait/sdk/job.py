@@ -1,0 +1,155 @@
+"""A job: a plain function that can also be asked for later, somewhere else, and surely."""
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, Unpack
+from uuid import UUID
+
+from plait.model.errors import InvalidArguments, InvalidJob
+from plait.model.ids import new_id
+from plait.sdk.definition import Definition
+from plait.sdk.enqueuer import Enqueuer
+from plait.sdk.handle import Connected, Handle
+from plait.sdk.options import Options, OptionsDict
+from plait.store.connections import Enqueued, enqueue_async_on, enqueue_sync_on, is_async
+from plait.store.jobs import NewJob
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class App(Connected, Protocol):
+    """What a job needs of its app."""
+
+    async def enqueuer(self) -> Enqueuer: ...
+    def named_tenant(self, tenant: str | UUID | None) -> str | UUID | None: ...
+
+
+class Job(Generic[P, R]):
+    def __init__(
+        self, app: App, definition: Definition, function: Callable[P, Any], options: Options | None = None
+    ) -> None:
+        self._app = app
+        self.definition = definition
+        self._function = function
+        self._options = options or Options()
+        self.__name__ = definition.name
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+        self.__qualname__ = getattr(function, "__qualname__", definition.name)
+
+    def __repr__(self) -> str:
+        return f"<Job {self.definition.name}>"
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """A plain call of the function, here and now."""
+        return self._function(*args, **kwargs)
+
+    def options(self, **options: Unpack[OptionsDict]) -> "Job[P, R]":
+        """The same job with other options: `.options(queue=…, delay=…, dedupe_key=…).enqueue(…)`."""
+        return Job(self._app, self.definition, self._function, dataclasses.replace(self._options, **options))
+
+    async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """Ask for the job. When this returns, the job is stored; with `conn=`, it is stored when that transaction commits."""
+        if self._options.conn is not None:
+            return (await self._enqueue_on_conn([self._new(args, kwargs)]))[0]
+        new = self._new(args, kwargs, await self._app.tenant_id(self._options.tenant))
+        return self._handle(new, await (await self._app.enqueuer()).enqueue(new))
+
+    def enqueue_sync(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """The same, for sync code."""
+        if self._options.conn is not None:
+            return self._enqueue_on_conn_sync([self._new(args, kwargs)])[0]
+        return self._app.call_sync(self.enqueue(*args, **kwargs))
+
+    async def enqueue_many(self, calls: Iterable[Any]) -> list[Handle[R]]:
+        """Ask for many jobs at once, tens of thousands if need be: all are stored, or none. A call is a tuple of arguments, a
+        mapping of them by name, or the one argument there is."""
+        if self._options.conn is not None:
+            return await self._enqueue_on_conn(await self._new_many(calls, None))
+        new = await self._new_many(calls, await self._app.tenant_id(self._options.tenant))
+        if not new:
+            return []
+        ids = await (await self._app.enqueuer()).enqueue_many(new)
+        return [self._handle(job, job_id) for job, job_id in zip(new, ids, strict=True)]
+
+    def enqueue_many_sync(self, calls: Iterable[Any]) -> list[Handle[R]]:
+        """The same, for sync code."""
+        if self._options.conn is not None:
+            self._check_single()
+            return self._enqueue_on_conn_sync([self._new(*_call(call)) for call in calls])
+        return self._app.call_sync(self.enqueue_many(calls))
+
+    async def _enqueue_on_conn(self, new: Sequence[NewJob]) -> list[Handle[R]]:
+        if not is_async(self._options.conn):
+            raise InvalidArguments("this connection is sync: use enqueue_sync or enqueue_many_sync with it")
+        if not new:
+            return []
+        return self._handles(new, await enqueue_async_on(self._options.conn, new, tenant=self._tenant_text()))
+
+    def _enqueue_on_conn_sync(self, new: Sequence[NewJob]) -> list[Handle[R]]:
+        if is_async(self._options.conn):
+            raise InvalidArguments("this connection is async: use enqueue or enqueue_many with it")
+        return self._handles(new, enqueue_sync_on(self._options.conn, new, tenant=self._tenant_text())) if new else []
+
+    def _tenant_text(self) -> str | None:
+        named = self._app.named_tenant(self._options.tenant)
+        return None if named is None else str(named)
+
+    async def _new_many(self, calls: Iterable[Any], tenant_id: UUID | None) -> list[NewJob]:
+        self._check_single()
+        new: list[NewJob] = []
+        for call in calls:
+            new.append(self._new(*_call(call), tenant_id))
+            if len(new) % 1000 == 0:
+                await asyncio.sleep(0)  # others on this loop have waited long enough
+        return new
+
+    def _check_single(self) -> None:
+        options = self._options
+        if any(value is not None for value in (options.job_id, options.dedupe_key, options.idempotency_key)):
+            raise InvalidArguments("a job's id and keys belong to one job: enqueue it alone")
+
+    def _new(self, args: tuple[Any, ...], kwargs: dict[str, Any], tenant_id: UUID | None = None) -> NewJob:
+        definition, options = self.definition, self._options
+        if options.idempotency_ttl is not None and options.idempotency_key is None:
+            raise InvalidJob("idempotency_ttl needs an idempotency_key")
+        return NewJob(
+            id=options.job_id or new_id(),
+            definition=definition.name,
+            payload=definition.codec.encode_call(args, kwargs),
+            tenant_id=tenant_id,
+            queue=definition.queue if options.queue is None else options.queue,
+            priority=definition.priority if options.priority is None else options.priority,
+            max_attempts=definition.max_attempts if options.retries is None else options.retries + 1,
+            scheduled_for=options.scheduled_for,
+            delay_s=options.seconds_of("delay"),
+            timeout_s=options.seconds_of("timeout"),
+            dedupe_key=options.dedupe_key,
+            idempotency_key=options.idempotency_key,
+            idempotency_ttl_s=options.seconds_of("idempotency_ttl"),
+            limit_key=options.limit_key if options.limit_key is not None else definition.limit_key_of(args, kwargs),
+            correlation_id=options.correlation_id,
+        )
+
+    def _handles(self, new: Sequence[NewJob], enqueued: Enqueued) -> list[Handle[R]]:
+        tenant_id, existing = enqueued.tenant_id, enqueued.existing
+        return [self._handle(job, existing.get(job.id, job.id), tenant_id) for job in new]
+
+    def _handle(self, new: NewJob, job_id: UUID, tenant_id: UUID | None = None) -> Handle[R]:
+        return Handle(
+            self._app,
+            self.definition.codec,
+            job_id=UUID(bytes=job_id.bytes),
+            tenant=tenant_id or new.tenant_id,
+            deduplicated=job_id != new.id,
+        )
+
+
+def _call(call: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if isinstance(call, tuple):
+        return call, {}
+    if isinstance(call, Mapping):
+        return (), dict(call)
+    return (call,), {}

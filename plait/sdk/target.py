@@ -1,0 +1,68 @@
+"""Where an app's jobs live: a server by URL, or an embedded Postgres that is started, migrated and given a safe login."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+from plait.runtime.postgres import EmbeddedPostgres
+from plait.store import Store
+from plait.store.migrate import migrate
+from plait.store.roles import DEV_LOGIN, ensure_dev_login
+
+
+class Target:
+    def __init__(self, url: str | None, *, data_dir: Path | None = None, pooler: bool = False) -> None:
+        self._url = url
+        self._session_user: str | None = None
+        self._pooler = pooler
+        self._embedded = EmbeddedPostgres(data_dir) if url is None else None
+        self._open_stores = 0
+        self._counting = threading.Lock()  # loops of several threads share one app
+
+    @property
+    def embedded(self) -> bool:
+        return self._embedded is not None
+
+    async def open(self, *, max_connections: int = 10) -> Store:
+        """Connect. Embedded Postgres is started where it does not run, and migrated."""
+        url = self._url if self._embedded is None else await self._start_embedded(self._embedded)
+        assert url is not None
+        store = await Store.open(
+            url, session_user=self._session_user, max_connections=max_connections, pooler=self._pooler
+        )
+        with self._counting:
+            self._open_stores += 1
+        return store
+
+    async def close(self) -> None:
+        """Tell that a store which was opened here is closed; the last one lets go of embedded Postgres."""
+        with self._counting:
+            self._open_stores -= 1
+            last = self._open_stores <= 0
+        if self._embedded is not None and last:
+            await asyncio.to_thread(self._embedded.stop, wait=False)
+
+    async def admin_url(self) -> str:
+        """The URL for migrations: the embedded superuser's, or the one that was given."""
+        if self._embedded is not None:
+            return (await asyncio.to_thread(self._embedded.start)).url()
+        assert self._url is not None
+        return self._url
+
+    async def prepare_development(self) -> None:
+        """`plait dev` on a superuser's URL: migrate, make the restricted roles, and act as one of them from here on."""
+        if self._embedded is None:
+            url = await self.admin_url()
+            await migrate(url)
+            if await ensure_dev_login(url):
+                self._session_user = DEV_LOGIN
+
+    def act_as(self, login: str) -> None:
+        """On a superuser's URL: give up its rights on every connection, and be this login instead."""
+        self._session_user = login
+
+    async def _start_embedded(self, embedded: EmbeddedPostgres) -> str:
+        server = await asyncio.to_thread(embedded.start)
+        await migrate(server.url())
+        await ensure_dev_login(server.url())
+        return server.url(user=DEV_LOGIN)

@@ -1,0 +1,107 @@
+"""What the `plait` fixture gives a test: an app on a database of its own, a clock to move, and a worker to run.
+
+Nothing runs by itself: `run_until_idle()` runs what is due now, in this process, and returns; `advance()` moves the clock. So a
+test with retries, delays and leases takes no longer than its work.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from plait.model.states import Status
+from plait.runtime.service import Stop
+from plait.sdk.app import Plait
+from plait.sdk.job import Job
+from plait.sdk.target import Target
+from plait.store.jobs import JobRow
+from plait.testing.clock import FakeClock
+from plait.testing.databases import TestDatabase
+from plait.worker.worker import Worker
+
+
+class Kit:
+    def __init__(self, app: Plait, database: TestDatabase) -> None:
+        self.app = app
+        self.database = database
+        self.clock = FakeClock(database.admin_url)
+        self._target = app.target
+
+    def enter(self) -> None:
+        """From here on the app's jobs live in the test's database."""
+        self.app.target = Target(self.database.url)
+
+    async def exit(self) -> None:
+        await self.app.close()
+        self.app.close_sync()
+        self.app.target = self._target
+
+    async def run_until_idle(self, *, concurrency: int = 100) -> None:
+        """Run every job that is due, and what becomes due by it, until nothing is left that may start now."""
+        store = await self.app.store()
+        while True:
+            await Worker(self.app, once=True, concurrency=concurrency).run(Stop())
+            promoted, _ = await store.leader.promote()
+            if promoted == 0:
+                return
+
+    async def advance(
+        self,
+        delta: timedelta | None = None,
+        *,
+        days: float = 0,
+        hours: float = 0,
+        minutes: float = 0,
+        seconds: float = 0,
+    ) -> datetime:
+        """Move the clock on. What becomes due runs with the next `run_until_idle()`."""
+        now = await self.clock.advance(delta, days=days, hours=hours, minutes=minutes, seconds=seconds)
+        await (await self.app.store()).leader.promote()
+        return now
+
+    async def enqueued(self, job: Job[..., Any] | str | None = None, *, tenant: str | None = None) -> list[JobRow]:
+        """The jobs of a tenant that are not final, oldest first; of one kind where it is named."""
+        store = await self.app.store()
+        rows = await store.jobs.list_jobs(
+            tenant_id=await self.app.tenant_id(tenant), definition=_name(job) if job is not None else None, limit=1000
+        )
+        return [row for row in reversed(rows) if row.status in (Status.SCHEDULED, Status.QUEUED, Status.RUNNING)]
+
+    async def assert_enqueued(
+        self,
+        job: Job[..., Any] | str,
+        *,
+        count: int | None = None,
+        tenant: str | None = None,
+        queue: str | None = None,
+        **arguments: Any,
+    ) -> JobRow:
+        """There is such a job that is not final: with these arguments among its own, on this queue; `count` of them."""
+        wanted = msgspec.json.decode(msgspec.json.encode(arguments))
+        all_of_kind = await self.enqueued(job, tenant=tenant)
+        found = [row for row in all_of_kind if _has(row, wanted) and queue in (None, row.queue)]
+        if not found or (count is not None and len(found) != count):
+            there = "\n".join(f"  {row.status} on {row.queue}: {row.payload}" for row in all_of_kind) or "  none"
+            expected = "one or more" if count is None else str(count)
+            raise AssertionError(
+                f"{len(found)} jobs {_name(job)!r} with {arguments} are enqueued, not {expected}; of that kind:\n{there}"
+            )
+        return found[0]
+
+    def run_until_idle_sync(self) -> None:
+        self.app.call_sync(self.run_until_idle())
+
+    def advance_sync(self, delta: timedelta | None = None, **parts: float) -> datetime:
+        return self.app.call_sync(self.advance(delta, **parts))
+
+    def assert_enqueued_sync(self, job: Job[..., Any] | str, **expected: Any) -> JobRow:
+        return self.app.call_sync(self.assert_enqueued(job, **expected))
+
+
+def _name(job: Job[..., Any] | str) -> str:
+    return job if isinstance(job, str) else job.definition.name
+
+
+def _has(row: JobRow, wanted: dict[str, Any]) -> bool:
+    payload = msgspec.json.decode(row.payload)
+    return all(name in payload and payload[name] == value for name, value in wanted.items())

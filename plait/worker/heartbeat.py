@@ -1,0 +1,104 @@
+"""The worker's lease, renewed from a thread with a loop and a connection of its own.
+
+A handler that blocks the worker's loop must not cost the worker its lease. The thread also keeps, by the monotonic clock, the
+moment up to which the lease surely holds: past it the worker stops its handlers by itself, before others take them over.
+"""
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+
+import asyncpg
+
+from plait.model.errors import DatabaseUnreachable, PlaitError, WorkerLost
+from plait.runtime.logging import get_logger
+from plait.store import Database, Store
+from plait.store.workers import Beat
+
+log = get_logger("heartbeat")
+
+
+class Heartbeat:
+    """`beat` and `lost` are called on the loop that made this."""
+
+    def __init__(
+        self,
+        database: Database,
+        worker: int,
+        *,
+        every_s: float,
+        lease_s: float,
+        running: Callable[[], int],
+        beat: Callable[[Beat], None],
+        lost: Callable[[], None],
+    ) -> None:
+        self._database = database
+        self._worker = worker
+        self._every_s = every_s
+        self._lease_s = lease_s
+        self._running = running
+        self._on_beat = beat
+        self._on_lost = lost
+        self._worker_loop = asyncio.get_running_loop()
+        self._own_loop = asyncio.new_event_loop()
+        self._stopped = asyncio.Event()
+        self._valid_until = time.monotonic() + lease_s
+        self._thread = threading.Thread(target=self._run, name="plait-heartbeat", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    async def close(self) -> None:
+        with contextlib.suppress(RuntimeError):  # it has ended by itself: the lease is lost
+            self._own_loop.call_soon_threadsafe(self._stopped.set)
+        await asyncio.to_thread(self._thread.join, 5)
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._own_loop) as runner:
+            runner.run(self._beat_until_stopped())
+
+    async def _beat_until_stopped(self) -> None:
+        database = self._database
+        own = Database(database.url, session_user=database.session_user, max_connections=1, pooler=database.pooler)
+        store, pause = Store(own), self._every_s
+        try:
+            while not self._stopped.is_set():
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(pause):
+                        await self._stopped.wait()
+                        return
+                pause = await self._beat(store)
+        finally:
+            await store.close()
+
+    async def _beat(self, store: Store) -> float:
+        """One beat; how long to wait for the next."""
+        sent = time.monotonic()
+        try:
+            # No longer than the lease surely holds: a connection that hangs must not hide that it has ended.
+            async with asyncio.timeout(max(0.01, min(self._lease_s / 2, self._valid_until - sent))):
+                beat = await store.workers.heartbeat(self._worker, running=self._running())
+        except WorkerLost:
+            self._lost()
+            return 0.0
+        except (DatabaseUnreachable, TimeoutError, OSError) as error:
+            log.warning("a heartbeat failed", error=str(error) or type(error).__name__)
+        except (PlaitError, asyncpg.PostgresError) as error:
+            log.error("a heartbeat was refused", error=str(error))
+        else:
+            self._valid_until = sent + self._lease_s
+            self._tell(lambda: self._on_beat(beat))
+            return self._every_s
+        if time.monotonic() >= self._valid_until:
+            self._lost()
+        return min(1.0, self._every_s)
+
+    def _lost(self) -> None:
+        self._stopped.set()
+        self._tell(self._on_lost)
+
+    def _tell(self, callback: Callable[[], None]) -> None:
+        with contextlib.suppress(RuntimeError):  # the worker's loop is closed
+            self._worker_loop.call_soon_threadsafe(callback)

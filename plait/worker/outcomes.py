@@ -1,0 +1,131 @@
+"""What became of a handler, as an outcome that can always be stored.
+
+A handler may raise anything, also an exception whose `str()` raises, or one that quotes bytes no database takes. Whatever it is,
+the job ends with a reason and the worker lives.
+"""
+
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from plait.model.durations import seconds
+from plait.model.errors import (
+    InvalidDefinition,
+    InvalidPayload,
+    InvalidResult,
+    NotSerializable,
+    Outcome,
+    PermanentError,
+    RetryLater,
+    Skip,
+    Snooze,
+)
+from plait.model.states import Ending
+from plait.model.texts import clean, message_of, safely
+from plait.sdk.codec import Codec
+
+MAX_ERROR, MAX_TRACEBACK = 4_000, 32_000
+
+_SAYS_IT_ALL = NotSerializable | InvalidPayload | InvalidResult
+"""Their messages are whole sentences, and happen in no line of the handler's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How an attempt ended, in the words of `plait.settle`."""
+
+    ending: Ending
+    result: str | None = None
+    detail: str | None = None
+
+
+def succeeded(value: Any, codec: Codec) -> Finished:
+    """What a handler returned. A result that can't be stored, or does not fit the annotation, fails the job: whoever waits for
+    it could not read it, and running again would not help."""
+    try:
+        return Finished(Ending.SUCCEEDED, codec.encode_result(value))
+    except (NotSerializable, InvalidResult) as error:
+        return failed(error, reason="bad_result", permanent=True)
+
+
+def raised(error: BaseException) -> Finished:
+    """What an exception of a handler says about its job. Whatever it does when it is looked at, there is an answer."""
+    try:
+        return _raised(error)
+    except Exception as trouble:  # noqa: BLE001 - an exception may be broken in any way
+        return failed(f"{_name(error)}: (it cannot be shown: {message_of(trouble)})")
+
+
+def _raised(error: BaseException) -> Finished:
+    try:
+        match error:
+            case Skip():
+                return Finished(Ending.SKIPPED, detail=_detail(error=_text(error)))
+            case Snooze(delay=delay):
+                return Finished(
+                    Ending.SNOOZED, detail=_detail(error=_text(error), delay_s=seconds(delay, what="Snooze"))
+                )
+            case RetryLater(delay=delay):
+                return failed(error, delay_s=seconds(delay, what="RetryLater"))
+            case PermanentError():
+                return failed(error, permanent=True)
+            case InvalidPayload():
+                return failed(error, reason="bad_payload", permanent=True)
+            case _:
+                return failed(error)
+    except InvalidDefinition as bad_delay:
+        return failed(bad_delay, permanent=True)
+
+
+def failed(
+    error: BaseException | str,
+    *,
+    ending: Ending = Ending.FAILED,
+    reason: str | None = None,
+    permanent: bool = False,
+    delay_s: float | None = None,
+    pid: int | None = None,
+    exit_code: int | None = None,
+) -> Finished:
+    text = error if isinstance(error, str) else _text(error)
+    trace = None if isinstance(error, str | _SAYS_IT_ALL | RetryLater) else _traceback(error)
+    return Finished(
+        ending,
+        detail=_detail(
+            error=clean(text, MAX_ERROR),
+            traceback=trace,
+            reason=reason,
+            permanent=permanent or None,
+            delay_s=delay_s,
+            pid=pid,
+            exit_code=exit_code,
+        ),
+    )
+
+
+def ended(ending: Ending, error: str | None = None) -> Finished:
+    """An ending that the worker decided: canceled, released."""
+    return Finished(ending, detail=_detail(error=error) if error else None)
+
+
+def _detail(**parts: Any) -> str:
+    return msgspec.json.encode({key: value for key, value in parts.items() if value is not None}).decode()
+
+
+def _text(error: BaseException) -> str:
+    message = message_of(error, MAX_ERROR)
+    if isinstance(error, _SAYS_IT_ALL | Outcome):
+        return message or _name(error)
+    return clean(f"{_name(error)}: {message}" if message else _name(error), MAX_ERROR)
+
+
+def _name(error: BaseException) -> str:
+    return safely(lambda: clean(str.__str__(type(error).__name__), 200), "an exception")
+
+
+def _traceback(error: BaseException) -> str:
+    return safely(
+        lambda: clean("".join(traceback.format_exception(error)), MAX_TRACEBACK), "(the traceback cannot be shown)"
+    )

@@ -1,0 +1,233 @@
+"""The one loop that talks to `plait.cycle`: outcomes out, jobs in, one round trip at a time.
+
+Outcomes wait for company, but no longer than 2 ms and not past a batch; while a round trip is under way they gather for the
+next one. A round trip whose reply is lost is sent again: the database tells what it has from what is stale.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from uuid import UUID
+
+import asyncpg
+
+from plait.model.errors import DatabaseUnreachable, PlaitError
+from plait.runtime.logging import get_logger
+from plait.store import Store
+from plait.store.database import is_transient
+from plait.store.workers import Claimed, Cursor, Cycle, CycleConnection, Settlement
+from plait.worker import outcomes
+from plait.worker.slots import Slots
+
+log = get_logger("worker")
+
+BATCH = 500
+COMPANY_S = 0.002
+LOOK_AGAIN_S = 0.03
+"""On going to sleep, look once more: an enqueue that left its NOTIFY to another one commits within this time."""
+
+
+class Pump:
+    """`accept` gets what was claimed, `cancel` the attempts that shall stop, `gone` those that are no longer ours."""
+
+    def __init__(
+        self,
+        store: Store,
+        slots: Slots,
+        *,
+        poll_s: float,
+        accept: Callable[[list[Claimed]], None],
+        cancel: Callable[[UUID, int], None],
+        gone: Callable[[UUID, int], None],
+    ) -> None:
+        self._store = store
+        self._slots = slots
+        self._poll_s = poll_s
+        self._accept = accept
+        self._cancel = cancel
+        self._gone = gone
+        self._connection: CycleConnection | None = None
+        self._outbox: list[Settlement] = []
+        self._cursors: dict[str, Cursor] = {}
+        self._wake = asyncio.Event()
+        self._turned_at = 0.0
+        self._claim_at = 0.0
+        self._said_asleep = False
+        self._look_again = True
+        self._stop = False
+        self.claiming = True
+        self.idle = asyncio.Event()
+        """Set when the last look found nothing, and nothing is held."""
+        self.reconcile = False
+        """The database may think that we hold something else than we do: tell it, before the next claim."""
+
+    async def run(self, worker: int) -> bool:
+        """Until stopped and empty. False: the database says that this worker is lost."""
+        while not (self._stop and not self._outbox):
+            if not await self._turn(worker):
+                return False
+        return True
+
+    def settle(self, settlement: Settlement) -> None:
+        """An outcome, to be sent soon."""
+        self._outbox.append(settlement)
+        self._wake.set()
+
+    def look(self) -> None:
+        """There may be something to claim: look now."""
+        self._claim_at = 0.0
+        self._look_again = True
+        self._wake.set()
+
+    def room(self) -> None:
+        """A slot is free."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Claim nothing more, send what there is, and end."""
+        self.claiming = False
+        self._stop = True
+        self._wake.set()
+
+    @property
+    def unsent(self) -> list[tuple[UUID, int]]:
+        return [(s.job_id, s.attempt) for s in self._outbox]
+
+    def forget(self) -> None:
+        """The lease is lost: nothing that waits here may be sent."""
+        self._outbox.clear()
+        self._cursors.clear()
+        self._said_asleep = False
+        self._claim_at = 0.0
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            await connection.close()
+
+    async def _turn(self, worker: int) -> bool:
+        wanted = await self._reason()
+        if self._stop and not self._outbox:
+            return True
+        batch, self._outbox = self._outbox[:BATCH], self._outbox[BATCH:]
+        try:
+            if self.reconcile:
+                await self._reconcile(worker, batch)
+            cycle = await self._cycle(worker, wanted, batch)
+        except DatabaseUnreachable as error:
+            self._outbox[:0] = batch
+            self.reconcile = True  # a reply may have been lost, and with it what was claimed
+            log.warning("the database is out of reach", error=str(error))
+            await self.close()
+            await asyncio.sleep(min(1.0, self._poll_s))
+            return True
+        except (PlaitError, asyncpg.PostgresError) as error:
+            log.error("a batch of outcomes was refused", error=str(error), outcomes=len(batch))
+            await self._one_by_one(worker, batch)
+            return True
+        except asyncio.CancelledError:
+            self._outbox[:0] = batch  # whether it was stored is unknown: it may be sent again
+            if self._connection is not None:
+                self._connection.terminate()  # in the middle of a statement: of no use any more
+                self._connection = None
+            raise
+        finally:
+            self._turned_at = time.monotonic()
+        self._take(cycle, wanted, batch)
+        return cycle.alive
+
+    async def _reason(self) -> dict[str, int]:
+        """Wait until there is reason for a round trip; what to claim with it."""
+        while True:
+            now = time.monotonic()
+            wanted = self._slots.wanted() if self.claiming else {}
+            at = self._turned_at + self._poll_s  # at the latest: is anything to be canceled?
+            if self._outbox or self._stop:
+                at = 0.0
+            elif wanted:
+                at = min(at, self._claim_at)
+            full = len(self._outbox) >= BATCH or self._slots.running_count == 0
+            at = max(at, 0.0 if full else self._turned_at + COMPANY_S)
+            if now >= at:
+                self._wake.clear()
+                return wanted
+            self._wake.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(at - now):
+                    await self._wake.wait()
+
+    async def _cycle(self, worker: int, wanted: dict[str, int], batch: list[Settlement]) -> Cycle:
+        if self._connection is None or self._connection.broken:
+            await self.close()
+            self._connection = await CycleConnection.open(self._store.database)
+        return await self._connection.cycle(worker, wanted, self._cursors, batch, sleep=True)
+
+    def _take(self, cycle: Cycle, wanted: dict[str, int], batch: list[Settlement]) -> None:
+        for position in cycle.stale:
+            stale = batch[position]
+            log.warning("the lease was lost before its outcome came", job_id=str(stale.job_id), attempt=stale.attempt)
+        if cycle.claimed:
+            self._accept(cycle.claimed)
+        for job_id, attempt in cycle.cancels:
+            self._cancel(job_id, attempt)
+        if not wanted:
+            return
+        if cycle.claimed:
+            self._claim_at, self._look_again = 0.0, True
+            if len(cycle.claimed) == sum(wanted.values()):
+                self._said_asleep = False  # as the database took it
+            self.idle.clear()
+            return
+        if not self._said_asleep:
+            self._said_asleep = True  # with this very look; what was enqueued meanwhile has not notified: look at once
+            self._claim_at = 0.0
+        elif self._look_again:
+            self._look_again = False
+            self._claim_at = time.monotonic() + LOOK_AGAIN_S
+        else:
+            self._claim_at = time.monotonic() + self._poll_s
+        if not len(self._slots) and not self._outbox:
+            self.idle.set()
+
+    async def _reconcile(self, worker: int, batch: list[Settlement]) -> None:
+        """No claim is under way, so what we hold is all there is; the database releases what else it thinks we have."""
+        self.reconcile = False
+        settling = [(s.job_id, s.attempt) for s in batch]
+        held = [*self._slots.held, *self.unsent, *settling]
+        beat = await self._store.workers.heartbeat(worker, running=len(self._slots), held=held)
+        gone = set(beat.gone)
+        for job_id, attempt in self._slots.held:
+            if job_id in gone:
+                self._gone(job_id, attempt)
+        if beat.released or gone:
+            log.info("told the database what is held", released=beat.released, gone=len(gone))
+
+    async def _one_by_one(self, worker: int, batch: list[Settlement]) -> None:
+        """Something in the batch can't be stored, or a row of it is locked: the others must not suffer for it."""
+        again = not batch
+        for settlement in batch:
+            try:
+                await self._store.workers.settle(worker, [settlement])
+            except DatabaseUnreachable:
+                self._outbox.append(settlement)
+            except (PlaitError, asyncpg.PostgresError) as refused:
+                if is_transient(refused):
+                    self._outbox.append(settlement)
+                    again = True
+                else:
+                    await self._replace(worker, settlement, refused)
+        if again:
+            await asyncio.sleep(min(1.0, self._poll_s))
+
+    async def _replace(self, worker: int, settlement: Settlement, refused: Exception) -> None:
+        why = f"its outcome could not be stored: {refused}"
+        finished = outcomes.failed(why, reason="bad_result", permanent=True)
+        job_id, attempt, ran_ms = settlement.job_id, settlement.attempt, settlement.ran_ms
+        replacement = Settlement(job_id, attempt, finished.ending, None, finished.detail, ran_ms)
+        try:
+            await self._store.workers.settle(worker, [replacement])
+        except (PlaitError, asyncpg.PostgresError) as error:
+            log.error(
+                "an outcome is lost; the job runs again when the lease ends", job_id=str(job_id), error=str(error)
+            )

@@ -1,0 +1,111 @@
+"""One attempt that this worker holds: what was claimed, where it is, and why it is being stopped."""
+
+import asyncio
+import time
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from plait.runtime.logging import get_logger
+from plait.sdk.context import Current
+from plait.sdk.definition import Definition
+from plait.store.workers import Claimed
+
+
+class Stopping(Enum):
+    """Why a handler is being stopped."""
+
+    TIMEOUT = "timeout"
+    CANCEL = "cancel"
+    RELEASE = "release"
+    LOST = "lost"
+
+
+class Run:
+    __slots__ = (
+        "claimed",
+        "deadline",
+        "definition",
+        "progress",
+        "queued_at",
+        "reporting",
+        "started_at",
+        "stopping",
+        "stopping_at",
+        "task",
+    )
+
+    def __init__(self, claimed: Claimed, definition: Definition) -> None:
+        self.claimed = claimed
+        self.definition = definition
+        self.queued_at = time.monotonic()
+        self.started_at = 0.0
+        self.deadline = 0.0
+        self.task: asyncio.Task[None] | None = None
+        self.stopping: Stopping | None = None
+        self.stopping_at = 0.0
+        self.progress: dict[str, Any] | None = None
+        self.reporting: asyncio.Lock | None = None
+
+    @property
+    def key(self) -> tuple[UUID, int]:
+        return self.claimed.job_id, self.claimed.attempt
+
+    def begin(self, *, after_s: float = 0.0) -> Current:
+        """The handler starts now, or in at most `after_s`: its time runs, and this is what `current()` will tell it."""
+        claimed = self.claimed
+        self.started_at = time.monotonic()
+        self.deadline = self.started_at + after_s + (claimed.timeout_s or self.definition.timeout_s)
+        return Current(
+            job_id=UUID(bytes=claimed.job_id.bytes),
+            attempt=claimed.attempt,
+            tries=claimed.tries,
+            max_attempts=claimed.max_attempts,
+            tenant_id=UUID(bytes=claimed.tenant_id.bytes),
+            definition=claimed.definition,
+            queue=claimed.queue,
+            correlation_id=claimed.correlation_id,
+            deadline=self.deadline,
+            logger=_logger(claimed),
+            report=self.report,
+            stopping=lambda: self.stopping is not None,
+        )
+
+    def stop(self, why: Stopping) -> None:
+        """Ask the handler to stop. The first reason stands, but a lost lease overrides all: then nothing may be written."""
+        if self.stopping is None or why is Stopping.LOST:
+            if self.stopping is None:
+                self.stopping_at = time.monotonic()
+            self.stopping = why
+            if self.task is not None:
+                self.task.cancel()
+
+    def ran_ms(self) -> float:
+        return (time.monotonic() - self.started_at) * 1000 if self.started_at else 0.0
+
+    def report(self, progress: dict[str, Any]) -> None:
+        """What the handler says of itself, from whatever thread; the worker sends the latest."""
+        if self.reporting is None:
+            self.reporting = asyncio.Lock()  # most handlers never say anything
+        self.progress = progress
+
+
+class _LazyLogger:
+    """A job's logger, made when first used: most handlers never ask."""
+
+    def __init__(self, claimed: Claimed) -> None:
+        self._claimed = claimed
+
+    def __getattr__(self, name: str) -> Any:
+        claimed = self._claimed
+        bound = get_logger("job").bind(
+            job_id=str(claimed.job_id),
+            tenant_id=str(claimed.tenant_id),
+            definition=claimed.definition,
+            attempt=claimed.attempt,
+        )
+        return getattr(bound, name)
+
+
+def _logger(claimed: Claimed) -> Any:
+    return _LazyLogger(claimed)

@@ -1,0 +1,123 @@
+"""What this worker holds: runs that have started, and those claimed ahead of a free slot.
+
+A slot belongs to a queue; the worker as a whole has a bound too. Claiming ahead keeps fast handlers fed between two round trips.
+How far ahead follows from how fast they finish, so a slow job never keeps others waiting behind it; what has waited a second
+all the same is given back.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from uuid import UUID
+
+from plait.worker.run import Run
+
+AHEAD_S = 0.05
+"""Claim what will be finished within this time, judging by the last second."""
+AHEAD_MAX = 1000
+GIVE_BACK_S = 1.0
+
+
+class Slots:
+    def __init__(self, queues: Mapping[str, int], total: int, start: Callable[[Run], None]) -> None:
+        self._limits = dict(queues)
+        self._total = total
+        self._start = start
+        self._ready: dict[str, deque[Run]] = {queue: deque() for queue in queues}
+        self._running: dict[tuple[UUID, int], Run] = {}
+        self._running_in: dict[str, int] = dict.fromkeys(queues, 0)
+        self._rate = 0.0
+        self._finished = 0
+        self._rated_at = time.monotonic()
+
+    def __len__(self) -> int:
+        return len(self._running) + sum(map(len, self._ready.values()))
+
+    @property
+    def queues(self) -> Iterable[str]:
+        return self._limits
+
+    @property
+    def running(self) -> Iterator[Run]:
+        return iter(list(self._running.values()))
+
+    @property
+    def running_count(self) -> int:
+        return len(self._running)
+
+    @property
+    def held(self) -> list[tuple[UUID, int]]:
+        return [*self._running, *(run.key for ready in self._ready.values() for run in ready)]
+
+    def get(self, key: tuple[UUID, int]) -> Run | None:
+        return self._running.get(key)
+
+    def wanted(self) -> dict[str, int]:
+        """How many jobs of each queue to claim now."""
+        ahead = min(AHEAD_MAX, int(self._rate * AHEAD_S))
+        room = self._total + ahead - len(self)
+        wanted: dict[str, int] = {}
+        for queue, limit in self._limits.items():
+            free = min(room, min(limit, self._total) + ahead - self._running_in[queue] - len(self._ready[queue]))
+            if free > 0:
+                wanted[queue] = free
+                room -= free
+        return wanted
+
+    def add(self, runs: Iterable[Run]) -> None:
+        for run in runs:
+            self._ready[run.claimed.queue].append(run)
+        self._fill()
+
+    def finish(self, run: Run) -> None:
+        """A run has ended, or is given up: its slot is free."""
+        if self._running.pop(run.key, None) is None:
+            return
+        queue = run.claimed.queue
+        self._running_in[queue] -= 1
+        self._finished += 1
+        if self._ready[queue] or len(self._running) + 1 >= self._total:
+            self._fill()
+
+    def give_back(self, *, older_than_s: float = 0.0) -> list[Run]:
+        """Runs that were claimed ahead and have not started; they are no longer held here."""
+        before = time.monotonic() - older_than_s
+        given: list[Run] = []
+        for ready in self._ready.values():
+            if ready and ready[0].queued_at <= before:
+                given.extend(ready)
+                ready.clear()
+        return given
+
+    def withdraw(self, key: tuple[UUID, int]) -> Run | None:
+        """Take back one that was claimed ahead, before it starts."""
+        for ready in self._ready.values():
+            for run in ready:
+                if run.key == key:
+                    ready.remove(run)
+                    return run
+        return None
+
+    def clear(self) -> None:
+        for ready in self._ready.values():
+            ready.clear()
+        self._running.clear()
+        self._running_in = dict.fromkeys(self._limits, 0)
+
+    def tick(self) -> None:
+        """Some times a second: how fast do runs finish?"""
+        now = time.monotonic()
+        span = now - self._rated_at
+        if span >= 0.1:
+            share = min(1.0, span)
+            self._rate += share * (self._finished / span - self._rate)
+            self._finished = 0
+            self._rated_at = now
+
+    def _fill(self) -> None:
+        for queue, ready in self._ready.items():
+            while ready and self._running_in[queue] < self._limits[queue] and len(self._running) < self._total:
+                run = ready.popleft()
+                self._running[run.key] = run
+                self._running_in[queue] += 1
+                self._start(run)

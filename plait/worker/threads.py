@@ -1,0 +1,95 @@
+"""Threads for sync handlers. One that outlives its timeout can't be stopped: it is let go, and another takes its place."""
+
+import asyncio
+import contextlib
+import contextvars
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+_IDLE_S = 30.0
+
+
+class Threads:
+    """As many threads as are needed at once; idle ones end after a while. All are daemons: none can hold up the process's exit."""
+
+    def __init__(self) -> None:
+        self._work: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._idle = 0
+        self._closed = False
+
+    def submit(
+        self, context: contextvars.Context, function: Callable[..., Any], arguments: dict[str, Any]
+    ) -> asyncio.Future[Any]:
+        """Run a function in a thread. Whether anybody still waits for it or not, it runs to its end."""
+        call = _Call(asyncio.get_running_loop(), context, function, arguments)
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the worker is closed")
+            start = self._idle == 0
+            if not start:
+                self._idle -= 1
+        if start:
+            threading.Thread(target=self._serve, args=(call,), name="plait-handler", daemon=True).start()
+        else:
+            self._work.put(call)
+        return call.future
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            for _ in range(self._idle):
+                self._work.put(None)
+
+    def _serve(self, call: "_Call | None") -> None:
+        while call is not None:
+            call.run()
+            with self._lock:
+                if self._closed:
+                    return
+                self._idle += 1
+            try:
+                call = self._work.get(timeout=_IDLE_S)
+            except queue.Empty:
+                with self._lock:
+                    if self._idle > 0:
+                        self._idle -= 1
+                        return
+                call = self._work.get()  # somebody counted on this thread just now: its call is on the way
+
+
+class _Call:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        context: contextvars.Context,
+        function: Callable[..., Any],
+        arguments: dict[str, Any],
+    ) -> None:
+        self._loop = loop
+        self._context = context
+        self._function = function
+        self._arguments = arguments
+        self.future: asyncio.Future[Any] = loop.create_future()
+
+    def run(self) -> None:
+        try:
+            value, error = self._context.run(self._function, **self._arguments), None
+        except BaseException as raised:  # noqa: BLE001 - whatever it is, it is the handler's outcome
+            value, error = None, raised
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the worker has gone, and so has the lease
+            self._loop.call_soon_threadsafe(self._done, value, error)
+
+    def _done(self, value: Any, error: BaseException | None) -> None:
+        if self.future.done():
+            return  # timed out or canceled before: the outcome is already decided
+        if error is None:
+            self.future.set_result(value)
+        elif isinstance(error, StopIteration):
+            self.future.set_exception(
+                RuntimeError(f"the handler raised {error!r}")
+            )  # a future can't carry StopIteration
+        else:
+            self.future.set_exception(error)

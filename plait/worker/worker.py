@@ -1,0 +1,286 @@
+"""The worker as a service: it registers, runs until asked to stop, drains, and leaves."""
+
+import asyncio
+import contextlib
+import os
+import platform
+import time
+from collections.abc import Coroutine, Mapping
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from plait import __version__
+from plait.model.errors import DatabaseUnreachable, InvalidDefinition, PlaitError
+from plait.model.states import Ending
+from plait.runtime.logging import get_logger
+from plait.runtime.service import Stop
+from plait.sdk.app import Plait
+from plait.store import Database, Store
+from plait.store.workers import Beat, Claimed, Settlement
+from plait.worker.execute import Executor, abandoned
+from plait.worker.heartbeat import Heartbeat
+from plait.worker.listener import Listener
+from plait.worker.outcomes import Finished, ended
+from plait.worker.pump import Pump
+from plait.worker.run import Run, Stopping
+from plait.worker.slots import GIVE_BACK_S, Slots
+
+log = get_logger("worker")
+
+TICK_S = 0.1
+PROGRESS_S = 0.25
+STOP_GRACE_S = 1.0
+"""How long a handler may take to stop when asked, before its slot is taken from it."""
+FLUSH_S = 5.0
+"""How long a stopping worker tries to record its last outcomes when the database does not answer."""
+
+
+class Worker:
+    def __init__(
+        self,
+        app: Plait,
+        *,
+        queues: Mapping[str, int] | None = None,
+        concurrency: int = 100,
+        processes: int | None = None,
+        once: bool = False,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`queues`: how many jobs of each to run at once; all that the app's jobs name when not given. `concurrency` bounds
+        the worker as a whole. `once`: end when nothing is left to claim."""
+        if concurrency < 1 or any(limit < 1 for limit in (queues or {}).values()):
+            raise InvalidDefinition("a worker's concurrency is at least 1")
+        self._app = app
+        self._settings = app.settings
+        named = {definition.queue for definition in app.definitions.values()} | {"default"}
+        self._queues = dict(queues) if queues else dict.fromkeys(sorted(named), concurrency)
+        self._concurrency = concurrency
+        self._once = once
+        self._metadata = dict(metadata or {})
+        self._executor = Executor(processes=processes or os.cpu_count() or 1)
+        self._slots = Slots(self._queues, concurrency, self._start)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._lost = asyncio.Event()
+        self._empty = asyncio.Event()
+        self.id: int | None = None
+
+    async def run(self, stop: Stop) -> None:
+        store = await self._app.store()
+        await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
+        self._pump = Pump(
+            store, self._slots, poll_s=self._settings.poll, accept=self._accept, cancel=self._cancel, gone=self._gone
+        )
+        helpers: list[Coroutine[Any, Any, None]] = [self._tick(), self._report_progress(store)]
+        if self._settings.listen:
+            direct = self._settings.direct_url
+            helpers.append(Listener(Database(direct) if direct else store.database, self._heard).run())
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(helper) for helper in helpers]
+            try:
+                while not stop.requested and not await self._live(store, stop):
+                    pass
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await self._executor.close()
+                await self._pump.close()
+
+    async def _live(self, store: Store, stop: Stop) -> bool:
+        """One registration, to its end. False: this worker was declared lost, and begins anew."""
+        worker = self.id = await self._register(store, stop)
+        if worker is None:
+            return True
+        self._lost.clear()
+        heartbeat = Heartbeat(
+            store.database,
+            worker,
+            every_s=self._settings.heartbeat,
+            lease_s=self._settings.lease,
+            running=lambda: len(self._slots),
+            beat=self._beaten,
+            lost=self._lost.set,
+        )
+        heartbeat.start()
+        log.info("worker started", worker_id=worker, queues=self._queues)
+        try:
+            async with asyncio.TaskGroup() as group:
+                pumping = group.create_task(self._pump.run(worker))
+                if await self._until_stopped(stop, pumping):
+                    await self._drain(stop)
+                    self._pump.stop()
+                    lost = group.create_task(self._lost.wait())
+                    await asyncio.wait({pumping, lost}, timeout=FLUSH_S, return_when=asyncio.FIRST_COMPLETED)
+                pumping.cancel()
+                self._lost.set()  # ends whoever still waits for it
+            if pumping.cancelled() or not pumping.result():
+                self._give_up()
+                return stop.requested
+            with contextlib.suppress(PlaitError):  # else the lease ends by itself
+                await store.workers.leave(worker)
+            log.info("worker stopped", worker_id=worker)
+            return True
+        finally:
+            await heartbeat.close()
+
+    async def _register(self, store: Store, stop: Stop) -> int | None:
+        while not stop.requested:
+            try:
+                return await store.workers.register(
+                    host=platform.node(),
+                    pid=os.getpid(),
+                    version=__version__,
+                    queues=list(self._queues),
+                    definitions=list(self._app.definitions),
+                    lease_s=self._settings.lease,
+                    metadata={
+                        "concurrency": self._concurrency,
+                        "python": platform.python_version(),
+                        **self._metadata,
+                    },
+                )
+            except DatabaseUnreachable as error:
+                log.warning("cannot register; trying again", error=str(error))
+                await stop.wait_for(1.0)
+        return None
+
+    async def _until_stopped(self, stop: Stop, pumping: "asyncio.Task[bool]") -> bool:
+        """Until there is reason to drain; False when the lease is lost and there is nothing to drain."""
+        reasons = [stop.wait(), self._lost.wait()]
+        if self._once:
+            reasons.append(self._pump.idle.wait())
+        waits = [asyncio.ensure_future(reason) for reason in reasons]
+        try:
+            await asyncio.wait({pumping, *waits}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+        return not self._lost.is_set() and not pumping.done()
+
+    async def _drain(self, stop: Stop) -> None:
+        """Give back what has not started and let the rest finish. Past the grace, or asked again, stop it and give it back."""
+        self._pump.claiming = False
+        for run in self._slots.give_back():
+            self._settle(run, ended(Ending.RELEASED))
+        deadline = time.monotonic() + self._settings.grace
+        while self._slots.running_count and not self._lost.is_set():
+            if stop.hard or time.monotonic() >= deadline:
+                for run in self._slots.running:
+                    run.stop(Stopping.RELEASE)
+            self._empty.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await self._empty.wait()
+
+    def _accept(self, claimed: list[Claimed]) -> None:
+        runs = [Run(one, self._app.definitions[one.definition]) for one in claimed]
+        if self._pump.claiming:
+            self._slots.add(runs)
+            return
+        for run in runs:  # claimed while the wish to stop came
+            self._settle(run, ended(Ending.RELEASED))
+
+    def _start(self, run: Run) -> None:
+        run.task = asyncio.get_running_loop().create_task(self._execute(run))
+        self._tasks.add(run.task)
+        run.task.add_done_callback(self._tasks.discard)
+
+    async def _execute(self, run: Run) -> None:
+        finished = await self._executor.execute(run)
+        if run.reporting is not None and finished is not None:
+            await self._send_progress(
+                await self._app.store(), run
+            )  # before the outcome: afterwards nobody would take it
+        if self._slots.get(run.key) is run:  # else it was given up before it ended: its outcome is decided
+            self._end(run, finished)
+
+    def _end(self, run: Run, finished: Finished | None) -> None:
+        self._slots.finish(run)
+        if finished is not None:
+            self._settle(run, finished)
+        if not self._slots.running_count:
+            self._empty.set()
+        self._pump.room()
+
+    def _settle(self, run: Run, finished: Finished) -> None:
+        job_id, attempt = run.key
+        ending, result, detail = finished.ending, finished.result, finished.detail
+        self._pump.settle(Settlement(job_id, attempt, ending, result, detail, run.ran_ms()))
+
+    def _cancel(self, job_id: UUID, attempt: int) -> None:
+        """Somebody asked for this attempt to stop."""
+        run = self._slots.get((job_id, attempt))
+        if run is not None:
+            run.stop(Stopping.CANCEL)
+        elif (waiting := self._slots.withdraw((job_id, attempt))) is not None:
+            self._settle(waiting, ended(Ending.CANCELED))
+
+    def _gone(self, job_id: UUID, attempt: int) -> None:
+        """This attempt is no longer ours: it stops without a word."""
+        run = self._slots.get((job_id, attempt))
+        if run is not None:
+            run.stop(Stopping.LOST)
+        else:
+            self._slots.withdraw((job_id, attempt))
+
+    def _give_up(self) -> None:
+        """The lease is lost: stop every handler, and say nothing of them."""
+        log.error(
+            "the lease is lost: handlers are stopped, others run their jobs", worker_id=self.id, held=len(self._slots)
+        )
+        for run in self._slots.running:
+            run.stop(Stopping.LOST)
+        self._slots.clear()
+        self._pump.forget()
+
+    async def _tick(self) -> None:
+        """One clock for all runs: deadlines, handlers that do not stop, jobs that wait too long for a slot."""
+        while True:
+            await asyncio.sleep(TICK_S)
+            now = time.monotonic()
+            self._slots.tick()
+            for run in self._slots.running:
+                if run.stopping is None:
+                    if run.deadline and now >= run.deadline:
+                        run.stop(Stopping.TIMEOUT)
+                elif now >= run.stopping_at + STOP_GRACE_S and run.definition.isolation != "process":
+                    log.warning("a handler does not stop; it loses its slot", job_id=str(run.claimed.job_id))
+                    self._end(run, abandoned(run))
+            for run in self._slots.give_back(older_than_s=GIVE_BACK_S):
+                self._settle(run, ended(Ending.RELEASED))
+
+    async def _report_progress(self, store: Store) -> None:
+        while True:
+            await asyncio.sleep(PROGRESS_S)
+            for run in self._slots.running:
+                if run.progress is not None:
+                    await self._send_progress(store, run)
+
+    async def _send_progress(self, store: Store, run: Run) -> None:
+        """Send what the handler said last; one at a time, so that an older word never comes after a newer one."""
+        job_id, attempt = run.key
+        assert run.reporting is not None
+        async with run.reporting:
+            progress, run.progress = run.progress, None
+            if progress is None or self.id is None:
+                return
+            try:
+                text = msgspec.json.encode(progress).decode()
+                held = await store.workers.progress(self.id, job_id, attempt, text)
+            except (PlaitError, asyncpg.PostgresError, TypeError, ValueError) as error:
+                log.warning("progress was not stored", job_id=str(job_id), error=str(error))
+                return
+        if not held and self._slots.get(run.key) is run:
+            self._pump.reconcile = True  # it may have been taken from us: find out
+
+    def _heard(self, kind: str, name: str) -> None:
+        if (kind == "queue" and (name == "*" or name in self._queues)) or (kind == "cancel" and name == str(self.id)):
+            self._pump.look()
+
+    def _beaten(self, beat: Beat) -> None:
+        for job_id, attempt in beat.cancels:
+            self._cancel(job_id, attempt)
+        if beat.running != len(self._slots) + len(self._pump.unsent):
+            self._pump.reconcile = True

@@ -1,0 +1,158 @@
+"""Logins of every kind, and two tenants with something in each table that has a tenant."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+import asyncpg
+import uuid_utils.compat
+
+from plait.model.states import Ending
+from plait.store import Store
+from plait.store.jobs import NewJob
+from plait.store.workers import Settlement
+from plait.testing import TestDatabase
+
+RUNTIME_ROLES = ("plait_client", "plait_tenant", "plait_worker", "plait_admin")
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(url)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def as_superuser(database: TestDatabase, *statements: str) -> None:
+    async with connected(database.admin_url) as connection:
+        for statement in statements:
+            await connection.execute(statement)
+
+
+class Logins:
+    """Makes logins with names of their own, and drops them: roles belong to the whole server."""
+
+    def __init__(self, database: TestDatabase) -> None:
+        self._database = database
+        self._made: list[str] = []
+
+    async def create(self, *roles: str, options: str = "login") -> str:
+        name = f"plait_test_{uuid4().hex[:12]}"
+        members = f" in role {', '.join(roles)}" if roles else ""
+        await as_superuser(self._database, f"create role {name} {options}{members}")
+        self._made.append(name)
+        return name
+
+    async def bound_to(self, tenant: UUID) -> str:
+        name = await self.create("plait_tenant")
+        async with connected(self._database.url) as connection:
+            await connection.execute("select plait.bind_login($1, $2)", name, tenant)
+        return name
+
+    async def drop(self) -> None:
+        for name in self._made:
+            await as_superuser(self._database, f"drop owned by {name}", f"drop role {name}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoTenants:
+    """Tenants a and b. Each has jobs in every state, keys, progress and a bound login."""
+
+    database: TestDatabase
+    a: UUID
+    b: UUID
+    a_jobs: dict[str, UUID]
+    b_jobs: dict[str, UUID]
+    client: str
+    worker: str
+    admin: str
+    bound: str
+    unbound: str
+
+    @property
+    def logins(self) -> dict[str, str]:
+        """One login of each kind; `bound` is bound to a."""
+        return {kind: getattr(self, kind) for kind in ("client", "worker", "admin", "bound", "unbound")}
+
+    def url(self, kind: str) -> str:
+        return self.database.url_for(self.logins[kind])
+
+
+async def make_two_tenants(database: TestDatabase, logins: Logins) -> TwoTenants:
+    store = await Store.open(database.url)
+    a, b = await store.tenants.set_tenant("a"), await store.tenants.set_tenant("b")
+    jobs = {tenant: await fill(store, tenant) for tenant in (a, b)}
+    await store.close()
+    await logins.bound_to(b)
+    return TwoTenants(
+        database=database,
+        a=a,
+        b=b,
+        a_jobs=jobs[a],
+        b_jobs=jobs[b],
+        client=await logins.create("plait_client"),
+        worker=await logins.create("plait_worker"),
+        admin=await logins.create("plait_admin"),
+        bound=await logins.bound_to(a),
+        unbound=await logins.create("plait_tenant"),
+    )
+
+
+async def fill(store: Store, tenant: UUID) -> dict[str, UUID]:
+    """Jobs of one tenant, by what became of them."""
+    worker = await store.workers.register(
+        host="host", pid=1, version="0", queues=[tenant.hex], definitions=["work"], lease_s=30
+    )
+    states = ("succeeded", "failed", "running", "queued")
+    ids = {state: uuid_utils.compat.uuid7() for state in states}
+    for state in states[:3]:
+        await store.jobs.enqueue_many([new_job(ids[state], tenant, key=state)])
+    claimed = {job.job_id: job for job in await store.workers.claim(worker, tenant.hex, 10)}
+    permanent = '{"permanent": true, "error": "no"}'
+    outcomes = [
+        Settlement(ids["succeeded"], claimed[ids["succeeded"]].attempt, Ending.SUCCEEDED, result="1"),
+        Settlement(ids["failed"], claimed[ids["failed"]].attempt, Ending.FAILED, detail=permanent),
+    ]
+    assert await store.workers.settle(worker, outcomes) == [True, True]
+    assert await store.workers.progress(worker, ids["running"], claimed[ids["running"]].attempt, '{"at": 1}')
+    await store.jobs.enqueue_many([new_job(ids["queued"], tenant, key="queued")])
+    return ids
+
+
+def new_job(job_id: UUID, tenant: UUID, *, key: str | None = None, payload: str = "{}") -> NewJob:
+    return NewJob(
+        id=job_id,
+        definition="work",
+        payload=payload,
+        tenant_id=tenant,
+        queue=tenant.hex,
+        dedupe_key=key,
+        idempotency_key=key,
+    )
+
+
+async def outcome(connection: asyncpg.Connection, sql: str, *args: Any) -> str:
+    """How a statement ends, in words: `ok`, or the SQLSTATE and the message. It leaves nothing behind."""
+    transaction = connection.transaction()
+    await transaction.start()
+    try:
+        await connection.fetch(sql, *args)
+    except asyncpg.PostgresError as error:
+        return f"{error.sqlstate} {error}"
+    else:
+        return "ok"
+    finally:
+        await transaction.rollback()
+
+
+DENIED = "42501"  # insufficient_privilege
+
+
+async def not_denied(connection: asyncpg.Connection, statements: Sequence[str]) -> list[str]:
+    """Those of the statements that end otherwise than by a denial."""
+    ends = [(statement, await outcome(connection, statement)) for statement in statements]
+    return [f"{statement}: {end}" for statement, end in ends if not end.startswith(DENIED)]

@@ -1,0 +1,55 @@
+"""A worker in this process, on a database whose clock runs."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from plait import Plait
+from plait.leader.leader import Leader
+from plait.leader.promote import Promote
+from plait.leader.rescue import Rescue
+from plait.runtime.service import Stop
+from plait.runtime.settings import Settings
+from plait.testing import TestDatabase, TestServer
+from plait.worker.worker import Worker
+
+Running = Callable[..., AbstractAsyncContextManager[Worker]]
+
+
+@pytest.fixture
+async def real_database(server: TestServer) -> AsyncIterator[TestDatabase]:
+    """Here time passes by itself: leases, heartbeats and processes are real."""
+    database = await server.create_database(fake_clock=False)
+    yield database
+    await server.drop_database(database)
+
+
+@pytest.fixture
+async def app(real_database: TestDatabase) -> AsyncIterator[Plait]:
+    """An app without jobs: each test defines its own."""
+    app = Plait(real_database.url, settings=Settings(lease=2, heartbeat=0.3, poll=0.2, grace=5))
+    yield app
+    await app.close()
+
+
+@asynccontextmanager
+async def run_worker(app: Plait, **options: Any) -> AsyncIterator[Worker]:
+    """A worker and a leader, from here to the end of the block; then they drain."""
+    stop = Stop()
+    worker = Worker(app, **options)
+    leader = Leader(app, duties=[Promote(), Rescue(every_s=0.2, cancel_grace_s=3)])
+    async with asyncio.TaskGroup() as group:
+        group.create_task(worker.run(stop))
+        group.create_task(leader.run(stop))
+        try:
+            yield worker
+        finally:
+            stop.request()
+
+
+@pytest.fixture
+def running() -> Running:
+    return run_worker

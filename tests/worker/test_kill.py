@@ -1,0 +1,147 @@
+"""kill -9, SIGTERM and what is left behind: nothing."""
+
+import asyncio
+import signal
+from collections import Counter
+
+import pytest
+
+from plait import Handle, JobCanceled, JobDeadLettered, Plait, Status
+from plait.testing import TestDatabase
+from tests.waiting import eventually
+from tests.worker import process
+from tests.worker.killing import worker_process
+
+
+@pytest.fixture
+async def client(real_database: TestDatabase) -> Plait:
+    process.app.target = Plait(real_database.url).target
+    return process.app
+
+
+async def counts(app: Plait) -> Counter[Status]:
+    return Counter(await (await app.store()).jobs.summary())
+
+
+async def running_jobs(app: Plait, expected: int) -> None:
+    async def all_running() -> bool:
+        return (await counts(app))[Status.RUNNING] == expected
+
+    await eventually(all_running, what=f"the start of {expected} jobs")
+
+
+async def test_a_canceled_job_of_a_killed_worker_ends_as_canceled(client: Plait, real_database: TestDatabase) -> None:
+    async with worker_process(real_database.url) as first:
+        (handle,) = await process.work.enqueue_many([600.0])
+        await running_jobs(client, 1)
+        first.send_signal(signal.SIGKILL)
+        await first.wait()
+    assert await handle.cancel() == Status.RUNNING  # nobody is there to hear it
+    async with worker_process(real_database.url):
+        with pytest.raises(JobCanceled):
+            await handle.result(60)
+    await client.close()
+
+
+async def test_two_hundred_running_jobs_survive_the_kill_of_their_worker(
+    client: Plait, real_database: TestDatabase
+) -> None:
+    async with worker_process(real_database.url) as first:
+        handles = await process.work.enqueue_many([0.5] * 200)
+        await running_jobs(client, 200)
+        first.send_signal(signal.SIGKILL)
+        await first.wait()
+        async with worker_process(real_database.url) as second, worker_process(real_database.url):
+            pids = {await handle.result(120) for handle in handles}
+            assert first.pid not in pids
+            assert second.pid in pids
+    store = await client.store()
+    for handle in handles[:20]:
+        attempts = await store.jobs.list_attempts(handle.id)
+        assert [a.status for a in attempts] == ["lost", "succeeded"]
+        assert attempts[0].reason == "worker_lost"
+        assert attempts[0].worker != attempts[1].worker
+        assert attempts[0].started_at is not None  # T49
+        assert attempts[1].started_at is not None
+        assert attempts[0].started_at < attempts[0].finished_at <= attempts[1].started_at
+    await client.close()
+
+
+async def test_a_poison_job_is_buried_and_its_neighbours_are_not(client: Plait, real_database: TestDatabase) -> None:
+    """F18, T46, in small: a job that kills its worker ends in the dead letters after three losses as a suspect."""
+    stop = asyncio.Event()
+
+    async def keep_a_worker_up() -> None:
+        while not stop.is_set():
+            async with worker_process(real_database.url) as worker:
+                waits = [asyncio.create_task(worker.wait()), asyncio.create_task(stop.wait())]
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+                for wait in waits:
+                    wait.cancel()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(keep_a_worker_up())
+        innocents: list[Handle[int]] = await process.work.enqueue_many([0.3] * 20)
+        poison = await process.poison.enqueue()
+        with pytest.raises(JobDeadLettered) as dead:
+            await poison.result(120)
+        assert dead.value.reason == "worker_lost"
+        for handle in innocents:
+            await handle.result(120)
+        stop.set()
+    store = await client.store()
+    assert [a.status for a in await store.jobs.list_attempts(poison.id)] == ["lost"] * 4
+    await client.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_stopped_worker_finishes_what_runs(
+    client: Plait, real_database: TestDatabase, number: signal.Signals
+) -> None:
+    async with worker_process(real_database.url) as worker:
+        handles = await process.work.enqueue_many([1.0] * 5)
+        await running_jobs(client, 5)
+        worker.send_signal(number)
+        assert await worker.wait() == 128 + number
+    assert [await handle.status() for handle in handles] == [Status.SUCCEEDED] * 5
+    store = await client.store()
+    assert [w.state for w in await store.workers.list_workers()] == ["gone"]
+    await client.close()
+
+
+async def test_past_its_grace_a_stopped_worker_gives_back_what_runs(client: Plait, real_database: TestDatabase) -> None:
+    """Nothing waits for the lease to end, and no try is burnt (T42)."""
+    async with worker_process(real_database.url, grace=0.2) as worker:
+        handles = await process.work.enqueue_many([600.0] * 5)
+        await running_jobs(client, 5)
+        worker.send_signal(signal.SIGTERM)
+        assert await worker.wait() == 143
+    store = await client.store()
+    for handle in handles:
+        job = await handle.info()
+        assert (job.status, job.tries, job.attempt) == (Status.QUEUED, 0, 1)
+        assert [a.status for a in await store.jobs.list_attempts(handle.id)] == ["released"]
+    await client.close()
+
+
+async def test_a_second_signal_stops_a_worker_at_once(client: Plait, real_database: TestDatabase) -> None:
+    async with worker_process(real_database.url, grace=600) as worker:
+        (handle,) = await process.work.enqueue_many([600.0])
+        await running_jobs(client, 1)
+        worker.send_signal(signal.SIGTERM)
+        await asyncio.sleep(0.2)  # two signals at the same instant would be one
+        worker.send_signal(signal.SIGTERM)
+        assert await worker.wait() == 143
+    assert await handle.status() == Status.QUEUED
+    await client.close()
+
+
+async def test_a_blocked_loop_does_not_cost_the_lease(client: Plait, real_database: TestDatabase) -> None:
+    """T47: the handler blocks its loop for longer than the lease, and a second worker waits for its jobs."""
+    async with worker_process(real_database.url) as first, worker_process(real_database.url):
+        handle = await process.block.enqueue(5.0)
+        await handle.result(60)
+    store = await client.store()
+    assert [a.status for a in await store.jobs.list_attempts(handle.id)] == ["succeeded"]
+    assert first.returncode is not None
+    await client.close()
