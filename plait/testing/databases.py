@@ -14,7 +14,7 @@ from uuid import uuid4
 import asyncpg
 
 from plait.runtime.postgres import EmbeddedPostgres
-from plait.store.migrate import functions_hash, migrate_connection, schema_version
+from plait.store.migrate import functions_hash, migrate_connection, migrations
 from plait.store.roles import DEV_LOGIN, ensure_dev_login
 from plait.testing import clock
 
@@ -80,7 +80,8 @@ class TestServer:
         return TestDatabase(name=name, url=_with_user(admin_url, DEV_LOGIN), admin_url=admin_url)
 
     async def _template(self, *, fake_clock: bool) -> str:
-        content = hashlib.sha256(f"{schema_version()} {functions_hash()} {clock.INSTALL}".encode()).hexdigest()[:12]
+        tables = "".join(path.read_text() for path in migrations().values())
+        content = hashlib.sha256(f"{tables} {functions_hash()} {clock.INSTALL}".encode()).hexdigest()[:12]
         name = f"plait_template_{content}_{'fake' if fake_clock else 'real'}"
         admin = await asyncpg.connect(self.admin_url)
         try:

@@ -1,25 +1,37 @@
--- _check_jobs: refuse bad arguments with a sentence that names them.
+-- _check_jobs: refuse bad arguments with a sentence that names them; returns the payloads as JSON.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL001, PL002
 --   called   enqueue_many
 create or replace function plait._check_jobs(
-  p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[], p_priorities int[], p_max_attempts int[],
-  p_delays_s float8[], p_timeouts_s float8[], p_dedupe_keys text[], p_idempotency_keys text[], p_limit_keys text[]
-) returns void
+  p_now timestamptz, p_ids uuid[], p_tenants uuid[], p_definitions text[], p_payloads text[], p_queues text[], p_priorities int[],
+  p_max_attempts int[], p_scheduled_for timestamptz[], p_delays_s float8[], p_timeouts_s float8[], p_dedupe_keys text[],
+  p_idempotency_keys text[], p_idempotency_ttls_s float8[], p_limit_keys text[], p_correlation_ids text[], p_source text
+) returns json[]
 language plpgsql stable as $$
 declare
+  v_n   int := cardinality(p_ids);
   v_bad text;
-  v_low uuid := plait._uuid_floor(clock_timestamp() - interval '1 day');  -- an id is a physical thing: the real clock
-  v_high uuid := plait._uuid_floor(clock_timestamp() + interval '1 day');
+  v_low uuid := plait._uuid_floor(clock_timestamp() - interval '1 day');  -- clock: an id is a physical thing
+  v_high uuid := plait._uuid_floor(clock_timestamp() + interval '1 day');  -- clock: as above
 begin
-  if coalesce(cardinality(p_ids), 0) = 0
-     or cardinality(p_definitions) is distinct from cardinality(p_ids) or cardinality(p_payloads) is distinct from cardinality(p_ids) then
+  if coalesce(v_n, 0) = 0 or cardinality(p_definitions) is distinct from v_n or cardinality(p_payloads) is distinct from v_n then
     raise exception 'ids, definitions and payloads must be arrays of one length, and not empty' using errcode = 'PL001';
   end if;
+  -- unnest would pad the shorter ones with nulls, which stand for defaults.
+  if cardinality(p_tenants) <> v_n or cardinality(p_queues) <> v_n or cardinality(p_priorities) <> v_n
+     or cardinality(p_max_attempts) <> v_n or cardinality(p_scheduled_for) <> v_n or cardinality(p_delays_s) <> v_n
+     or cardinality(p_timeouts_s) <> v_n or cardinality(p_dedupe_keys) <> v_n or cardinality(p_idempotency_keys) <> v_n
+     or cardinality(p_idempotency_ttls_s) <> v_n or cardinality(p_limit_keys) <> v_n or cardinality(p_correlation_ids) <> v_n then
+    raise exception 'every array must have as many elements as there are ids' using errcode = 'PL001';
+  end if;
+  if p_source is null or p_source not in ('manual', 'event', 'schedule', 'system') then
+    raise exception 'a source is manual, event, schedule or system, not %', coalesce(quote_literal(left(p_source, 80)), 'null')
+      using errcode = 'PL001';
+  end if;
   if exists (select from unnest(p_ids) i where i is null or i < v_low or i > v_high or substr(i::text, 15, 1) <> '7')
-     or (select count(distinct i) from unnest(p_ids) i) < cardinality(p_ids) then
+     or (select count(distinct i) from unnest(p_ids) i) < v_n then
     raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
   end if;
 
@@ -32,24 +44,36 @@ begin
       then 'a queue''s name is 1 to 100 letters, digits and _ . : -, not ' || quote_literal(left(queue, 80))
     when priority not between -32768 and 32767 then 'a priority is between -32768 and 32767, not ' || priority
     when max_attempts not between 1 and 10000 then 'max_attempts is between 1 and 10000, not ' || max_attempts
-    when delay_s < 0 or delay_s > 3.2e9 or delay_s = 'NaN' then 'a delay is between 0 and 100 years, not ' || delay_s || ' s'
+    when delay_s < 0 or delay_s > 3.2e9 then 'a delay is between 0 and 100 years, not ' || delay_s || ' s'
+    when scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
+      then 'a job is scheduled within 100 years of now, not for ' || scheduled_for
     when timeout_s <= 0 or timeout_s = 'NaN' then 'a timeout is more than 0, not ' || timeout_s || ' s'
-    else 'a dedupe key, idempotency key or limit key is 1 to 500 characters' end
+    when ttl_s <= 0 or ttl_s > 3.2e9 then 'an idempotency key''s ttl is more than 0 and at most 100 years, not ' || ttl_s || ' s'
+    else 'a dedupe key, idempotency key, limit key or correlation id is 1 to 500 characters' end
   into v_bad
-  from unnest(p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_delays_s, p_timeouts_s,
-              p_dedupe_keys, p_idempotency_keys, p_limit_keys)
-       i(definition, payload, queue, priority, max_attempts, delay_s, timeout_s, dedupe_key, idempotency_key, limit_key)
+  from unnest(p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s, p_timeouts_s,
+              p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids)
+       i(definition, payload, queue, priority, max_attempts, scheduled_for, delay_s, timeout_s,
+         dedupe_key, idempotency_key, ttl_s, limit_key, correlation_id)
   where definition is null or definition !~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'
      or payload is null or octet_length(payload) > 1048576
      or ltrim(left(payload, 80), E' \t\r\n') !~ '^\{'
      or queue !~ '^[A-Za-z0-9_.:-]{1,100}$'
      or priority not between -32768 and 32767
      or max_attempts not between 1 and 10000
-     or delay_s < 0 or delay_s > 3.2e9 or delay_s = 'NaN' or timeout_s <= 0 or timeout_s = 'NaN'
+     or delay_s < 0 or delay_s > 3.2e9                                     -- NaN is greater than all
+     or scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
+     or timeout_s <= 0 or timeout_s = 'NaN' or ttl_s <= 0 or ttl_s > 3.2e9
      or length(dedupe_key) not between 1 and 500 or length(idempotency_key) not between 1 and 500
-     or length(limit_key) not between 1 and 500
+     or length(limit_key) not between 1 and 500 or length(correlation_id) not between 1 and 500
   limit 1;
   if found then
     raise exception '%', v_bad using errcode = 'PL001';
   end if;
+
+  begin
+    return p_payloads::json[];
+  exception when data_exception or program_limit_exceeded then
+    raise exception 'a payload is JSON, and this is not: %', sqlerrm using errcode = 'PL001';
+  end;
 end $$;

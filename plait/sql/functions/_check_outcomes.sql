@@ -4,13 +4,20 @@
 --   locks    nothing
 --   raises   PL001
 --   called   settle, cycle
-create or replace function plait._check_outcomes(p_jobs uuid[], p_attempts int[], p_outcomes text[]) returns void
+create or replace function plait._check_outcomes(
+  p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[], p_ran_ms float8[]
+) returns void
 language plpgsql immutable as $$
+declare v_n int := cardinality(p_jobs);
 begin
-  if cardinality(p_attempts) is distinct from cardinality(p_jobs) or cardinality(p_outcomes) is distinct from cardinality(p_jobs) then
-    raise exception 'jobs, attempts and outcomes must be arrays of one length' using errcode = 'PL001';
+  if v_n is null or cardinality(p_attempts) is distinct from v_n or cardinality(p_outcomes) is distinct from v_n
+     or cardinality(p_results) <> v_n or cardinality(p_details) <> v_n or cardinality(p_ran_ms) <> v_n then
+    raise exception 'jobs, attempts, outcomes and what comes with them must be arrays of one length' using errcode = 'PL001';
   end if;
   if not p_outcomes <@ '{succeeded,failed,timeout,skipped,snoozed,released,canceled}' or array_position(p_outcomes, null) is not null then
     raise exception 'an outcome is succeeded, failed, timeout, skipped, snoozed, released or canceled' using errcode = 'PL001';
+  end if;
+  if exists (select from unnest(p_jobs, p_attempts) x(job, attempt) group by job, attempt having count(*) > 1) then
+    raise exception 'an attempt is named twice in one batch' using errcode = 'PL001';
   end if;
 end $$;

@@ -17,6 +17,8 @@ declare
   v_held  plait.idempotency;
   v_hash  text;
   v_job   uuid;
+  v_asked uuid[] := '{}';
+  v_found uuid[] := '{}';
 begin
   for r in
     select i.id, coalesce(p_tenant, i.tenant_id) as tenant_id, i.definition, i.payload, i.idempotency_key as key, i.ttl_s
@@ -37,9 +39,8 @@ begin
         raise exception 'idempotency key % was used with another payload', quote_literal(r.key) using errcode = 'PL006';
       end if;
       if v_held.job_id <> r.id then
-        requested := r.id;
-        existing := v_held.job_id;
-        return next;
+        v_asked := v_asked || r.id;
+        v_found := v_found || v_held.job_id;
         p_dedupe_keys := (select array_agg(case when i.id = r.id then null else i.k end order by i.n)
                           from unnest(p_ids, p_dedupe_keys) with ordinality i(id, k, n));
       end if;
@@ -60,11 +61,13 @@ begin
       select job_id into v_job from plait.dedupe where tenant_id = r.tenant_id and key = r.key;
       continue when not found;
       if v_job <> r.id then
-        requested := r.id;
-        existing := v_job;
-        return next;
+        v_asked := v_asked || r.id;
+        v_found := array_replace(v_found, r.id, v_job) || v_job;
+        -- Its idempotency key stands for what it was answered with: this job is never made.
+        update plait.idempotency set job_id = v_job where job_id = r.id;
       end if;
       exit;
     end loop;
   end loop;
+  return query select * from unnest(v_asked, v_found);
 end $$;

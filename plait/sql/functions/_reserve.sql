@@ -1,16 +1,18 @@
--- _reserve: take room for new jobs under a tenant's quota.
+-- _reserve: room for new jobs under a tenant's quota: asked for before they are made, taken when they are.
 --
 --   moves    nothing
 --   locks    the tenant's row, for at most 2 s, and only where a quota exists
 --   raises   PL005 when there is no room, or when the row stays locked
---   called   enqueue_many
+--   called   enqueue_many, retry
 --
 -- quota_left is a lower bound of the room: jobs that end only add to it. So the jobs are counted only when it runs out,
--- and the count is exact under the lock.
-create or replace function plait._reserve(p_tenant uuid, p_count int) returns void
+-- and the count is exact under the lock. Taken only afterwards, since until then nobody knows which of the jobs are new
+-- and which are sent again or stand for another by their key.
+create or replace function plait._reserve(p_tenant uuid, p_count int, p_made boolean default false) returns void
 language plpgsql as $$
 declare
   v_tenant       plait.tenants;
+  v_left         int;
   v_lock_timeout text := current_setting('lock_timeout');
 begin
   perform set_config('lock_timeout', '2s', true);
@@ -23,12 +25,17 @@ begin
   if v_tenant.max_queued is null then
     return;
   end if;
-  if coalesce(v_tenant.quota_left, 0) < p_count then
-    v_tenant.quota_left := v_tenant.max_queued - (select count(*) from plait.live where tenant_id = p_tenant and metered);
-    if v_tenant.quota_left < p_count then
+
+  v_left := coalesce(v_tenant.quota_left, -1) - p_count;
+  if v_left < 0 then
+    v_left := v_tenant.max_queued - case when p_made then 0 else p_count end
+              - (select count(*) from plait.live where tenant_id = p_tenant and metered);
+    if v_left < 0 then
       raise exception 'tenant % may have % jobs that are not final; % more would exceed it',
         v_tenant.slug, v_tenant.max_queued, p_count using errcode = 'PL005';
     end if;
   end if;
-  update plait.tenants set quota_left = v_tenant.quota_left - p_count where id = p_tenant;
+  if p_made then
+    update plait.tenants set quota_left = v_left where id = p_tenant;
+  end if;
 end $$;

@@ -33,26 +33,27 @@ begin
 
     if v_others is not null then
       with c as materialized (
-        select l.job_id, l.tenant_id, l.run_at, l.queue, l.dedupe_key, l.cancel_requested, l.definition, l.limit_key, x.ran_ms,
-               x.detail, x.result,
+        select l.job_id, l.tenant_id, l.run_at, l.queue, l.dedupe_key, l.cancel_requested, l.definition, l.limit_key,
+               greatest(l.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)) as started_at,
+               x.error, x.traceback, x.reason, x.pid, x.exit_code, x.result,
                case when l.cancel_requested is not null then 'canceled'
                     when x.outcome = 'canceled' then 'released'      -- nobody asked: the worker only gave it back
                     else x.outcome end as outcome,
                case when l.cancel_requested is not null then 'canceled'
                     when x.outcome = 'skipped' then 'skipped'
                     when x.outcome not in ('failed', 'timeout') then null
-                    when x.detail ->> 'permanent' = 'true' then 'failed'
+                    when x.permanent then 'failed'
                     when l.tries + 1 >= l.max_attempts then 'dead_letter' end as final,
                case when x.outcome in ('failed', 'timeout') then l.tries + 1 else l.tries end as tries,
-               case when x.outcome = 'snoozed' or (x.outcome = 'failed' and x.detail ->> 'delay_s' is not null)
-                      then (x.detail ->> 'delay_s')::float8
+               case when x.outcome = 'snoozed' or (x.outcome = 'failed' and x.delay_s is not null) then coalesce(x.delay_s, 0)
                     when x.outcome in ('failed', 'timeout') then
                       plait._backoff(l.tries + 1, d.backoff_base_s, d.backoff_factor, d.backoff_max_s, d.backoff_jitter)
                     else 0 end as delay_s
         from plait.live l
-        join (select u.id, u.attempt, u.outcome, u.result, u.detail::json as detail, u.ran_ms
+        join (select u.id, u.attempt, u.outcome, u.result, u.ran_ms, d.*
               from unnest(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms) u(id, attempt, outcome, result, detail, ran_ms)
-              where u.outcome <> 'succeeded') x
+              cross join lateral plait._detail(u.detail) d
+              where u.outcome <> 'succeeded' and u.attempt = v_attempt) x
           on x.id = l.job_id and x.attempt = v_attempt
         left join plait.definitions d on d.name = l.definition
         where l.job_id = any(v_others) and l.attempt = v_attempt and l.state = 'running' and l.worker = p_worker
@@ -74,12 +75,12 @@ begin
       ), a as (
         insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final,
                                     pid, exit_code, reason, error, traceback, result)
-        select c.job_id, c.tenant_id, c.run_at, greatest(c.run_at, p_now - make_interval(secs => c.ran_ms / 1000)), p_now,
+        select c.job_id, c.tenant_id, c.run_at, c.started_at, p_now,
                v_attempt, p_worker, c.outcome::plait.ending, c.final::plait.status,
-               (c.detail ->> 'pid')::int, (c.detail ->> 'exit_code')::int,
-               coalesce(c.detail ->> 'reason', case c.final when 'dead_letter' then 'attempts_exhausted' when 'failed' then 'permanent'
+               c.pid, c.exit_code,
+               coalesce(c.reason, case c.final when 'dead_letter' then 'attempts_exhausted' when 'failed' then 'permanent'
                                                             when 'canceled' then 'cancel_requested' end),
-               c.detail ->> 'error', c.detail ->> 'traceback', c.result::json
+               c.error, c.traceback, c.result::json
         from c returning 1
       )
       select count(*), (select array_agg(distinct queue) from c where final is null and delay_s <= 0) into v_n, v_queues from a;
@@ -103,10 +104,12 @@ begin
   if v_settled = cardinality(p_jobs) then
     return null;
   end if;
-  -- What did not match is either a repetition of what this worker already reported, which is fine, or stale. Rows that
-  -- others wrote in its place (rescue, a forced cancel) are no report of its own.
+  -- What did not match is either a repetition of what this worker already reported, which is fine, or stale: another outcome
+  -- than the one on record, or a record that others wrote in its place (rescue, a forced cancel).
   return (select array_agg(x.n::int order by x.n)
-          from unnest(p_jobs, p_attempts) with ordinality x(id, attempt, n)
+          from unnest(p_jobs, p_attempts, p_outcomes) with ordinality x(id, attempt, outcome, n)
           where not exists (select from plait.attempts a where a.job_id = x.id and a.attempt = x.attempt and a.worker = p_worker
-                            and coalesce(a.reason, '') not in ('worker_lost', 'cancel_forced', 'not_held')));
+                            and coalesce(a.reason, '') not in ('cancel_forced', 'not_held')
+                            and (a.status::text = x.outcome or a.status = 'canceled' and x.outcome <> 'succeeded'
+                                 or a.status = 'released' and x.outcome = 'canceled')));
 end $$;

@@ -23,7 +23,8 @@ begin
     returning job_id, tenant_id, run_at, dedupe_key
   ), a as (
     insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, result)
-    select d.job_id, d.tenant_id, d.run_at, greatest(d.run_at, p_now - make_interval(secs => x.ran_ms / 1000)), p_now,
+    select d.job_id, d.tenant_id, d.run_at, 
+           greatest(d.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)), p_now,
            p_attempt, p_worker, 'succeeded', 'succeeded', x.result::json
     from d join unnest(p_jobs, p_attempts, p_results, p_ran_ms) x(id, attempt, result, ran_ms)
       on x.id = d.job_id and x.attempt = p_attempt

@@ -33,6 +33,8 @@ declare
   v_now      timestamptz := plait.now();
   v_tenant   uuid;
   v_ids      uuid[] := p_ids;
+  v_payloads json[];
+  v_metered  uuid[];
   v_bad      text;
   v_queues   text[];
   v_known    int;
@@ -45,23 +47,27 @@ begin
     perform plait._tenant(p_tenants[1]);
   end if;
 
-  perform plait._check_jobs(p_ids, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_delays_s, p_timeouts_s,
-                            p_dedupe_keys, p_idempotency_keys, p_limit_keys);
+  v_payloads := plait._check_jobs(
+    v_now, p_ids, p_tenants, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s,
+    p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids, p_source);
 
   for r in
-    select t.id, t.max_queued, x.tenant_id, x.n
-    from (select coalesce(v_tenant, u) tenant_id, count(*)::int n from unnest(p_ids, p_tenants) i(id, u) group by 1) x
-    left join plait.tenants t on t.id = x.tenant_id
+    select t.id, t.max_queued, x.tenant_id
+    from (select distinct coalesce(v_tenant, u) tenant_id from unnest(p_ids, p_tenants) i(id, u)) x
+    left join plait.tenants t on t.id = x.tenant_id order by x.tenant_id
   loop
     if r.id is null then
       raise exception 'there is no tenant %', coalesce(r.tenant_id::text, 'null') using errcode = 'PL003';
     end if;
     if r.max_queued is not null then
-      perform plait._reserve(r.id, r.n);
+      perform plait._reserve(r.id, 0);   -- locks; who is here after us sees what we make
+      perform plait._reserve(r.id, plait._count_new(r.id, v_now, p_ids, case when v_tenant is null then p_tenants end, p_definitions,
+                                                    p_dedupe_keys, p_idempotency_keys));
     end if;
   end loop;
 
-  select min(d.name) into v_bad from unnest(p_definitions) n join plait.definitions d on d.name = n where not d.active;
+  select min(d.name) into v_bad from unnest(p_ids, p_definitions) n(id, name) join plait.definitions d on d.name = n.name
+    where not d.active and not exists (select from plait.jobs j where j.id = n.id);
   if v_bad is not null then
     raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
   end if;
@@ -91,7 +97,7 @@ begin
                 when d.max_running is not null or d.rate_count is not null then 'd:' || i.definition
                 else '' end as lane,
            t.max_queued is not null as metered
-    from unnest(p_ids, p_tenants, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for,
+    from unnest(p_ids, p_tenants, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for,
                 p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_limit_keys, p_correlation_ids)
          i(id, tenant_id, definition, payload, queue, priority, max_attempts, scheduled_for,
            delay_s, timeout_s, dedupe_key, idempotency_key, limit_key, correlation_id)
@@ -102,7 +108,7 @@ begin
     insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
                             source, correlation_id, dedupe_key, idempotency_key, limit_key, payload)
     select id, tenant_id, v_now, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
-           p_source, correlation_id, dedupe_key, idempotency_key, limit_key, payload::json
+           p_source, correlation_id, dedupe_key, idempotency_key, limit_key, payload
     from x
     on conflict (id) do nothing
     returning id
@@ -113,9 +119,10 @@ begin
            case when x.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status, x.metered, x.queue, x.lane,
            x.definition, x.dedupe_key, x.limit_key
     from x join j using (id)
-    returning queue, state
+    returning queue, state, tenant_id, metered
   )
-  select count(*), array_agg(distinct queue) filter (where state = 'queued') into v_known, v_queues from l;
+  select count(*), array_agg(distinct queue) filter (where state = 'queued'), array_agg(tenant_id) filter (where metered)
+    into v_known, v_queues, v_metered from l;
 
   -- Fewer rows than asked: sent again, or an id that somebody else has. The latter looks like any bad id.
   if v_known < cardinality(v_ids) and exists (
@@ -124,6 +131,9 @@ begin
        where i.id = any(v_ids) and j.id is null) then
     raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
   end if;
+  for r in select t as id, count(*)::int as n from unnest(v_metered) t group by t order by t loop
+    perform plait._reserve(r.id, r.n, true);
+  end loop;
   if v_queues is not null then
     perform plait._wake(v_queues, p_in_transaction);
   end if;

@@ -1,4 +1,4 @@
--- prune: forget final jobs that are older than their status is kept for.
+-- prune: forget final jobs that are older than their status is kept for, and what nobody will miss.
 --
 --   moves    nothing
 --   locks    job rows SKIP LOCKED: safe to run anywhere, at once; a retry that holds its job's row is passed by
@@ -33,6 +33,8 @@ begin
     order by id limit p_limit) s;
   o_cursor := case when v_seen = p_limit then v_last end;
   o_pruned := 0;
+  delete from plait.buckets where name in (
+    select name from plait.buckets where full_at <= v_now order by full_at limit p_limit for update skip locked);
 
   select array_agg(c.id order by c.id) into v_jobs from (
     select j.id from plait.jobs j

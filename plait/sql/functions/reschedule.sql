@@ -18,6 +18,9 @@ begin
   if p_max_attempts not between 1 and 10000 then
     raise exception 'max_attempts is between 1 and 10000, not %', p_max_attempts using errcode = 'PL001';
   end if;
+  if p_run_at not between v_now - interval '100 years' and v_now + interval '100 years' then
+    raise exception 'a job is scheduled within 100 years of now, not for %', p_run_at using errcode = 'PL001';
+  end if;
   select * into v_live from plait.live where job_id = p_job and tenant_id = v_tenant for update;
   if not found then
     return plait.retry(p_job, v_tenant, p_run_at, p_max_attempts);

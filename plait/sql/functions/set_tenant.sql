@@ -1,7 +1,8 @@
 -- set_tenant: create or change a tenant, by slug; keys that are absent stay, null removes a limit.
 --
 --   moves    nothing
---   locks    the tenant's row
+--   locks    the tenant's row; where it gets a quota, its live rows SKIP LOCKED: those that are moving at this very moment
+--            are not counted, and nobody waits
 --   raises   PL012 for an invalid or unknown setting
 --   called   plait.store.tenants.set_tenant
 create or replace function plait.set_tenant(p_slug text, p_settings json default '{}') returns uuid
@@ -37,7 +38,8 @@ begin
   update plait.tenants set name = r.name, time_zone = r.time_zone, paused = r.paused, weight = r.weight, max_running = r.max_running,
     max_queued = r.max_queued, quota_left = null where id = r.id;
   if r.max_queued is not null and v_was is null then
-    update plait.live set metered = true where tenant_id = r.id and not metered;   -- they count from now on
+    update plait.live set metered = true where job_id in (   -- they count from now on
+      select job_id from plait.live where tenant_id = r.id and not metered order by job_id for update skip locked);
   end if;
   return r.id;
 exception when integrity_constraint_violation or data_exception then

@@ -2,7 +2,7 @@
 --
 --   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued
 --   locks    as _settle
---   raises   PL001 for an unknown outcome or a job named twice; nothing for a lost lease: that outcome is marked stale
+--   raises   PL001 for an unknown outcome, an attempt named twice or a result that is not JSON; nothing for a lost lease: that outcome is marked stale
 --   called   plait.store.workers.settle
 --
 -- An outcome is succeeded, failed, timeout, skipped, snoozed, released or canceled. A result is JSON text. A detail is a JSON
@@ -16,9 +16,11 @@ language plpgsql security definer set search_path = plait, pg_temp set enable_se
 declare v_stale int[];
 begin
   perform plait._require_read_committed();
-  perform plait._check_outcomes(p_jobs, p_attempts, p_outcomes);
+  perform plait._check_outcomes(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
   v_stale := plait._settle(p_worker, plait.now(), p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
   return query
     select x.id, x.attempt, not coalesce(x.n = any(v_stale), false), v.status::text
     from unnest(p_jobs, p_attempts) with ordinality x(id, attempt, n) left join plait.job v on v.id = x.id order by x.n;
+exception when data_exception or program_limit_exceeded then
+  raise exception 'a result is JSON, and this is not: %', sqlerrm using errcode = 'PL001';
 end $$;

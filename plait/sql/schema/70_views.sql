@@ -13,7 +13,7 @@ select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correla
        case when l.job_id is null then a.finished_at end as finished_at,
        case when l.job_id is null then a.result end as result,
        a.reason, a.error,
-       coalesce(r.progress, a.progress) as progress
+       case when l.state = 'running' then r.progress else a.progress end as progress
 from plait.jobs j
 left join plait.live l on l.job_id = j.id
 left join lateral (select * from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true

@@ -1,0 +1,71 @@
+"""What must hold in every database at every moment: one query each, which finds what breaks it.
+
+`violations` asks them all in one statement, so in one snapshot: it may run beside anything.
+"""
+
+from typing import Final
+
+import asyncpg
+
+INVARIANTS: Final = {
+    "a job is live exactly once or final, never both, never neither": """
+        select j.id from plait.jobs j
+        left join plait.live l on l.job_id = j.id
+        left join lateral (select final from plait.attempts a where a.job_id = j.id
+                           order by attempt desc limit 1) a on true
+        where (l.job_id is not null) = (a.final is not null)""",
+    "a live row, an attempt and a running state belong to a job": """
+        select x.job_id from (select job_id from plait.live union all select job_id from plait.attempts
+                              union all select job_id from plait.running_state) x
+        where not exists (select from plait.jobs j where j.id = x.job_id)""",
+    "attempts are numbered without gaps, and every execution but the running one has its row": """
+        select j.id from plait.jobs j left join plait.live l on l.job_id = j.id
+        left join (select job_id, count(*) as n, max(attempt) as last, min(attempt) as first
+                   from plait.attempts group by job_id) a on a.job_id = j.id
+        where a.n <> a.last or a.first <> 1
+           or l.job_id is not null and coalesce(a.last, 0) <> l.attempt - (l.state = 'running')::int""",
+    "only an operator's retry follows a final attempt": """
+        select a.job_id from plait.attempts a
+        join plait.attempts b on b.job_id = a.job_id and b.attempt = a.attempt + 1
+        where a.final is not null and b.reason is distinct from 'retried'""",
+    "a succeeded job is never opened again": """
+        select a.job_id from plait.attempts a
+        join plait.attempts b on b.job_id = a.job_id and b.attempt > a.attempt
+        where a.final = 'succeeded'""",
+    "a live job has a try left": "select job_id from plait.live where tries >= max_attempts",
+    "a running job's worker is alive, or lost and not yet cleared": """
+        select l.job_id from plait.live l left join plait.workers w on w.id = l.worker
+        where l.state = 'running' and coalesce(w.state, 'gone') = 'gone'""",
+    "a worker runs at most one suspect": """
+        select min(job_id::text)::uuid from plait.live where state = 'running' and lane = 'suspect'
+        group by worker having count(*) > 1""",
+    "a dedupe key is held by exactly the live jobs that have one": """
+        select coalesce(l.job_id, d.job_id) from (select * from plait.live where dedupe_key is not null) l
+        full join plait.dedupe d on d.tenant_id = l.tenant_id and d.key = l.dedupe_key and d.job_id = l.job_id
+        where l.job_id is null or d.job_id is null""",
+    "an idempotency key stands for a job that exists": """
+        select i.job_id from plait.idempotency i
+        where not exists (select from plait.jobs j where j.id = i.job_id)""",
+    "the state of a running attempt goes when the attempt ends": """
+        select r.job_id from plait.running_state r
+        where not exists (select from plait.live l where l.job_id = r.job_id and l.attempt = r.attempt
+                          and l.state = 'running')""",
+    "what is left of a quota is never more than there is": """
+        select t.id from plait.tenants t where t.quota_left >
+          t.max_queued - (select count(*) from plait.live l where l.tenant_id = t.id and l.metered)""",
+    "a live row says of its job what the job says": """
+        select l.job_id from plait.live l join plait.jobs j on j.id = l.job_id
+        where (l.tenant_id, l.queue, l.definition) <> (j.tenant_id, j.queue, j.definition)
+           or (l.priority, l.dedupe_key, l.limit_key)
+              is distinct from (j.priority, j.dedupe_key, j.limit_key)""",
+}
+
+_ALL: Final = " union all ".join(
+    f"(select {number}, x.* from ({sql}) x limit 5)" for number, sql in enumerate(INVARIANTS.values())
+)
+
+
+async def violations(connection: asyncpg.Connection) -> list[str]:
+    """Each broken invariant, with some of the jobs that break it."""
+    names = list(INVARIANTS)
+    return [f"broken: {names[number]}: {job}" for number, job in await connection.fetch(_ALL)]

@@ -1,0 +1,252 @@
+"""The words in which plait's tests are written: small verbs over a real database whose clock stands still.
+
+    first, second = await world.enqueue_many("add", 2, tenant="acme")
+    worker = await world.worker()
+    lease = await worker.claim_one()
+    await worker.fail(lease)
+    await world.advance(seconds=2)
+    await world.promote()
+    assert await world.status(first) == "queued"
+
+Nothing here decides anything: each verb is one call of the store. When a test ends, `check` looks for a job
+that is live and final at once, an execution that left no row, and the like (invariants.py).
+"""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from typing import Any, Self
+from uuid import UUID
+
+import asyncpg
+
+from plait.model.ids import DEFAULT_TENANT, new_id
+from plait.model.states import Status
+from plait.store import Store
+from plait.store.jobs import AttemptRow, JobRow, NewJob
+from plait.store.leader import Rescued
+from plait.testing import TestDatabase
+from plait.testing.clock import START
+
+from .fake_worker import FakeWorker
+from .invariants import violations
+
+_TABLES = (
+    "jobs",
+    "live",
+    "attempts",
+    "running_state",
+    "dedupe",
+    "idempotency",
+    "workers",
+    "leader",
+    "buckets",
+)
+_TRUNCATE = f"truncate {', '.join(f'plait.{name}' for name in _TABLES)}"
+_FORGET_SETTINGS = f"""
+delete from plait.queues; delete from plait.definitions; delete from plait.logins;
+delete from plait.tenants where slug <> 'default';
+update plait.tenants set name = 'Default', time_zone = 'UTC', paused = false, weight = 1,
+  max_running = null, max_queued = null, quota_left = null, created_at = '{START.isoformat()}'
+"""
+LEASE_S = 30.0
+DEFINITIONS = ("add", "other")
+
+
+class World:
+    def __init__(self, database: TestDatabase, store: Store, admin: asyncpg.Connection) -> None:
+        self.database = database
+        self.store = store
+        self.admin = admin
+        self._tenants: dict[str, UUID] = {"default": DEFAULT_TENANT}
+        self._workers: list[FakeWorker] = []
+
+    @classmethod
+    async def open(cls, database: TestDatabase, *, max_connections: int = 10) -> Self:
+        store = await Store.open(database.url, max_connections=max_connections)
+        return cls(database, store, await asyncpg.connect(database.admin_url))
+
+    async def empty(self) -> None:
+        """As a new database: nothing but the default tenant, and the clock at its start."""
+        big = await self.sql("select pg_total_relation_size('plait.jobs') > 4000000")
+        await self.admin.execute(_TRUNCATE if big else "".join(f"delete from plait.{name};" for name in _TABLES))
+        await self.admin.execute(_FORGET_SETTINGS)
+        await self.sql("update plait_test.clock set at = $1", START)
+
+    async def close(self) -> None:
+        for worker in self._workers:
+            await worker.disconnect()
+        await self.store.close()
+        await self.admin.close()
+
+    # Time
+
+    async def now(self) -> datetime:
+        return await self._time("select at from plait_test.clock")
+
+    async def advance(self, **step: float) -> datetime:
+        return await self._time(
+            "update plait_test.clock set at = at + $1 returning at",
+            timedelta(**step),
+        )
+
+    async def _time(self, sql: str, *args: object) -> datetime:
+        at = await self.sql(sql, *args)
+        assert isinstance(at, datetime)
+        return at
+
+    # Settings
+
+    async def tenant(self, slug: str = "default", **settings: Any) -> UUID:
+        """A tenant by its slug: created when it is first named, changed when settings are given."""
+        if settings or slug not in self._tenants:
+            self._tenants[slug] = await self.store.tenants.set_tenant(slug, settings)
+        return self._tenants[slug]
+
+    async def queue(self, name: str = "default", **settings: Any) -> None:
+        await self.store.queues.set_queue(name, settings)
+
+    async def define(self, name: str, **settings: Any) -> None:
+        await self.store.definitions.define([{"name": name, **settings}])
+
+    # Clients and operators
+
+    async def new_job(
+        self, definition: str = "add", *, tenant: str = "default", payload: Any = None, **options: Any
+    ) -> NewJob:
+        return NewJob(
+            id=options.pop("id", None) or new_id(),
+            definition=definition,
+            payload=payload if isinstance(payload, str) else json.dumps(payload or {}),
+            tenant_id=await self.tenant(tenant),
+            **options,
+        )
+
+    async def enqueue(self, definition: str = "add", **options: Any) -> UUID:
+        """Ask for one job; the id is the older job's where that one holds the key."""
+        job = await self.new_job(definition, **options)
+        return (await self.store.jobs.enqueue_many([job])).get(job.id, job.id)
+
+    async def enqueue_many(self, definition: str = "add", n: int = 1, **options: Any) -> list[UUID]:
+        jobs = [await self.new_job(definition, **options) for _ in range(n)]
+        existing = await self.store.jobs.enqueue_many(jobs)
+        return [existing.get(job.id, job.id) for job in jobs]
+
+    async def cancel(self, job: UUID, *, tenant: str = "default") -> Status:
+        return await self.store.jobs.cancel(job, tenant_id=await self.tenant(tenant))
+
+    async def retry(self, job: UUID, *, tenant: str = "default", run_at: datetime | None = None) -> Status:
+        return await self.store.jobs.retry(job, tenant_id=await self.tenant(tenant), run_at=run_at)
+
+    async def reschedule(
+        self,
+        job: UUID,
+        *,
+        tenant: str = "default",
+        run_at: datetime | None = None,
+        max_attempts: int | None = None,
+    ) -> Status:
+        return await self.store.jobs.reschedule(
+            job, tenant_id=await self.tenant(tenant), run_at=run_at, max_attempts=max_attempts
+        )
+
+    # Workers
+
+    async def worker(
+        self,
+        *,
+        queues: Sequence[str] = ("default",),
+        definitions: Sequence[str] = DEFINITIONS,
+        lease_s: float = LEASE_S,
+    ) -> FakeWorker:
+        id_ = await self.store.workers.register(
+            host="here", pid=1, version="0", queues=queues, definitions=definitions, lease_s=lease_s
+        )
+        worker = FakeWorker(self.store, id_, tuple(queues))
+        self._workers.append(worker)
+        return worker
+
+    async def lose(self, *workers: FakeWorker) -> Rescued:
+        """These workers answer no more, their leases end, and the leader notices. The clock stands still."""
+        await self.expire(*workers)
+        return await self.rescue()
+
+    async def expire(self, *workers: FakeWorker) -> None:
+        await self.sql(
+            "update plait.workers set expires_at = plait.now() - interval '1 s' where id = any($1)",
+            [worker.id for worker in workers],
+        )
+
+    # The leader
+
+    async def promote(self, limit: int = 1000) -> int:
+        return (await self.store.leader.promote(limit))[0]
+
+    async def rescue(self, *, cancel_grace_s: float = 30) -> Rescued:
+        return await self.store.leader.rescue(cancel_grace_s=cancel_grace_s)
+
+    # Looking
+
+    async def job(self, job: UUID) -> JobRow:
+        return await self.store.jobs.get_job(job, all_tenants=True)
+
+    async def status(self, job: UUID) -> Status:
+        return (await self.job(job)).status
+
+    async def statuses(self, jobs: Sequence[UUID]) -> list[Status]:
+        return [await self.status(job) for job in jobs]
+
+    async def attempts(self, job: UUID) -> list[AttemptRow]:
+        return await self.store.jobs.list_attempts(job, all_tenants=True)
+
+    async def endings(self, job: UUID) -> list[str]:
+        """How each attempt ended, in order; a retry is none, though it has a row."""
+        return [a.status for a in await self.attempts(job) if a.reason != "retried"]
+
+    async def counts(self) -> dict[Status, int]:
+        """How many jobs there are in each status, in one snapshot."""
+        rows = await self.rows("select status::text, count(*) from plait.job group by 1")
+        return {Status(status): n for status, n in rows}
+
+    async def explain(self, job: UUID) -> list[str]:
+        return [code for code, _ in await self.store.jobs.explain_job(job, all_tenants=True)]
+
+    async def findings(self) -> set[str]:
+        return {finding.code for finding in await self.store.health.diagnose()}
+
+    async def snapshot(self) -> list[str]:
+        """Every row that tells of jobs, as text: equal before and after what must change nothing."""
+        sql = " union all ".join(f"select '{name} ' || t::text as row from plait.{name} t" for name in _TABLES[:6])
+        return [row for (row,) in await self.rows(f"{sql} order by 1")]
+
+    async def check(self) -> None:
+        found = await violations(self.admin)
+        assert not found, "\n".join(found)
+
+    # Below the store: for what no verb can show or do
+
+    async def sql(self, sql: str, *args: object) -> Any:
+        """One value, as the superuser."""
+        return await self.admin.fetchval(sql, *args)
+
+    async def rows(self, sql: str, *args: object) -> list[Any]:
+        return list(await self.admin.fetch(sql, *args))
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[asyncpg.Connection]:
+        """A connection of a safe login, as a user's own code would have one."""
+        connection = await asyncpg.connect(self.database.url)
+        try:
+            yield connection
+        finally:
+            await connection.close()
+
+    async def until_blocked(self, n: int = 1) -> None:
+        """Wait until n statements of others wait for a lock."""
+        waiting = 0
+        while waiting < n:
+            waiting = await self.sql(
+                """select count(*) from pg_stat_activity
+                   where datname = current_database() and wait_event_type = 'Lock'"""
+            )
