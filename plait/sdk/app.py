@@ -151,10 +151,6 @@ class Plait:
         named = self.named_tenant(tenant)
         return named if isinstance(named, UUID) else await (await self._connect()).tenants.id_of(named)
 
-    def forget_tenants(self) -> None:
-        """The database has changed: slugs may lead elsewhere now."""
-        self._tenants = {"default": DEFAULT_TENANT}
-
     async def store(self) -> Store:
         return (await self._connect()).store
 

@@ -20,11 +20,7 @@ UNREACHABLE: Final = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
-<<<<<<< HEAD
-    asyncpg.InternalClientError,
-=======
     asyncpg.InternalClientError,  # what asyncpg says when a connection ends in the middle of its own bookkeeping
->>>>>>> sdk
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,

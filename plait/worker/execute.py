@@ -26,23 +26,13 @@ class Executor:
         try:
             match run.definition.isolation:
                 case "loop":
-<<<<<<< HEAD
-                    arguments = run.definition.codec.decode_call(run.claimed.payload)
+                    arguments = run.definition.codec.decode_payload(run.claimed.payload)
                     set_current(run.begin())
                     value = await run.definition.function(**arguments)
                 case "thread":
-                    arguments = run.definition.codec.decode_call(run.claimed.payload)
+                    arguments = run.definition.codec.decode_payload(run.claimed.payload)
                     set_current(run.begin())
                     value = await self._in_thread(run, arguments)
-=======
-                    arguments = run.definition.codec.decode_payload(run.claimed.payload)
-                    set_current(current)
-                    value = await run.definition.function(**arguments)
-                case "thread":
-                    arguments = run.definition.codec.decode_payload(run.claimed.payload)
-                    set_current(current)
-                    value = await self._threads.run(contextvars.copy_context(), run.definition.function, arguments)
->>>>>>> sdk
                 case "process":
                     return _unless_lost(run, await self._processes.run(run))
                 case unknown:
