@@ -53,7 +53,7 @@ async def demo(cli: Invocation) -> int:
         )
     from plait.cli import demo_report
     from plait.cli.demo_jobs import app
-    from plait.cli.serving import connect, until
+    from plait.cli.serving import connected
     from plait.leader.leader import Leader
     from plait.runtime.logging import configure
     from plait.runtime.postgres_place import choose_data_dir
@@ -68,16 +68,14 @@ async def demo(cli: Invocation) -> int:
     view = demo_report.view(silent=cli.json)
     stop, outcome = Stop(), None
     with Signals(stop) as signals:
-        try:
-            view.say(f"Starting an embedded Postgres in {data_dir}")
-            if await until(stop, connect(app, develop=True)):
+        view.say(f"Starting an embedded Postgres in {data_dir}")
+        async with connected(app, stop) as ready:
+            if ready:
                 worker = Worker(app, queues={"default": 7, "pictures": 4}, concurrency=11)
                 async with asyncio.TaskGroup() as group:
                     group.create_task(run_services([worker, Leader(app)], stop))
                     playing = group.create_task(_play(stop, view))
                 outcome = playing.result()
-        finally:
-            await app.close()
     if signals.received or outcome is None:
         return signals.exit_code
     demo_report.conclude(outcome, data_dir, as_json=cli.json)

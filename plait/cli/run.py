@@ -60,7 +60,7 @@ async def run(
     app = cli.load(app_name)
     job = find_job(app, app_name, job_name)
     arguments = typed_payload(job.definition, pairs or [], payload)
-    from plait.cli.serving import configure_logs, connect, until
+    from plait.cli.serving import configure_logs, connected
     from plait.leader.leader import Leader
     from plait.runtime.service import Signals, Stop, run_services
     from plait.worker.worker import Worker
@@ -69,19 +69,18 @@ async def run(
     stop = Stop()
     code = 0
     with Signals(stop) as signals:
-        try:
-            if await until(stop, connect(app, develop=True)):
+        async with connected(app, stop, develop=True) as ready:
+            if ready:
                 handle = await job.options(tenant=tenant).enqueue(**arguments)
                 async with asyncio.TaskGroup() as group:
                     waiting = group.create_task(_wait(handle, stop, as_json=cli.json))
                     group.create_task(_tell(signals, stop))
                     await run_services([Worker(app), Leader(app)], stop)
                     waiting.cancel()  # stopped before its end; else it is done
-                code = 0 if waiting.cancelled() else waiting.result()
                 if waiting.cancelled():
                     say(f"plait: job {handle.id} is given back: the next worker runs it")
-        finally:
-            await app.close()
+                else:
+                    code = waiting.result()
     return signals.exit_code or code
 
 

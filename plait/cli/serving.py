@@ -1,7 +1,8 @@
 """A process that runs services until a signal comes, and tells what it runs and where."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from plait.cli.output import say, shown_url
@@ -26,17 +27,27 @@ async def serve(app: "Plait", services: Sequence[Service], *, develop: bool = Fa
     """Connect, say `told`, and run services until a signal or their own end; the exit code."""
     stop = Stop()
     with Signals(stop) as signals:
-        try:
-            if await until(stop, connect(app, develop=develop)):
+        async with connected(app, stop, develop=develop) as ready:
+            if ready:
                 for line in told:
                     say(line)
                 await run_services(services, stop)
-        finally:
-            await app.close()
     return signals.exit_code
 
 
-async def connect(app: "Plait", *, develop: bool) -> None:
+@asynccontextmanager
+async def connected(app: "Plait", stop: Stop, *, develop: bool = False) -> AsyncIterator[bool]:
+    """The app, connected; False when it was asked to stop before that. `develop`: prepare the database first."""
+    if not await until(stop, _connect(app, develop=develop)):
+        yield False  # not closed: that would wait for the connection, and the loop's end takes care of it
+        return
+    try:
+        yield True
+    finally:
+        await app.close()
+
+
+async def _connect(app: "Plait", *, develop: bool) -> None:
     if develop:
         await app.target.prepare_development()
     await app.store()

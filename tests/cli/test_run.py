@@ -20,7 +20,7 @@ def test_hello_world_is_six_lines_and_one_command(data_dir: Path) -> None:
 
 def test_a_result_is_printed_as_text_or_as_json(real_database: TestDatabase, shop: Path) -> None:
     def ran(*arguments: str) -> str:
-        ended = call("run", shop, *arguments, "--url", real_database.url)
+        ended = run("run", shop, *arguments, "--url", real_database.url)
         assert ended.code == 0, ended.err
         return ended.out
 
@@ -32,17 +32,17 @@ def test_a_result_is_printed_as_text_or_as_json(real_database: TestDatabase, sho
 
 
 def test_a_job_that_fails_is_1_and_tells_its_error(real_database: TestDatabase, shop: Path) -> None:
-    ran = call("run", shop, "fail", "why=rain", "--url", real_database.url)
+    ran = run("run", shop, "fail", "why=rain", "--url", real_database.url)
     assert (ran.code, ran.out) == (1, "")
     assert "ValueError: rain" in ran.err.splitlines()[-1]
-    told = call("run", shop, "fail", "why=rain", "--url", real_database.url, "--json")
+    told = run("run", shop, "fail", "why=rain", "--url", real_database.url, "--json")
     assert (told.code, told.json["status"]) == (1, "dead_letter")
     attempts = call("jobs", "show", told.json["id"], "--url", real_database.url, "--json").json["attempts"]
     assert [attempt["status"] for attempt in attempts] == ["failed", "failed"]
 
 
 def test_a_job_with_nothing_to_do_is_no_failure(real_database: TestDatabase, shop: Path) -> None:
-    ran = call("run", shop, "skip", "--url", real_database.url)
+    ran = run("run", shop, "skip", "--url", real_database.url)
     assert (ran.code, ran.out) == (0, "")
     assert "there is nothing to do" in ran.err
 

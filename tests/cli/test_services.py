@@ -1,6 +1,7 @@
 """Services as processes: what they refuse, what a signal does, and how they end."""
 
 import signal
+import socket
 from pathlib import Path
 
 import pytest
@@ -52,14 +53,13 @@ def test_run_is_stopped_by_ctrl_c(real_database: TestDatabase, shop: Path) -> No
 
 
 def test_ctrl_c_does_not_wait_for_a_server_that_is_silent(shop: Path) -> None:
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"postgresql://nobody@127.0.0.1:{silent.getsockname()[1]}/nothing"
         with started("worker", shop, "--url", url) as process:
-            silent.accept()
-            process.send_signal(signal.SIGINT)
-            assert process.wait(5) == 130
+            connection, _ = silent.accept()
+            with connection:
+                process.send_signal(signal.SIGINT)
+                assert process.wait(8) == 130  # it would give up by itself after 10 s
 
 
 def test_a_worker_refuses_a_superuser(database: TestDatabase, shop: Path) -> None:
@@ -86,7 +86,7 @@ def test_dev_takes_an_empty_database_and_gives_up_the_superusers_rights(
 def test_once_runs_what_is_there_and_ends(real_database: TestDatabase, shop: Path) -> None:
     job = call("enqueue", shop, "greet", "name=Ada", "--url", real_database.url).out.strip()
     for leads in ("--leader", "--no-leader"):
-        ran = call("worker", shop, "--url", real_database.url, "--once", leads)
+        ran = run("worker", shop, "--url", real_database.url, "--once", leads)
         assert ran.code == 0, ran.err
     assert call("jobs", "show", job, "--url", real_database.url, "--json").json["result"] == "Hello, Ada!"
     [*_, last] = call("workers", "--url", real_database.url, "--json").json
