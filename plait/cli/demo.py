@@ -67,16 +67,15 @@ async def demo(cli: Invocation) -> int:
     app.settings = app.settings.model_copy(update={"grace": 1.0})
     configure(level="error")
     view = demo_report.view(silent=cli.json)
-    stop, outcome = Stop(), None
+    stop = Stop()
     with Signals(stop) as signals:
         view.say(f"Starting an embedded Postgres in {data_dir}")
-        async with connected(app, stop) as ready:
-            if ready:
-                worker = Worker(app, queues={"default": 7, "pictures": 4}, concurrency=11)
-                async with asyncio.TaskGroup() as group:
-                    group.create_task(run_services([worker, Leader(app)], stop))
-                    playing = group.create_task(_play(stop, view))
-                outcome = playing.result()
+        async with connected(app, stop, signals):
+            worker = Worker(app, queues={"default": 7, "pictures": 4}, concurrency=11)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(run_services([worker, Leader(app)], stop))
+                playing = group.create_task(_play(stop, view))
+    outcome = playing.result()
     if signals.received or outcome is None:
         return signals.exit_code
     demo_report.conclude(outcome, data_dir, as_json=cli.json)

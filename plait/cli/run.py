@@ -67,21 +67,18 @@ async def run(
 
     configure_logs(app, cli, level="warning")
     stop = Stop()
-    code = 0
     with Signals(stop) as signals:
-        async with connected(app, stop, develop=True) as ready:
-            if ready:
-                handle = await job.options(tenant=tenant).enqueue(**arguments)
-                async with asyncio.TaskGroup() as group:
-                    waiting = group.create_task(_wait(handle, stop, as_json=cli.json))
-                    group.create_task(_tell(signals, stop))
-                    await run_services([Worker(app), Leader(app)], stop)
-                    waiting.cancel()  # stopped before its end; else it is done
-                if waiting.cancelled():
-                    say(f"plait: job {handle.id} is given back: the next worker runs it")
-                else:
-                    code = waiting.result()
-    return signals.exit_code or code
+        async with connected(app, stop, signals, develop=True):
+            handle = await job.options(tenant=tenant).enqueue(**arguments)
+            async with asyncio.TaskGroup() as group:
+                waiting = group.create_task(_wait(handle, stop, as_json=cli.json))
+                group.create_task(_tell(signals, stop))
+                await run_services([Worker(app), Leader(app)], stop)
+                waiting.cancel()  # stopped before its end; else it is done
+    if not waiting.cancelled():
+        return signals.exit_code or waiting.result()
+    say(f"plait: job {handle.id} is given back: the next worker runs it")
+    return signals.exit_code
 
 
 def find_job(app: "Plait", app_name: str, name: str) -> "Job[..., Any]":
