@@ -48,8 +48,10 @@ begin
   if v_jobs is null then
     return;
   end if;
-  -- With the rows locked, look again: an operator's retry may have come in between.
-  select array_agg(id) into v_jobs from unnest(v_jobs) id where not exists (select from plait.live l where l.job_id = id);
+  -- With the rows locked, look again: an operator's retry may have come in between, and even have ended.
+  select array_agg(id) into v_jobs from unnest(v_jobs) id
+    where not exists (select from plait.live l where l.job_id = id)
+      and not exists (select from plait.attempts a where a.job_id = id and a.finished_at >= v_now - v_keep);
   delete from plait.attempts where job_id = any(v_jobs);
   delete from plait.idempotency where job_id = any(v_jobs);
   delete from plait.jobs where id = any(v_jobs);
