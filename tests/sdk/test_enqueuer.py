@@ -223,3 +223,12 @@ async def test_payloads_that_are_too_large_together_are_refused(
     monkeypatch.setattr(enqueuer, "MAX_TOTAL", 100)
     with pytest.raises(InvalidJob, match="in parts"):
         await work.enqueue_many(range(100))
+
+
+async def test_a_repeated_enqueue_takes_no_second_place_of_a_quota(
+    work: Job[[int], int], store: Store, statements: Statements
+) -> None:
+    await store.tenants.set_tenant("default", {"max_queued": 1})
+    statements.lose_replies = 1
+    handle = await work.enqueue(1)
+    assert await handle.status() == Status.QUEUED
