@@ -190,9 +190,8 @@ class Worker:
     async def _execute(self, run: Run) -> None:
         finished = await self._executor.execute(run)
         if run.reporting is not None and finished is not None:
-            await self._send_progress(
-                await self._app.store(), run
-            )  # before the outcome: afterwards nobody would take it
+            # Before the outcome: afterwards nobody would take it.
+            await self._send_progress(await self._app.store(), run)
         if self._slots.get(run.key) is run:  # else it was given up before it ended: its outcome is decided
             self._end(run, finished)
 
@@ -200,6 +199,8 @@ class Worker:
         self._slots.finish(run)
         if finished is not None:
             self._settle(run, finished)
+            if finished.ending in (Ending.FAILED, Ending.TIMEOUT):
+                _log_failure(run, finished)
         if not self._slots.running_count:
             self._empty.set()
         self._pump.room()
@@ -284,3 +285,16 @@ class Worker:
             self._cancel(job_id, attempt)
         if beat.running != len(self._slots) + len(self._pump.unsent):
             self._pump.reconcile = True
+
+
+def _log_failure(run: Run, finished: Finished) -> None:
+    claimed, detail = run.claimed, msgspec.json.decode(finished.detail or "{}")
+    log.warning(
+        "an attempt failed",
+        job_id=str(claimed.job_id),
+        tenant_id=str(claimed.tenant_id),
+        definition=claimed.definition,
+        attempt=claimed.attempt,
+        error=detail.get("error"),
+        tries_left=0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.tries - 1),
+    )

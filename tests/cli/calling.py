@@ -28,7 +28,7 @@ class Ran:
 
 
 def call(*arguments: object) -> Ran:
-    """One command line, in this process."""
+    """One command line, in this process. Not for one that serves: uvloop swallows pytest's timeout, and it could hang."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = invoke([str(argument) for argument in arguments])

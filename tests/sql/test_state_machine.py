@@ -210,7 +210,7 @@ class Jobs(RuleBasedStateMachine):
         self.opened.clear()
 
 
-@pytest.mark.parametrize("examples", [50, pytest.param(400, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [30, pytest.param(400, marks=pytest.mark.full)])
 @pytest.mark.timeout(1800)
 def test_no_sequence_of_verbs_breaks_anything(emptied_database: TestDatabase, examples: int) -> None:
     with asyncio.Runner() as runner:
