@@ -176,6 +176,7 @@ async def test_an_enqueue_survives_the_end_of_its_connection(
     assert await queued(store) == 1
 
 
+@pytest.mark.usefixtures("store")  # connected before the first blow: an app that cannot connect says so at once
 async def test_enqueues_survive_the_end_of_all_connections(work: Job[[int], int], admin: asyncpg.Connection) -> None:
     for round_number in range(10):
         async with asyncio.TaskGroup() as group:
