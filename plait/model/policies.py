@@ -32,7 +32,7 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """At most `count` starts in each `period`."""
+    """`count` starts per `period`, in the long run; after a pause, up to `count` of them at once."""
 
     count: int
     period: float | str = 1.0

@@ -94,6 +94,17 @@ async def test_canceling_twice_keeps_the_first_time(world: World) -> None:
     assert (await world.job(job)).cancel_requested == asked
 
 
+async def test_the_reason_given_for_a_cancel_is_kept(world: World) -> None:
+    worker = await world.worker()
+    queued, running = await world.enqueue("add", priority=2), await world.enqueue("add", priority=1)
+    lease = await worker.claim_one()
+    assert lease.job_id == running
+    for job in (queued, running):
+        await world.store.jobs.cancel(job, reason="ordered twice")
+    await worker.report_canceled(lease)
+    assert [(await world.job(job)).error for job in (queued, running)] == ["ordered twice", "ordered twice"]
+
+
 async def test_a_final_job_keeps_its_status(world: World) -> None:
     job = await world.enqueue("add")
     worker = await world.worker()

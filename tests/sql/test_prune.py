@@ -182,3 +182,13 @@ async def test_many_prune_at_once(world: World) -> None:
     await world.advance(days=2)
     pruned = await asyncio.gather(*(world.store.leader.prune(keep(canceled=DAY)) for _ in range(5)))
     assert sum(n for n, _ in pruned) == 100
+
+
+async def test_workers_long_gone_are_forgotten(world: World) -> None:
+    gone, alive = await world.worker(), await world.worker(lease_s=86_400)
+    await gone.leave()
+    await world.advance(days=31)
+    await alive.heartbeat()
+    await world.store.leader.prune(keep(succeeded=DAY))
+    assert [worker.id for worker in await world.store.workers.list_workers()] == [alive.id]
+    assert await world.sql("select count(*) from plait.workers") == 1

@@ -33,6 +33,8 @@ begin
     order by id limit p_limit) s;
   o_cursor := case when v_seen = p_limit then v_last end;
   o_pruned := 0;
+  -- What is left of workers: enough to tell in a recent log on which host an attempt ran.
+  delete from plait.workers where state = 'gone' and seen_at < v_now - interval '30 days';
   delete from plait.buckets where name in (
     select name from plait.buckets where full_at <= v_now order by full_at limit p_limit for update skip locked);
 
