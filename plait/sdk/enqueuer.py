@@ -23,7 +23,7 @@ PAUSES_S = (0.05, 0.25, 1.0)
 """Before each repetition of a statement whose reply was lost."""
 PATIENCE_S = 5.0
 """No repetition begins after this time."""
-TRANSIENT = frozenset({"40001", "40P01", "55P03"})
+TRANSIENT = frozenset({"40001", "40P01", "55P03", "23505"})
 """Serialization failure, deadlock, lock timeout: the server undid it all, and asks to try again."""
 
 _Waiting = tuple[NewJob, "asyncio.Future[UUID]"]

@@ -55,6 +55,7 @@ class Pump:
         self._claim_at = 0.0
         self._said_asleep = False
         self._look_again = True
+        self._news = False
         self._stop = False
         self.claiming = True
         self.idle = asyncio.Event()
@@ -75,9 +76,10 @@ class Pump:
         self._wake.set()
 
     def look(self) -> None:
-        """There may be something to claim: look now."""
+        """There may be something to claim: look now, and if a look is under way, once more after it."""
         self._claim_at = 0.0
         self._look_again = True
+        self._news = True
         self._wake.set()
 
     def room(self) -> None:
@@ -111,6 +113,7 @@ class Pump:
         if self._stop and not self._outbox:
             return True
         batch, self._outbox = self._outbox[:BATCH], self._outbox[BATCH:]
+        self._news = False
         try:
             if self.reconcile:
                 await self._reconcile(worker, batch)
@@ -179,6 +182,8 @@ class Pump:
                 self._said_asleep = False  # as the database took it
             self.idle.clear()
             return
+        if self._news:
+            return  # it came too late for this look: the next one is due now
         if not self._said_asleep:
             self._said_asleep = True  # with this very look; what was enqueued meanwhile has not notified: look at once
             self._claim_at = 0.0
