@@ -11,17 +11,16 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import asyncpg
-
 from bench import environments, processes
-from bench.server import Postgres
+from bench.ledgers import Ledger, Servers
 from bench.systems import System
-from plait.store.migrate import migrate
-from plait.store.roles import DEV_LOGIN, ensure_dev_login
 
 ROOT = Path(__file__).parent.parent
 READY_S = 60.0
 STOP_S = 10.0
+LONGEST_ORDER_S = 600.0
+STEERING = ("PLAIT_", "PG", "DBOS_", "OBAN_", "CELERY_", "VIRTUAL_ENV")
+"""Variables of somebody's other projects, which must not reach a driver."""
 
 
 class Failed(Exception):
@@ -93,6 +92,12 @@ class Crew:
         self.begun_at = 0.0
         self.counted = 0
 
+    async def wait_until_ready(self) -> None:
+        for member in self._members:
+            said = await member.hear(READY_S)
+            if said != "ready":
+                raise Failed(f"said {said!r} and not that it is ready: {member.last_words()}")
+
     def go(self) -> None:
         for member in self._members:
             member.tell("go")
@@ -138,94 +143,53 @@ class Crew:
 
 
 class Contest:
-    """One system, set up, with a client."""
+    """One system on a fresh ledger, with a client."""
 
-    def __init__(self, postgres: Postgres, system: System, database: str, settings: Mapping[str, Any]) -> None:
-        self._postgres = postgres
+    client: Process
+
+    def __init__(self, system: System, ledger: Ledger, settings: Mapping[str, Any]) -> None:
         self.system = system
-        self.database = database
+        self.ledger = ledger
         self.settings = {**system.settings, **settings}
         self._stack = AsyncExitStack()
-        self._place = Path(tempfile.mkdtemp(prefix="bench-"))
+        self._place = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
         self.latencies = self._place / "latencies"
 
     @classmethod
     @asynccontextmanager
     async def begin(
-        cls, postgres: Postgres, system: System, settings: Mapping[str, Any] | None = None
+        cls, servers: Servers, system: System, settings: Mapping[str, Any] | None = None
     ) -> "AsyncIterator[Contest]":
-        async with postgres.fresh_database() as database:
-            contest = cls(postgres, system, database, settings or {})
+        async with servers.ledger(system) as ledger:
+            contest = cls(system, ledger, settings or {})
             try:
-                await contest._set_up()
+                contest.client = await contest.new_client()
+                await contest.ask("setup")
                 yield contest
             finally:
                 await contest._stack.aclose()
 
-    async def _set_up(self) -> None:
-        if self.system.language == "plait":
-            admin = self._postgres.url(self.database)
-            await migrate(admin)
-            await ensure_dev_login(admin)
-        self._connection = await asyncpg.connect(self._postgres.url(self.database))
-        self._stack.push_async_callback(self._connection.close)
-        self.client = await self.new_client()
-        await self.ask("setup")
-
-    @property
-    def url(self) -> str:
-        """As what the system is to be used: plait refuses a superuser."""
-        user = DEV_LOGIN if self.system.language == "plait" else "postgres"
-        return self._postgres.url(self.database, user=user)
-
     async def new_client(self) -> Process:
-        return await self._start("client")
+        client = await self._start("client")
+        self._stack.push_async_callback(client.stop)
+        return client
 
     async def ask(self, order: str, *, client: Process | None = None, **details: Any) -> dict[str, Any]:
         client = client or self.client
         client.tell(json.dumps({"do": order, **details}))
-        answer: dict[str, Any] = json.loads(await client.hear(600))
+        answer: dict[str, Any] = json.loads(await client.hear(LONGEST_ORDER_S))
         return answer
 
     async def workers(self, count: int, *, go: bool = True) -> Crew:
-        members = [await self._start("worker") for _ in range(count)]
-        crew = Crew(members)
+        crew = Crew([await self._start("worker") for _ in range(count)])
         self._stack.push_async_callback(crew.stop)
-        for member in members:
-            said = await member.hear(READY_S)
-            if said != "ready":
-                raise Failed(f"said {said!r} and not that it is ready: {member.last_words()}")
+        await crew.wait_until_ready()
         if go:
             crew.go()
         return crew
 
-    async def settle_down(self) -> None:
-        """Statistics and a checkpoint for everybody, so that nobody pays for what came before."""
-        await self._connection.execute("analyze")
-        await self._connection.execute("checkpoint")
-
-    async def unfinished(self) -> int:
-        return int(await self._connection.fetchval(self.system.unfinished))
-
-    async def finished(self) -> int | None:
-        """How many jobs the database shows as finished; None where it keeps nothing of them."""
-        return int(await self._connection.fetchval(self.system.finished)) if self.system.finished else None
-
-    async def fetchval(self, sql: str, *arguments: Any) -> Any:
-        return await self._connection.fetchval(sql, *arguments)
-
-    async def execute(self, sql: str) -> None:
-        await self._connection.execute(sql)
-
-    async def written(self) -> int:
-        """Bytes of WAL since the server was made."""
-        return int(await self._connection.fetchval("select pg_current_wal_insert_lsn() - '0/0'::pg_lsn"))
-
-    def server_cpu_s(self) -> float:
-        return self._postgres.cpu_s()
-
     async def wait_until_done(self, crew: Crew, jobs: int, *, limit_s: float) -> float:
-        """When the database showed no unfinished job; the time is CLOCK_MONOTONIC.
+        """When no job was unfinished any more; the time is CLOCK_MONOTONIC.
 
         Looks once a second, and every 5 ms from when the workers have counted nearly all: looking costs the server too.
         """
@@ -235,24 +199,20 @@ class Contest:
             near = crew.counted >= jobs - 2000
             if near or time.monotonic() - looked_at > 1:
                 looked_at = time.monotonic()
-                if not await self.unfinished():
+                if not await self.ledger.unfinished(jobs):
                     return looked_at
                 crew.check()
             await asyncio.sleep(0.005)
-        raise Failed(f"{await self.unfinished()} jobs are not done after {limit_s:.0f} s")
+        left = await self.ledger.unfinished(jobs)
+        raise Failed(f"{left} of {jobs} jobs were not done after {limit_s:.0f} s")
 
     async def _start(self, role: str) -> Process:
-        env = {
-            name: value for name, value in os.environ.items() if not name.startswith(("PLAIT_", "PG", "VIRTUAL_ENV"))
-        }
-        env |= {
-            "BENCH_URL": self.url,
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
+        env = kept | {
+            "BENCH_URL": self.ledger.url,
             "BENCH_SETTINGS": json.dumps(self.settings),
             "BENCH_LATENCIES": str(self.latencies),
             "PYTHONPATH": str(ROOT),
             "PYTHONNOUSERSITE": "1",
         }
-        process = await Process.start(environments.command(self.system, role), env, self._place / f"{role}.log")
-        if role == "client":
-            self._stack.push_async_callback(process.stop)
-        return process
+        return await Process.start(environments.command(self.system, role), env, self._place / f"{role}.log")

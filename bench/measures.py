@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from bench.contest import Contest, Crew, Failed
+from bench.contest import Contest, Failed
+from bench.ledgers import Servers
 from bench.rows import Row
-from bench.server import Postgres
 from bench.systems import System
 
 PAYLOAD: Final = '{"n": <int>, "at": 0}, result {"n": <int>}'
@@ -33,7 +33,7 @@ class Plan:
     """How many finished or queued jobs stand in the way."""
 
 
-Measuring = Callable[[Postgres, System, Plan], Awaitable[list[Row]]]
+Measuring = Callable[[Servers, System, Plan], Awaitable[list[Row]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,31 +48,31 @@ class Measure:
     applies: Callable[[System], bool] = field(default=lambda _: True)
 
 
-async def enqueue(postgres: Postgres, system: System, plan: Plan) -> list[Row]:
+async def enqueue(servers: Servers, system: System, plan: Plan) -> list[Row]:
     """One by one, each committed before the next; then 32 callers in one process, each waiting for its own commit."""
     rows = []
-    async with Contest.begin(postgres, system) as contest:
+    async with Contest.begin(servers, system) as contest:
         await contest.ask("open")
         await contest.ask("enqueue_one", n=20)
         for measure in ("enqueue_one", "enqueue_32"):
-            await contest.settle_down()
+            await contest.ledger.settle_down()
             done = await contest.ask(measure, n=10_000_000, seconds=plan.one_s)
             rows.append(_rate(measure, contest, done["n"], done["seconds"]))
-        stored = await contest.unfinished()
+        stored = await contest.ledger.stored()
         asked = 20 + sum(row.settings["jobs"] for row in rows)
         if stored != asked:
             raise Failed(f"{asked} jobs were enqueued, the database has {stored}")
     return rows
 
 
-async def process_1(postgres: Postgres, system: System, plan: Plan) -> list[Row]:
-    async with Contest.begin(postgres, system) as contest:
+async def process_1(servers: Servers, system: System, plan: Plan) -> list[Row]:
+    async with Contest.begin(servers, system) as contest:
         bulk = await _backlog(contest, plan)
         return [bulk, *await _process(contest, plan.jobs, "process_1", costs=True)]
 
 
-async def process_2(postgres: Postgres, system: System, plan: Plan) -> list[Row]:
-    async with Contest.begin(postgres, system) as contest:
+async def process_2(servers: Servers, system: System, plan: Plan) -> list[Row]:
+    async with Contest.begin(servers, system) as contest:
         await _backlog(contest, plan)
         return await _process(contest, plan.jobs, "process_2", workers=2)
 
@@ -81,7 +81,7 @@ async def _backlog(contest: Contest, plan: Plan) -> Row:
     await contest.ask("open")
     batch = contest.system.bulk
     done = await contest.ask("enqueue_bulk", n=plan.jobs, batch=batch)
-    stored = await contest.unfinished()
+    stored = await contest.ledger.stored()
     if stored != plan.jobs:
         raise Failed(f"{plan.jobs} jobs were enqueued, the database has {stored}")
     return _rate("enqueue_bulk", contest, done["n"], done["seconds"], batch=batch)
@@ -89,9 +89,9 @@ async def _backlog(contest: Contest, plan: Plan) -> Row:
 
 async def _process(contest: Contest, jobs: int, measure: str, *, workers: int = 1, costs: bool = False) -> list[Row]:
     """All that is in the queue, by so many worker processes."""
-    await contest.settle_down()
+    await contest.ledger.settle_down()
     crew = await contest.workers(workers, go=False)
-    used, served, written = crew.cpu_s(), contest.server_cpu_s(), await contest.written()
+    used, served, written = crew.cpu_s(), contest.ledger.cpu_s(), await contest.ledger.written()
     crew.go()
     await crew.wait_until_begun()
     ended_at = await contest.wait_until_done(crew, jobs, limit_s=LONGEST_S)
@@ -99,19 +99,21 @@ async def _process(contest: Contest, jobs: int, measure: str, *, workers: int = 
     if costs:
         rows += [
             _row("cpu_client_us", contest, (crew.cpu_s() - used) / jobs * 1e6, "µs/job", processes=workers),
-            _row("cpu_server_us", contest, (contest.server_cpu_s() - served) / jobs * 1e6, "µs/job", processes=workers),
-            _row("wal_bytes", contest, (await contest.written() - written) / jobs, "bytes/job", processes=workers),
+            _row("cpu_server_us", contest, (contest.ledger.cpu_s() - served) / jobs * 1e6, "µs/job", processes=workers),
+            _row(
+                "wal_bytes", contest, (await contest.ledger.written() - written) / jobs, "bytes/job", processes=workers
+            ),
         ]
     await crew.stop()
-    finished = await contest.finished()
+    finished = await contest.ledger.finished()
     if finished is not None and finished != jobs:
         raise Failed(f"{jobs} jobs were done, the database shows {finished} as finished")
     return rows
 
 
-async def pickup(postgres: Postgres, system: System, plan: Plan) -> list[Row]:
+async def pickup(servers: Servers, system: System, plan: Plan) -> list[Row]:
     """From the start of the enqueue call to the start of the handler, with nothing else to do."""
-    async with Contest.begin(postgres, system, system.pickup_settings) as contest:
+    async with Contest.begin(servers, system, system.pickup_settings) as contest:
         await contest.ask("open")
         crew = await contest.workers(1)
         await asyncio.sleep(1)
@@ -173,5 +175,3 @@ MEASURES: Final[Sequence[Measure]] = (
     Measure(name="process_2", run=process_2, rows="process_2", quick=True),
     Measure(name="pickup", run=pickup, rows="pickup_p50_ms, pickup_p95_ms, pickup_p99_ms", quick=True),
 )
-
-__all__ = ["MEASURES", "Crew", "Measure", "Plan"]

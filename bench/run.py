@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -17,7 +18,9 @@ from typing import Any
 from bench import environments, processes, report
 from bench.contest import ROOT, Failed
 from bench.environments import Missing
+from bench.ledgers import Servers
 from bench.measures import MEASURES, Measure, Plan
+from bench.redis import Redis
 from bench.rows import Row, medians
 from bench.server import SETTINGS, Postgres
 from bench.systems import SYSTEMS, System
@@ -74,7 +77,16 @@ async def _run(asked: argparse.Namespace) -> int:
     missing, versions = _prepare(systems)
     systems = [system for system in systems if system.name not in missing]
     rows: list[Row] = []
-    async with Postgres.running() as postgres:
+    async with AsyncExitStack() as stack:
+        postgres = await stack.enter_async_context(Postgres.running())
+        redis = None
+        if any(system.store == "redis" for system in systems):
+            try:
+                redis = await stack.enter_async_context(Redis.running())
+            except Missing as error:
+                missing |= {system.name: str(error) for system in systems if system.store == "redis"}
+                systems = [system for system in systems if system.store != "redis"]
+        servers = Servers(postgres, redis)
         now = datetime.now(UTC)
         meta = {
             "date": f"{now:%Y-%m-%d %H:%M} UTC",
@@ -82,6 +94,7 @@ async def _run(asked: argparse.Namespace) -> int:
             "commit": _commit(),
             "machine": asdict(processes.machine()),
             "postgres": await postgres.version(),
+            "redis": await redis.version() if redis else None,
             "server_settings": SETTINGS,
             "rounds": rounds,
             "jobs": plan.jobs,
@@ -94,7 +107,7 @@ async def _run(asked: argparse.Namespace) -> int:
                 if number <= (measure.rounds or rounds):
                     for system in systems:
                         if measure.applies(system):
-                            rows += await _measure(postgres, measure, system, plan, number)
+                            rows += await _measure(servers, measure, system, plan, number)
             report.write(meta, medians(rows), name)
     as_json, as_markdown = report.write(meta, medians(rows), name)
     print(as_markdown.read_text())
@@ -114,10 +127,10 @@ def _prepare(systems: Sequence[System]) -> tuple[dict[str, str], dict[str, str]]
     return missing, versions
 
 
-async def _measure(postgres: Postgres, measure: Measure, system: System, plan: Plan, number: int) -> list[Row]:
+async def _measure(servers: Servers, measure: Measure, system: System, plan: Plan, number: int) -> list[Row]:
     began = time.monotonic()
     try:
-        rows = await measure.run(postgres, system, plan)
+        rows = await measure.run(servers, system, plan)
         said = ", ".join(f"{row.measure} {row.value:,.5g} {row.unit}" for row in rows)
     except Failed as error:
         # Named in the table, never dropped: another round may still succeed.

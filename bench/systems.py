@@ -24,6 +24,8 @@ class System:
     """SQL: how many jobs are not yet final."""
     finished: str = ""
     """SQL: how many are; empty where nothing is kept of a finished job."""
+    queue_key: str = ""
+    """Redis: the list of waiting messages."""
     bulk: int = 1000
     """Jobs in one call of its bulk enqueue; 1 where it has none."""
     oldest_python: tuple[int, int] = (3, 11)
@@ -79,6 +81,111 @@ SYSTEMS: Final = (
         finished="select count(*) from pgqueuer_log where status = 'successful'",
         note="completions in batches of up to 100 ms; history kept, no result; a commit is on disk",
         many_handlers=True,
+    ),
+    # https://pgboss.io/api/workers: batchSize, burstWhenBatchFull (fetch without a pause while batches come back full),
+    # localConcurrency; useListenNotify and a queue's `notify` where latency counts.
+    System(
+        name="pg-boss",
+        language="node",
+        requires=("pg-boss@12.35.0", *NODE),  # the newest whose dependencies every mirror has
+        settings={
+            "client_pool": 10,
+            "boss": {},
+            "queue": {},
+            "work": {
+                "batchSize": 1000,
+                "burstWhenBatchFull": True,
+                "localConcurrency": 2,
+                "pollingIntervalSeconds": 0.5,
+            },
+        },
+        pickup_settings={
+            "boss": {"useListenNotify": True},
+            "queue": {"notify": True},
+            "work": {"batchSize": 1, "pollingIntervalSeconds": 0.5, "notifyPollingIntervalSeconds": 0.5},
+        },
+        unfinished="select count(*) from pgboss.job where state < 'completed'",
+        finished="select count(*) from pgboss.job where state = 'completed'",
+        note="a batch is completed whole: one failure fails all of it, and no result is kept; history kept; a commit is on disk",
+    ),
+    # https://oban.pro/docs/py/latest: a queue's limit is its concurrency; bulk acknowledgement is a feature of Oban Pro.
+    System(
+        name="oban",
+        language="python",
+        requires=("oban==0.7.0",),
+        oldest_python=(3, 12),
+        settings={"uvloop": True, "limit": 200, "client_pool": 10, "worker_pool": 10},
+        pickup_settings={"limit": 20},
+        unfinished="select count(*) from oban_jobs where state not in ('completed', 'discarded', 'cancelled')",
+        finished="select count(*) from oban_jobs where state = 'completed'",
+        note="acknowledgements with the next fetch, within 5 ms; results and history kept; a commit is on disk",
+        many_handlers=True,
+    ),
+    # https://procrastinate.readthedocs.io/en/stable/howto/production/concurrency: async tasks, a pool that matches.
+    System(
+        name="procrastinate",
+        language="python",
+        requires=("procrastinate==3.10.0", "psycopg[binary,pool]==3.3.8", "uvloop==0.23.0"),
+        settings={"uvloop": True, "concurrency": 30, "pool": 20},
+        unfinished="select count(*) from procrastinate_jobs where status in ('todo', 'doing')",
+        finished="select count(*) from procrastinate_jobs where status = 'succeeded'",
+        note="one fetch and one completion for each job; history kept, no result; a commit is on disk",
+        many_handlers=True,
+    ),
+    # https://docs.dbos.dev/python/reference/queues: worker_concurrency, polling_interval_sec (1 s by default: too slow here).
+    System(
+        name="dbos",
+        language="python",
+        requires=("dbos==3.3.0",),
+        settings={
+            "worker_concurrency": 100,
+            "threads": 64,
+            "polling_interval_sec": 0.05,
+            "client_pool": 20,
+            "worker_pool": 40,
+        },
+        pickup_settings={"polling_interval_sec": 0.01},
+        unfinished="select count(*) from dbos.workflow_status where status in ('ENQUEUED', 'PENDING')",
+        finished="select count(*) from dbos.workflow_status where status = 'SUCCESS'",
+        note="one completion for each job; results and history kept; no bulk enqueue, 1,000 in one transaction; a commit is on disk",
+    ),
+    # https://earendil-works.github.io/absurd: batch_size for claims, concurrency, poll_interval; there is no notification.
+    System(
+        name="absurd-sdk",
+        language="python",
+        requires=("absurd-sdk==0.5.1", "absurdctl==0.5.1", "uvloop==0.23.0"),
+        settings={
+            "uvloop": True,
+            "concurrency": 100,
+            "batch_size": 100,
+            "poll_interval": 0.05,
+            "client_connections": 10,
+        },
+        pickup_settings={"concurrency": 10, "batch_size": 10, "poll_interval": 0.01},
+        unfinished="select count(*) from absurd.t_default where state in ('pending', 'running', 'sleeping')",
+        finished="select count(*) from absurd.t_default where state = 'completed'",
+        note="one completion for each job; results and history kept; no bulk enqueue, 1,000 in one transaction; a commit is on disk",
+    ),
+    # https://docs.celeryq.dev/en/stable/userguide/optimizing.html: a prefetch multiplier of 64 or 128 for many short tasks.
+    System(
+        name="celery",
+        language="python",
+        requires=("celery[redis]==5.7.0", "hiredis==3.5.0"),
+        store="redis",
+        queue_key="celery",
+        settings={"pool": "prefork", "concurrency": 1, "worker_prefetch_multiplier": 128},
+        note="Redis: the last second may be lost in a power failure; a message is acknowledged before its job runs; results kept"
+        " a day, no history; no bulk enqueue",
+    ),
+    # https://dramatiq.io/advanced.html: worker threads, dramatiq_queue_prefetch; https://dramatiq.io/guide.html: results.
+    System(
+        name="dramatiq",
+        language="python",
+        requires=("dramatiq[redis]==2.2.1", "hiredis==3.5.0"),
+        store="redis",
+        queue_key="dramatiq:default",
+        settings={"threads": 8, "dramatiq_queue_prefetch": 128},
+        note="Redis: the last second may be lost in a power failure; results kept ten minutes, no history; no bulk enqueue",
     ),
 )
 

@@ -180,11 +180,10 @@ async def _worker(driver: Driver) -> None:
     if not await asyncio.to_thread(sys.stdin.readline):
         return
 
-    def wait_for_the_end() -> None:
-        sys.stdin.readline()
+    def end() -> None:
         loop.call_soon_threadsafe(stop.set)
 
-    threading.Thread(target=wait_for_the_end, daemon=True).start()
+    threading.Thread(target=_wait_for_the_end, args=(end,), daemon=True).start()
     await driver.work(stop)
 
 
@@ -251,9 +250,12 @@ def _work_sync(driver: SyncDriver) -> None:
     if not sys.stdin.readline():
         return
 
-    def wait_for_the_end() -> None:
-        sys.stdin.readline()
-        stop.set()
-
-    threading.Thread(target=wait_for_the_end, daemon=True).start()
+    threading.Thread(target=_wait_for_the_end, args=(stop.set,), daemon=True).start()
     driver.work(stop)
+
+
+def _wait_for_the_end(then: Callable[[], object]) -> None:
+    # Not by sys.stdin, whose lock this thread would hold while celery forks: its children would wait for it forever.
+    while os.read(0, 1):
+        pass
+    then()
