@@ -6,18 +6,19 @@ or the compilation of his code, and stops when the database shows no unfinished 
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from bench.contest import Contest, Failed
-from bench.ledgers import Servers
+from bench.ledgers import PostgresLedger, Servers
 from bench.rows import Row
 from bench.systems import System
 
 PAYLOAD: Final = '{"n": <int>, "at": 0}, result {"n": <int>}'
 LONGEST_S: Final = 180.0
 PICKUP_PAUSE_S: Final = 0.03
+HANDLERS: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ async def enqueue(servers: Servers, system: System, plan: Plan) -> list[Row]:
         for measure in ("enqueue_one", "enqueue_32"):
             await contest.ledger.settle_down()
             done = await contest.ask(measure, n=10_000_000, seconds=plan.one_s)
-            rows.append(_rate(measure, contest, done["n"], done["seconds"]))
+            rows.append(rate_row(measure, contest, done["n"], done["seconds"]))
         stored = await contest.ledger.stored()
         asked = 20 + sum(row.settings["jobs"] for row in rows)
         if stored != asked:
@@ -67,27 +68,30 @@ async def enqueue(servers: Servers, system: System, plan: Plan) -> list[Row]:
 
 async def process_1(servers: Servers, system: System, plan: Plan) -> list[Row]:
     async with Contest.begin(servers, system) as contest:
-        bulk = await _backlog(contest, plan)
-        return [bulk, *await _process(contest, plan.jobs, "process_1", costs=True)]
+        bulk = await fill(contest, plan.jobs)
+        return [bulk, *await process(contest, plan.jobs, "process_1", costs=True)]
 
 
 async def process_2(servers: Servers, system: System, plan: Plan) -> list[Row]:
     async with Contest.begin(servers, system) as contest:
-        await _backlog(contest, plan)
-        return await _process(contest, plan.jobs, "process_2", workers=2)
+        await fill(contest, plan.jobs)
+        return await process(contest, plan.jobs, "process_2", workers=2)
 
 
-async def _backlog(contest: Contest, plan: Plan) -> Row:
+async def fill(contest: Contest, jobs: int) -> Row:
+    """A backlog, enqueued in bulk."""
     await contest.ask("open")
     batch = contest.system.bulk
-    done = await contest.ask("enqueue_bulk", n=plan.jobs, batch=batch)
+    done = await contest.ask("enqueue_bulk", n=jobs, batch=batch)
     stored = await contest.ledger.stored()
-    if stored != plan.jobs:
-        raise Failed(f"{plan.jobs} jobs were enqueued, the database has {stored}")
-    return _rate("enqueue_bulk", contest, done["n"], done["seconds"], batch=batch)
+    if stored != jobs:
+        raise Failed(f"{jobs} jobs were enqueued, the database has {stored}")
+    return rate_row("enqueue_bulk", contest, done["n"], done["seconds"], batch=batch)
 
 
-async def _process(contest: Contest, jobs: int, measure: str, *, workers: int = 1, costs: bool = False) -> list[Row]:
+async def process(
+    contest: Contest, jobs: int, measure: str, *, workers: int = 1, costs: bool = False, finished_before: int = 0
+) -> list[Row]:
     """All that is in the queue, by so many worker processes."""
     await contest.ledger.settle_down()
     crew = await contest.workers(workers, go=False)
@@ -95,18 +99,18 @@ async def _process(contest: Contest, jobs: int, measure: str, *, workers: int = 
     crew.go()
     await crew.wait_until_begun()
     ended_at = await contest.wait_until_done(crew, jobs, limit_s=LONGEST_S)
-    rows = [_rate(measure, contest, jobs, ended_at - crew.begun_at, processes=workers)]
+    rows = [rate_row(measure, contest, jobs, ended_at - crew.begun_at, processes=workers)]
     if costs:
         rows += [
-            _row("cpu_client_us", contest, (crew.cpu_s() - used) / jobs * 1e6, "µs/job", processes=workers),
-            _row("cpu_server_us", contest, (contest.ledger.cpu_s() - served) / jobs * 1e6, "µs/job", processes=workers),
-            _row(
+            row("cpu_client_us", contest, (crew.cpu_s() - used) / jobs * 1e6, "µs/job", processes=workers),
+            row("cpu_server_us", contest, (contest.ledger.cpu_s() - served) / jobs * 1e6, "µs/job", processes=workers),
+            row(
                 "wal_bytes", contest, (await contest.ledger.written() - written) / jobs, "bytes/job", processes=workers
             ),
         ]
     await crew.stop()
     finished = await contest.ledger.finished()
-    if finished is not None and finished != jobs:
+    if finished is not None and finished != jobs + finished_before:
         raise Failed(f"{jobs} jobs were done, the database shows {finished} as finished")
     return rows
 
@@ -124,7 +128,7 @@ async def pickup(servers: Servers, system: System, plan: Plan) -> list[Row]:
         await contest.ask("pickup", n=plan.pickups, pause_s=PICKUP_PAUSE_S)
         took = sorted(await _wait_for_latencies(contest, plan.pickups))
         return [
-            _row(
+            row(
                 f"pickup_p{share}_ms",
                 contest,
                 took[min(len(took) - 1, len(took) * share // 100)] / 1e6,
@@ -146,32 +150,58 @@ async def _wait_for_latencies(contest: Contest, count: int) -> list[int]:
     raise Failed(f"{len(lines)} of {count} jobs were picked up within 30 s")
 
 
-def _rate(measure: str, contest: Contest, jobs: int, seconds: float, **settings: Any) -> Row:
-    return _row(measure, contest, jobs / seconds, "jobs/s", jobs=jobs, seconds=round(seconds, 3), **settings)
+def rate_row(measure: str, contest: Contest, jobs: int, seconds: float, **settings: Any) -> Row:
+    return row(measure, contest, jobs / seconds, "jobs/s", jobs=jobs, seconds=round(seconds, 3), **settings)
 
 
-def _row(measure: str, contest: Contest, value: float, unit: str, **settings: Any) -> Row:
+def row(measure: str, contest: Contest, value: float, unit: str, **settings: Any) -> Row:
     return Row(
         measure=measure,
         system=contest.system.name,
         value=value,
         unit=unit,
-        settings={**_shown(contest.settings), **settings},
+        settings={**contest.settings, **settings},
     )
 
 
-def _shown(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: len(value) if name == "tenants" else value for name, value in settings.items()}
+async def idle(servers: Servers, system: System, plan: Plan) -> list[Row]:
+    """A worker with nothing to do: what it uses, and how often it asks."""
+    async with Contest.begin(servers, system) as contest:
+        crew = await contest.workers(1)
+        await asyncio.sleep(3)
+        used, began = crew.cpu_s(), time.monotonic()
+        before = await _transactions(contest)
+        await asyncio.sleep(plan.idle_s)
+        after = await _transactions(contest)
+        cpu = (crew.cpu_s() - used) / (time.monotonic() - began)
+        rows = [row("idle_cpu_percent", contest, cpu * 100, "%", seconds=plan.idle_s)]
+        if before and after:
+            (asked, asked_at), (now, now_at) = before, after
+            # One of them is ours: the look itself.
+            rate = (now - asked - 1) / (now_at - asked_at)
+            rows.append(row("idle_queries_per_s", contest, rate, "/s", seconds=plan.idle_s))
+        return rows
 
 
-MEASURES: Final[Sequence[Measure]] = (
-    Measure(name="enqueue", run=enqueue, rows="enqueue_one, enqueue_32", quick=True),
-    Measure(
-        name="process_1",
-        run=process_1,
-        rows="enqueue_bulk, process_1, cpu_client_us, cpu_server_us, wal_bytes",
-        quick=True,
-    ),
-    Measure(name="process_2", run=process_2, rows="process_2", quick=True),
-    Measure(name="pickup", run=pickup, rows="pickup_p50_ms, pickup_p95_ms, pickup_p99_ms", quick=True),
-)
+async def _transactions(contest: Contest) -> tuple[int, float] | None:
+    """Every query of an idle worker is a transaction of its own, near enough; backends report them within a second."""
+    if not isinstance(contest.ledger, PostgresLedger):
+        return None
+    sql = "select xact_commit + xact_rollback from pg_stat_database where datname = current_database()"
+    return int(await contest.ledger.fetchval(sql)), time.monotonic()
+
+
+async def memory(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - 500 it is, by definition
+    """One worker process while 500 handlers run."""
+    async with Contest.begin(servers, system, system.memory_settings) as contest:
+        await contest.ask("open")
+        await contest.ask("enqueue_bulk", n=HANDLERS, batch=HANDLERS, sleep=5)
+        crew = await contest.workers(1)
+        await crew.wait_until_begun()
+        deadline = time.monotonic() + 4
+        while crew.counted < HANDLERS:
+            if time.monotonic() > deadline:
+                raise Failed(f"{crew.counted} of {HANDLERS} handlers ran at once")
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.5)
+        return [row("memory_500_mb", contest, crew.rss_mb(), "MB", handlers=HANDLERS)]

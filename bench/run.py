@@ -16,10 +16,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bench import environments, processes, report
+from bench.agenda import MEASURES, Measure
 from bench.contest import ROOT, Failed
 from bench.environments import Missing
 from bench.ledgers import Servers
-from bench.measures import MEASURES, Measure, Plan
+from bench.measures import Plan
 from bench.redis import Redis
 from bench.rows import Row, medians
 from bench.server import SETTINGS, Postgres
@@ -48,6 +49,8 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, help="3 unless given; 1 with --quick")
     parser.add_argument("--jobs", type=int, help="the backlog; 50,000 unless given, 20,000 with --quick")
+    parser.add_argument("--crowd", type=int, help="finished or queued jobs that stand in the way; 1,000,000 unless given")
+    parser.add_argument("--sustain", type=float, metavar="SECONDS", help="how long the long runs are; 60 unless given")
     parser.add_argument("--name", help="of the files in bench/results; the date unless given")
     return parser.parse_args()
 
@@ -72,8 +75,8 @@ async def _run(asked: argparse.Namespace) -> int:
     ]
     rounds = asked.rounds or (1 if asked.quick else 3)
     plan = Plan(jobs=20_000, one_s=2.0, pickups=100) if asked.quick else Plan()
-    if asked.jobs:
-        plan = replace(plan, jobs=asked.jobs)
+    given = {"jobs": asked.jobs, "crowd": asked.crowd, "sustain_s": asked.sustain}
+    plan = replace(plan, **{name: value for name, value in given.items() if value is not None})
     missing, versions = _prepare(systems)
     systems = [system for system in systems if system.name not in missing]
     rows: list[Row] = []
@@ -97,7 +100,7 @@ async def _run(asked: argparse.Namespace) -> int:
             "redis": await redis.version() if redis else None,
             "server_settings": SETTINGS,
             "rounds": rounds,
-            "jobs": plan.jobs,
+            "plan": asdict(plan),
             "versions": versions,
             "missing": missing,
         }

@@ -29,8 +29,8 @@ class System:
     bulk: int = 1000
     """Jobs in one call of its bulk enqueue; 1 where it has none."""
     oldest_python: tuple[int, int] = (3, 11)
-    many_handlers: bool = False
-    """Whether one process can run 500 handlers at once: for the measure of memory."""
+    memory_settings: Mapping[str, Any] | None = None
+    """What differs where one process runs 500 handlers at once; None where it can't."""
 
     @property
     def module(self) -> str:
@@ -45,10 +45,10 @@ SYSTEMS: Final = (
         name="plait",
         language="plait",
         settings={"uvloop": True, "concurrency": 100},
+        memory_settings={"concurrency": 500},
         unfinished="select count(*) from plait.live",
         finished="select count(*) from plait.attempts where final = 'succeeded'",
         note="outcomes in batches of at most 2 ms; results and history kept; a commit is on disk",
-        many_handlers=True,
     ),
     # https://worker.graphile.org/docs/performance: this very preset; docs/config: refetchDelay is off unless given.
     System(
@@ -69,7 +69,14 @@ SYSTEMS: Final = (
         pickup_settings={"preset": {"concurrentJobs": 10, "maxPoolSize": 11}},
         unfinished="select count(*) from graphile_worker._private_jobs",
         note="completions in batches; a finished job is deleted: no history, no result; a commit is on disk",
-        many_handlers=True,
+        memory_settings={
+            "preset": {
+                "concurrentJobs": 500,
+                "maxPoolSize": 25,
+                "localQueue": {"size": 500},
+                "completeJobBatchDelay": 0,
+            }
+        },
     ),
     # https://pgqueuer.readthedocs.io/en/latest/performance: large batches, uvloop; tools/benchmark.py of its repository.
     System(
@@ -80,7 +87,7 @@ SYSTEMS: Final = (
         unfinished="select count(*) from pgqueuer",
         finished="select count(*) from pgqueuer_log where status = 'successful'",
         note="completions in batches of up to 100 ms; history kept, no result; a commit is on disk",
-        many_handlers=True,
+        memory_settings={},
     ),
     # https://pgboss.io/api/workers: batchSize, burstWhenBatchFull (fetch without a pause while batches come back full),
     # localConcurrency; useListenNotify and a queue's `notify` where latency counts.
@@ -119,7 +126,7 @@ SYSTEMS: Final = (
         unfinished="select count(*) from oban_jobs where state not in ('completed', 'discarded', 'cancelled')",
         finished="select count(*) from oban_jobs where state = 'completed'",
         note="acknowledgements with the next fetch, within 5 ms; results and history kept; a commit is on disk",
-        many_handlers=True,
+        memory_settings={"limit": 500},
     ),
     # https://procrastinate.readthedocs.io/en/stable/howto/production/concurrency: async tasks, a pool that matches.
     System(
@@ -130,7 +137,7 @@ SYSTEMS: Final = (
         unfinished="select count(*) from procrastinate_jobs where status in ('todo', 'doing')",
         finished="select count(*) from procrastinate_jobs where status = 'succeeded'",
         note="one fetch and one completion for each job; history kept, no result; a commit is on disk",
-        many_handlers=True,
+        memory_settings={"concurrency": 500},
     ),
     # https://docs.dbos.dev/python/reference/queues: worker_concurrency, polling_interval_sec (1 s by default: too slow here).
     System(

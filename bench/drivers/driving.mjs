@@ -100,9 +100,10 @@ async function byCallers(driver, order, until) {
 
 async function inBulk(driver, order, until) {
   let done = 0;
+  const more = order.sleep ? { seconds: order.sleep } : {};
   while (done < order.n && now() < until) {
     const size = Math.min(order.batch, order.n - done);
-    await driver.enqueueMany(Array.from({ length: size }, (_, n) => ({ n: done + n, at: 0 })));
+    await driver.enqueueMany(Array.from({ length: size }, (_, n) => ({ n: done + n, at: 0, ...more })));
     done += size;
   }
   return done;

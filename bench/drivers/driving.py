@@ -77,10 +77,6 @@ def say(line: str) -> None:
     os.write(1, line.encode() + b"\n")
 
 
-def payloads(count: int) -> list[Payload]:
-    return [{"n": n, "at": 0} for n in range(count)]
-
-
 def drive(driver: Driver) -> None:
     """Run the driver in the role that the command line names."""
     role = sys.argv[1]
@@ -160,7 +156,7 @@ async def _callers(enqueue: Callable[[Payload], Awaitable[None]], limit: int, un
 
 async def _bulk(enqueue_many: Callable[[list[Payload]], Awaitable[None]], order: dict[str, Any], until: float) -> int:
     done = 0
-    for batch in batches(order["n"], order["batch"]):
+    for batch in batches(order):
         if time.monotonic() >= until:
             break
         await enqueue_many(batch)
@@ -168,9 +164,12 @@ async def _bulk(enqueue_many: Callable[[list[Payload]], Awaitable[None]], order:
     return done
 
 
-def batches(count: int, size: int) -> Iterable[list[Payload]]:
+def batches(order: dict[str, Any]) -> Iterable[list[Payload]]:
+    """`sleep` of an order is how long each job takes."""
+    count, size = order["n"], order["batch"]
+    more = {"seconds": order["sleep"]} if "sleep" in order else {}
     for start in range(0, count, size):
-        yield [{"n": n, "at": 0} for n in range(start, min(count, start + size))]
+        yield [{"n": n, "at": 0} | more for n in range(start, min(count, start + size))]
 
 
 async def _worker(driver: Driver) -> None:
@@ -222,7 +221,7 @@ def _obey_sync(driver: SyncDriver, order: dict[str, Any]) -> dict[str, Any]:
                 calls = [threads.submit(_call_sync, driver, numbers, order["n"], until) for _ in range(CALLERS)]
                 count = sum(call.result() for call in calls)
         case "enqueue_bulk":
-            for batch in batches(order["n"], order["batch"]):
+            for batch in batches(order):
                 if time.monotonic() >= until:
                     break
                 driver.enqueue_many(batch)
