@@ -1,12 +1,17 @@
 """Fixtures of plait's own tests, from the kit that users get."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import pytest
 
 from plait.testing import TestDatabase, TestServer
 
 from .world import World
+
+T = TypeVar("T")
 
 
 @pytest.fixture(scope="session")
@@ -20,10 +25,34 @@ def database(plait_database: TestDatabase) -> TestDatabase:
     return plait_database
 
 
+@pytest.fixture(scope="session")
+def emptied_database(server: TestServer) -> Iterator[TestDatabase]:
+    """One for many tests, each of which empties it: to make and drop one costs more than most tests do."""
+    database = _run(server.create_database())
+    yield database
+    _run(server.drop_database(database))
+
+
 @pytest.fixture
-async def world(database: TestDatabase) -> AsyncIterator[World]:
-    """The vocabulary of tests over that database; when the test ends, what must always hold is looked at."""
+async def world(emptied_database: TestDatabase) -> AsyncIterator[World]:
+    """The vocabulary of tests over such a database; at its end, what must always hold is looked at."""
+    world = await World.open(emptied_database)
+    await world.empty()
+    yield world
+    await world.check()
+    await world.close()
+
+
+@pytest.fixture
+async def own_world(database: TestDatabase) -> AsyncIterator[World]:
+    """The same over a database of its own, for tests that change its schema or count what it did."""
     world = await World.open(database)
     yield world
     await world.check()
     await world.close()
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """In a thread, since the test's own loop must not be disturbed."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

@@ -27,10 +27,29 @@ from plait.store import Store
 from plait.store.jobs import AttemptRow, JobRow, NewJob
 from plait.store.leader import Rescued
 from plait.testing import TestDatabase
+from plait.testing.clock import START
 
 from .fake_worker import FakeWorker
 from .invariants import violations
 
+_TABLES = (
+    "jobs",
+    "live",
+    "attempts",
+    "running_state",
+    "dedupe",
+    "idempotency",
+    "workers",
+    "leader",
+    "buckets",
+)
+_TRUNCATE = f"truncate {', '.join(f'plait.{name}' for name in _TABLES)}"
+_FORGET_SETTINGS = f"""
+delete from plait.queues; delete from plait.definitions; delete from plait.logins;
+delete from plait.tenants where slug <> 'default';
+update plait.tenants set name = 'Default', time_zone = 'UTC', paused = false, weight = 1,
+  max_running = null, max_queued = null, quota_left = null, created_at = '{START.isoformat()}'
+"""
 LEASE_S = 30.0
 DEFINITIONS = ("add", "other")
 
@@ -47,6 +66,13 @@ class World:
     async def open(cls, database: TestDatabase, *, max_connections: int = 10) -> Self:
         store = await Store.open(database.url, max_connections=max_connections)
         return cls(database, store, await asyncpg.connect(database.admin_url))
+
+    async def empty(self) -> None:
+        """As a new database: nothing but the default tenant, and the clock at its start."""
+        big = await self.sql("select pg_total_relation_size('plait.jobs') > 4000000")
+        await self.admin.execute(_TRUNCATE if big else "".join(f"delete from plait.{name};" for name in _TABLES))
+        await self.admin.execute(_FORGET_SETTINGS)
+        await self.sql("update plait_test.clock set at = $1", START)
 
     async def close(self) -> None:
         for worker in self._workers:
@@ -191,8 +217,7 @@ class World:
 
     async def snapshot(self) -> list[str]:
         """Every row that tells of jobs, as text: equal before and after what must change nothing."""
-        tables = ("jobs", "live", "attempts", "running_state", "dedupe", "idempotency")
-        sql = " union all ".join(f"select '{name} ' || t::text as row from plait.{name} t" for name in tables)
+        sql = " union all ".join(f"select '{name} ' || t::text as row from plait.{name} t" for name in _TABLES[:6])
         return [row for (row,) in await self.rows(f"{sql} order by 1")]
 
     async def check(self) -> None:

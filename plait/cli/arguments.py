@@ -102,8 +102,8 @@ def typed_payload(definition: "Definition", pairs: Sequence[str], given: str | N
 def _hints(definition: "Definition") -> dict[str, Any]:
     try:
         return get_type_hints(definition.function, include_extras=True)
-    except NameError:
-        return {}  # the codec will say which
+    except Exception:  # noqa: BLE001 - an annotation is an expression; the codec will say what is wrong with it
+        return {}
 
 
 def _split_pairs(pairs: Sequence[str]) -> list[tuple[str, str]]:

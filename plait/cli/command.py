@@ -118,6 +118,7 @@ def new_group(help_text: str, name: str | None = None, *, lists: bool = False) -
     return typer.Typer(
         name=name,
         help=help_text,
+        short_help=help_text.removesuffix(" Without a command it lists them."),
         no_args_is_help=not lists,
         invoke_without_command=lists,
         context_settings={"help_option_names": ["-h", "--help"]},

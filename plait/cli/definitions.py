@@ -3,7 +3,7 @@
 from plait.cli.command import Invocation, command, new_group
 from plait.cli.output import show_json, show_table, span
 
-group = new_group("Show the kinds of job that are known.", "definitions", lists=True)
+group = new_group("Show the kinds of job that workers have made known.", "definitions", lists=True)
 
 
 async def list_(cli: Invocation) -> None:
@@ -34,4 +34,4 @@ async def list_(cli: Invocation) -> None:
 
 
 group.callback()(command(list_))
-group.command("list")(command(list_))
+group.command("list", short_help="Show the kinds of job.")(command(list_))

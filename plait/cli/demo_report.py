@@ -150,13 +150,14 @@ def conclude(run: Run, data_dir: Path, *, as_json: bool) -> None:
         for tenant in run.jobs
     ]
     show_table(("tenant", *finals, "total"), rows, empty="No jobs.")
-    show("\nWorth a look\n")
+    if run.notes:
+        show("\nWorth a look\n")
     noted = [(run.job(job_id), what) for job_id, what in run.notes]
     show_table(
         ("id", "definition", "status", "what happened"),
         [(job.id, job.definition, job.status, what) for job, what in noted],
         optional=("definition",),
-        empty="Nothing.",
+        empty="",
     )
     for line in _where_to_look(run, data_dir):
         show(line)

@@ -6,6 +6,7 @@ import typer
 
 from plait.cli.arguments import queue_limits
 from plait.cli.command import Invocation, command
+from plait.cli.output import shown_url
 from plait.cli.worker import App, Concurrency, Queues
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _told(cli: Invocation, app: "Plait", app_name: str, limits: dict[str, int] |
     from plait.cli.serving import place
 
     served = limits or {definition.queue for definition in app.definitions.values()} | {"default"}
-    at = f" --data-dir {cli.data_dir}" if cli.data_dir else f" --url {cli.url}" if cli.url else ""
+    at = f" --data-dir {cli.data_dir}" if cli.data_dir else f" --url {shown_url(cli.url)}" if cli.url else ""
     return [
         f"plait {__version__}: worker and leader in one process. Ctrl-C lets jobs finish; again stops at once.",
         f"  jobs      {', '.join(app.definitions) or 'none yet: decorate a function with @app.job'}",

@@ -111,12 +111,12 @@ async def _by_name(
     new = NewJob(id=new_id(), definition=name, payload=text, tenant_id=await app.tenant_id(tenant), **options)
     existing = await (await app.store()).jobs.enqueue_many([new])
     job_id = existing.get(new.id, new.id)
-    return Handle(app, None, job_id=job_id, tenant_id=new.tenant_id, deduplicated=job_id != new.id)
+    return Handle(app, None, job_id=job_id, tenant=new.tenant_id, deduplicated=job_id != new.id)
 
 
 def _tell(handle: "Handle[Any]", *, as_json: bool) -> None:
     if as_json:
-        show_json({"id": handle.id, "tenant_id": handle.tenant_id, "deduplicated": handle.deduplicated})
+        show_json({"id": handle.id, "deduplicated": handle.deduplicated})
         return
     show(str(handle.id))
     if handle.deduplicated:

@@ -4,6 +4,7 @@ A job is named by its whole id. Without --tenant it is looked for in all tenants
 """
 
 from collections.abc import Awaitable, Callable
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ import typer
 from plait.cli import arguments
 from plait.cli.command import Invocation, command, new_group
 from plait.cli.failures import BadUsage, is_forbidden
-from plait.cli.output import plain, say, show, show_json, show_table
+from plait.cli.output import is_terminal, plain, say, show, show_json, show_table
 from plait.model.errors import DatabaseError, ForeignTenant
 from plait.model.states import Status
 
@@ -20,17 +21,18 @@ if TYPE_CHECKING:
     from plait.store import Store
     from plait.store.jobs import JobRow
 
-group = new_group("Look at jobs; cancel, retry and reschedule them.", "jobs", lists=True)
+group = new_group(
+    "Look at jobs; cancel, retry and reschedule them. Without a command it lists them.", "jobs", lists=True
+)
 
-Ids = Annotated[
-    list[str], typer.Argument(metavar="ID...", help="Whole ids, as jobs list shows them.", show_default=False)
-]
+Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Whole ids, as jobs list shows them.", show_default=False)]
 Id = Annotated[str, typer.Argument(metavar="ID", help="A whole id, as jobs list shows it.", show_default=False)]
 Tenant = Annotated[
     str | None, typer.Option("--tenant", "-t", metavar="SLUG", help="The job's tenant.", show_default=False)
 ]
 Text = str | None
 
+STATUSES = " or ".join([", ".join(list(Status)[:-1]), list(Status)[-1]])
 MOVED = {Status.CANCELED: "canceled", Status.RUNNING: "asked to stop; it runs until its handler has stopped"}
 
 
@@ -38,7 +40,13 @@ async def list_(
     cli: Invocation,
     statuses: Annotated[
         list[Status] | None,
-        typer.Option("--status", "-s", help="Only jobs with this status; may be given again.", show_default=False),
+        typer.Option(
+            "--status",
+            "-s",
+            metavar="STATUS",
+            help=f"Only jobs that are {STATUSES}; may be given again.",
+            show_default=False,
+        ),
     ] = None,
     queue: Annotated[Text, typer.Option("--queue", "-q", metavar="NAME", help="Only jobs of this queue.")] = None,
     definition: Annotated[
@@ -95,7 +103,7 @@ async def list_(
                 row.queue,
                 f"{row.attempt}",
                 row.created_at,
-                row.error if row.status is not Status.SUCCEEDED else None,
+                _brief(row.error) if row.status is not Status.SUCCEEDED else None,
             )
             for row in rows
         ],
@@ -104,6 +112,11 @@ async def list_(
     )
     if len(rows) == limit:
         say(f"There may be more: --before {rows[-1].id}")
+
+
+def _brief(error: str | None) -> str | None:
+    """On a terminal, the first words: `jobs show` has the rest."""
+    return shorten(error, 160, placeholder=" …") if error and is_terminal() else error
 
 
 async def show_(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
@@ -225,11 +238,11 @@ async def _slug(store: "Store", job: "JobRow") -> str | None:
 
 
 group.callback()(command(list_))
-for name, function in (
-    ("list", list_),
-    ("show", show_),
-    ("cancel", cancel),
-    ("retry", retry),
-    ("reschedule", reschedule),
+for name, function, short_help in (
+    ("list", list_, "List jobs, newest first."),
+    ("show", show_, "Show one job, and why it does not run."),
+    ("cancel", cancel, "Cancel jobs."),
+    ("retry", retry, "Run final jobs again."),
+    ("reschedule", reschedule, "Give a job another time, or more attempts."),
 ):
-    group.command(name)(command(function))
+    group.command(name, short_help=short_help)(command(function))

@@ -15,7 +15,7 @@ async def leader(
     cli: Invocation,
     app_name: Annotated[
         str | None,
-        typer.Argument(metavar="[APP]", help="Only to find the database that the app names.", show_default=False),
+        typer.Argument(metavar="APP", help="Only to find the database that the app names.", show_default=False),
     ] = None,
 ) -> int:
     """Start delayed jobs and retries, notice lost workers, forget old jobs.

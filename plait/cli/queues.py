@@ -12,7 +12,7 @@ from plait.cli.output import show, show_json, show_table, span
 if TYPE_CHECKING:
     from plait.store.queues import QueueRow
 
-group = new_group("Show queues; pause, resume and limit them.", "queues", lists=True)
+group = new_group("Show queues; pause, resume and limit them. Without a command it lists them.", "queues", lists=True)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The queue.", show_default=False)]
 

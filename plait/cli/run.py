@@ -60,29 +60,25 @@ async def run(
     app = cli.load(app_name)
     job = find_job(app, app_name, job_name)
     arguments = typed_payload(job.definition, pairs or [], payload)
-    from plait.cli.serving import configure_logs, connect, until
+    from plait.cli.serving import configure_logs, connected
     from plait.leader.leader import Leader
     from plait.runtime.service import Signals, Stop, run_services
     from plait.worker.worker import Worker
 
     configure_logs(app, cli, level="warning")
     stop = Stop()
-    code = 0
     with Signals(stop) as signals:
-        try:
-            if await until(stop, connect(app, develop=True)):
-                handle = await job.options(tenant=tenant).enqueue(**arguments)
-                async with asyncio.TaskGroup() as group:
-                    waiting = group.create_task(_wait(handle, stop, as_json=cli.json))
-                    group.create_task(_tell(signals, stop))
-                    await run_services([Worker(app), Leader(app)], stop)
-                    waiting.cancel()  # stopped before its end; else it is done
-                code = 0 if waiting.cancelled() else waiting.result()
-                if waiting.cancelled():
-                    say(f"plait: job {handle.id} is given back: the next worker runs it")
-        finally:
-            await app.close()
-    return signals.exit_code or code
+        async with connected(app, stop, signals, develop=True):
+            handle = await job.options(tenant=tenant).enqueue(**arguments)
+            async with asyncio.TaskGroup() as group:
+                waiting = group.create_task(_wait(handle, stop, as_json=cli.json))
+                group.create_task(_tell(signals, stop))
+                await run_services([Worker(app), Leader(app)], stop)
+                waiting.cancel()  # stopped before its end; else it is done
+    if not waiting.cancelled():
+        return signals.exit_code or waiting.result()
+    say(f"plait: job {handle.id} is given back: the next worker runs it")
+    return signals.exit_code
 
 
 def find_job(app: "Plait", app_name: str, name: str) -> "Job[..., Any]":

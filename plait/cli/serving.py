@@ -1,7 +1,10 @@
 """A process that runs services until a signal comes, and tells what it runs and where."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+import os
+import sys
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from plait.cli.output import say, shown_url
@@ -26,24 +29,35 @@ async def serve(app: "Plait", services: Sequence[Service], *, develop: bool = Fa
     """Connect, say `told`, and run services until a signal or their own end; the exit code."""
     stop = Stop()
     with Signals(stop) as signals:
-        try:
-            if await until(stop, connect(app, develop=develop)):
-                for line in told:
-                    say(line)
-                await run_services(services, stop)
-        finally:
-            await app.close()
+        async with connected(app, stop, signals, develop=develop):
+            for line in told:
+                say(line)
+            await run_services(services, stop)
     return signals.exit_code
 
 
-async def connect(app: "Plait", *, develop: bool) -> None:
+@asynccontextmanager
+async def connected(app: "Plait", stop: Stop, signals: Signals, *, develop: bool = False) -> AsyncIterator[None]:
+    """The app, connected. `develop`: prepare the database first. A signal before that ends the process."""
+    if not await _until(stop, _connect(app, develop=develop)):
+        # Nothing is held yet, but a thread may wait for a server that starts or is silent: Ctrl-C is not held up by it.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(signals.exit_code)
+    try:
+        yield
+    finally:
+        await app.close()
+
+
+async def _connect(app: "Plait", *, develop: bool) -> None:
     if develop:
         await app.target.prepare_development()
     await app.store()
 
 
-async def until(stop: Stop, work: Coroutine[Any, Any, None]) -> bool:
-    """Do the work, but not past a wish to stop: connecting to a silent server must not hold up Ctrl-C."""
+async def _until(stop: Stop, work: Coroutine[Any, Any, None]) -> bool:
+    """Do the work, but not past a wish to stop; tells whether it is done."""
     working = asyncio.ensure_future(work)
     stopping = asyncio.ensure_future(stop.wait())
     try:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from plait.store import Store
     from plait.store.tenants import TenantRow
 
-group = new_group("Show tenants; create, limit and pause them.", "tenants", lists=True)
+group = new_group("Show tenants; create, limit and pause them. Without a command it lists them.", "tenants", lists=True)
 
 Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Lower-case letters, digits, - and _.", show_default=False)]
 Name = Annotated[str | None, typer.Option("--name", metavar="TEXT", help="The name that people read.")]
@@ -154,5 +154,10 @@ def _tell(row: "TenantRow", done: str, *, as_json: bool) -> None:
 
 
 group.callback()(command(list_))
-for name_, function in (("list", list_), ("create", create), ("set", set_), ("bind", bind)):
-    group.command(name_)(command(function))
+for name_, function, short_help in (
+    ("list", list_, "Show every tenant."),
+    ("create", create, "Create a tenant."),
+    ("set", set_, "Change a tenant."),
+    ("bind", bind, "Bind a database login to one tenant."),
+):
+    group.command(name_, short_help=short_help)(command(function))

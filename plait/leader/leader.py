@@ -20,6 +20,7 @@ from plait.store.leader import Retention
 log = get_logger("leader")
 
 LEASE_S = 10.0
+AFTER_FAILURE_S = 1.0
 
 
 class Duty(Protocol):
@@ -86,7 +87,10 @@ async def _repeat(duty: Duty, store: Store) -> None:
             pause = await duty.run(store)
         except PlaitError as error:
             log.warning("a duty failed; it is tried again", duty=type(duty).__name__, error=str(error))
-            pause = 1.0
+            pause = AFTER_FAILURE_S
+        except Exception as error:  # noqa: BLE001 - whatever broke it, the others go on: who leads and does nothing is worst
+            log.error("a duty is broken; it is tried again", duty=type(duty).__name__, error=repr(error))
+            pause = AFTER_FAILURE_S
         await asyncio.sleep(pause)
 
 

@@ -4,8 +4,8 @@
       ├── DatabaseError           an error that a SQL function raised, by its SQLSTATE
       │     ├── InvalidJob  InvalidId  UnknownTenant  ForeignTenant  QuotaExceeded  IdempotencyConflict
       │     ├── InactiveDefinition  NotFound  IllegalMove  WrongIsolation  WorkerLost  InvalidSetting  DedupeConflict
-      ├── DatabaseUnreachable  SchemaOutdated  UnsafeRole
-      ├── InvalidArguments  InvalidDefinition  NotSerializable
+      ├── DatabaseUnreachable  SchemaOutdated  UnsafeRole  NotGranted
+      ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable
       ├── LeaseLost
       └── JobFailed               what `handle.result()` raises
             ├── JobCanceled  JobSkipped  JobDeadLettered
@@ -13,6 +13,7 @@
 `Outcome` exceptions, which a handler raises to steer what becomes of its job, are at the end.
 """
 
+from datetime import timedelta
 from typing import ClassVar
 from uuid import UUID
 
@@ -125,12 +126,24 @@ class UnsafeRole(PlaitError):
     """This role would pass by row-level security. Use a login that has the role plait_client, plait_worker or plait_admin."""
 
 
+class NotGranted(PlaitError):
+    """This login may not use plait. Grant it plait's client role: `plait migrate --grant-client ROLE`."""
+
+
 class InvalidDefinition(PlaitError):
     """A job is not defined properly."""
 
 
 class InvalidArguments(PlaitError):
     """The arguments do not fit the job's signature."""
+
+
+class InvalidPayload(PlaitError):
+    """A stored payload does not fit the job's signature."""
+
+
+class InvalidResult(PlaitError):
+    """A job's result does not fit the annotation of its function."""
 
 
 class NotSerializable(PlaitError):
@@ -174,7 +187,7 @@ class PermanentError(Outcome):
 class RetryLater(Outcome):
     """This try failed; the next one starts after `delay`."""
 
-    def __init__(self, delay: "float | str", message: str = "") -> None:
+    def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
         super().__init__(message)
         self.delay = delay
 
@@ -182,7 +195,7 @@ class RetryLater(Outcome):
 class Snooze(Outcome):
     """Not now: run again after `delay`. Burns no try."""
 
-    def __init__(self, delay: "float | str", message: str = "") -> None:
+    def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
         super().__init__(message)
         self.delay = delay
 

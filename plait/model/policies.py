@@ -1,9 +1,15 @@
 """Retry policies and limits: plain values that a definition carries."""
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition
+from plait.model.texts import shown
+
+QUEUE_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}", re.ASCII)
+"""As the database has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,14 +32,14 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """At most `count` starts in each `period`."""
+    """`count` starts per `period`, in the long run; after a pause, up to `count` of them at once."""
 
     count: int
     period: float | str = 1.0
 
     def __post_init__(self) -> None:
         if type(self.count) is not int or self.count < 1:
-            raise InvalidDefinition(f"a rate's count is at least 1, not {self.count!r}")
+            raise InvalidDefinition(f"a rate's count is at least 1, not {shown(self.count)}")
         if seconds(self.period, what="a rate's period") <= 0:
             raise InvalidDefinition("a rate's period is more than 0")
 
@@ -50,4 +56,4 @@ class Limits:
     def __post_init__(self) -> None:
         for value in (self.max_running, self.key_max_running):
             if value is not None and (type(value) is not int or value < 1):
-                raise InvalidDefinition(f"a limit is a whole number of at least 1, not {value!r}")
+                raise InvalidDefinition(f"a limit is a whole number of at least 1, not {shown(value)}")

@@ -21,5 +21,5 @@ class Settings(BaseSettings):
     grace: float = Field(30, ge=0, description="seconds that running jobs get to finish when a worker is stopped")
     listen: bool = Field(True, description="use LISTEN for fast pick-up; polling is always on")
 
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    log_format: Literal["auto", "json", "text"] = "auto"
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="the least that is logged")
+    log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON")

@@ -5,6 +5,7 @@ which the sync forms run. Nothing connects before the first use.
 """
 
 import asyncio
+import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
@@ -13,15 +14,16 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 from uuid import UUID
 
 from plait.model.errors import InvalidDefinition
-from plait.model.ids import DEFAULT_TENANT, parse_id
 from plait.model.policies import Backoff, Limits, Rate
 from plait.runtime.settings import Settings
 from plait.sdk.definition import Definition, define
 from plait.sdk.enqueuer import Enqueuer
 from plait.sdk.handle import Handle
 from plait.sdk.job import Job
+from plait.sdk.options import check_tenant
 from plait.sdk.portal import Portal
 from plait.sdk.target import Target
+from plait.sdk.tenants import Tenants
 from plait.sdk.waiter import Waiter
 from plait.store import Store
 
@@ -35,6 +37,7 @@ class _Connected:
     store: Store
     enqueuer: Enqueuer
     waiter: Waiter
+    tenants: Tenants
 
 
 class Plait:
@@ -42,7 +45,7 @@ class Plait:
         self,
         url: str | None = None,
         *,
-        tenant: str | None = None,
+        tenant: str | UUID | None = None,
         data_dir: Path | str | None = None,
         settings: Settings | None = None,
     ) -> None:
@@ -55,12 +58,13 @@ class Plait:
         )
         self.definitions: dict[str, Definition] = {}
         self.jobs: dict[str, Job[..., Any]] = {}
+        check_tenant(tenant)
         self._tenant = tenant
-        self._tenants: dict[str, UUID] = {"default": DEFAULT_TENANT}
         self._connected: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[_Connected]] = (
             weakref.WeakKeyDictionary()
         )
         self._portal: Portal | None = None
+        self._portal_lock = threading.Lock()
 
     @overload
     def job(self, function: Callable[P, Awaitable[R]], /) -> Job[P, R]: ...
@@ -130,25 +134,22 @@ class Plait:
 
         return decorate if function is None else decorate(function)
 
-    def handle(self, job_id: UUID, *, tenant_id: UUID = DEFAULT_TENANT, definition: str | None = None) -> Handle[Any]:
+    def handle(
+        self, job_id: UUID | str, *, tenant: str | UUID | None = None, definition: str | None = None
+    ) -> Handle[Any]:
         """A handle on a job that was enqueued before. With its definition's name, results are decoded by type."""
         known = self.definitions.get(definition) if definition else None
-        return Handle(self, known.codec if known else None, job_id=job_id, tenant_id=tenant_id)
+        job_id = job_id if isinstance(job_id, UUID) else UUID(job_id)
+        return Handle(self, known.codec if known else None, job_id=job_id, tenant=tenant)
+
+    def named_tenant(self, tenant: str | UUID | None) -> str | UUID | None:
+        """The tenant that was named, here or for the whole app; None where it is the login's to say."""
+        return self._tenant if tenant is None else tenant
 
     async def tenant_id(self, tenant: str | UUID | None = None) -> UUID:
         """The id of a tenant, by slug or id; of the app's own where none is named."""
-        if isinstance(tenant, UUID):
-            return tenant
-        name = tenant or self._tenant or "default"
-        known = self._tenants.get(name)
-        if known is None:
-            known = parse_id(name) or await (await self.store()).tenants.tenant_id(name)
-            self._tenants[name] = known
-        return known
-
-    def forget_tenants(self) -> None:
-        """The database has changed: slugs may lead elsewhere now."""
-        self._tenants = {"default": DEFAULT_TENANT}
+        named = self.named_tenant(tenant)
+        return named if isinstance(named, UUID) else await (await self._connect()).tenants.id_of(named)
 
     async def store(self) -> Store:
         return (await self._connect()).store
@@ -160,9 +161,12 @@ class Plait:
         return (await self._connect()).waiter
 
     def call_sync(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        if self._portal is None:
-            self._portal = Portal()
-        return self._portal.call(coroutine)
+        """Run a coroutine on a loop of the app's own, and wait for it. Works in any thread, also in one that runs a loop."""
+        with self._portal_lock:
+            if self._portal is None or not self._portal.alive:
+                self._portal = Portal()
+            portal = self._portal
+        return portal.call(coroutine)
 
     async def __aenter__(self) -> "Plait":
         await self._connect()
@@ -172,16 +176,25 @@ class Plait:
         await self.close()
 
     async def close(self) -> None:
-        """Close what this loop has open, and let go of embedded Postgres when nothing else of this process uses it."""
+        """Close what this loop has open, and let go of embedded Postgres when nothing else of this process uses it. The next use
+        opens it again."""
         connecting = self._connected.pop(asyncio.get_running_loop(), None)
-        if connecting is not None:
-            connected = await connecting
+        if connecting is None:
+            return
+        await asyncio.wait({connecting})
+        if not connecting.cancelled() and connecting.exception() is None:
+            connected = connecting.result()
+            await connected.enqueuer.close()
+            await connected.waiter.close()
+            await connected.tenants.close()
             await connected.store.close()
             await self.target.close()
 
     def close_sync(self) -> None:
-        if self._portal is not None:
+        """The same for what the sync forms have opened."""
+        with self._portal_lock:
             portal, self._portal = self._portal, None
+        if portal is not None and portal.alive:
             portal.call(self.close())
             portal.close()
 
@@ -195,7 +208,7 @@ class Plait:
 
     async def _open(self) -> _Connected:
         store = await self.target.open()
-        return _Connected(store, Enqueuer(store), Waiter(store))
+        return _Connected(store, Enqueuer(store), Waiter(store), Tenants(store))
 
 
 class _Decorator:

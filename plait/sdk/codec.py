@@ -1,20 +1,25 @@
 """Arguments and results as JSON and back, by the annotations of a job's function.
 
 A payload is an object: the arguments by name, so that other languages and people can write one. What the handler gets is what
-the payload says, decoded by type: the same on the first run, on a retry and on a replay.
+the payload says, decoded by type: the same on the first run, on a retry and on a replay. What has no annotation comes back as
+plain JSON: a date as text, a tuple as a list.
 """
 
 import inspect
 import math
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from dataclasses import dataclass
+from typing import Any, Never, NoReturn, get_type_hints
 
 import msgspec
 
-from plait.model.errors import InvalidArguments, InvalidDefinition, NotSerializable
+from plait.model.errors import InvalidArguments, InvalidDefinition, InvalidPayload, InvalidResult, NotSerializable
+from plait.model.texts import message_of
 
 MAX_BYTES = 1024 * 1024
 """A payload or a result is at most this long. Larger things belong into a store of their own, with a reference here."""
+MAX_DEPTH = 200
+"""Lists and objects within each other. Python reads what nests deeper only where its stack happens to have room."""
 
 _REFUSED = (
     inspect.Parameter.VAR_POSITIONAL,
@@ -23,17 +28,30 @@ _REFUSED = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Types:
+    fields: tuple[str, ...]
+    arguments: msgspec.json.Decoder[Any]
+    result: msgspec.json.Decoder[Any]
+    none_fits: bool
+
+
 class Codec:
     """The signature of one job: encodes calls, decodes payloads, and likewise results."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self._function = function
         self._name = name
-        self._signature = inspect.signature(function)
+        try:
+            self._signature = inspect.signature(function)
+        except ValueError as error:
+            raise InvalidDefinition(f"job {name}: {error}") from None
         for parameter in self._signature.parameters.values():
             if parameter.kind in _REFUSED:
-                raise InvalidDefinition(f"job {name}: give every argument a name; {parameter} has none")
-        self._types: tuple[Any, msgspec.json.Decoder[Any], msgspec.json.Decoder[Any]] | None = None
+                raise InvalidDefinition(
+                    f"job {name}: every argument needs a name by which it can be given; {parameter} has none"
+                )
+        self._types: _Types | None = None
 
     def encode_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """The payload of a call; an error when the arguments do not fit the signature."""
@@ -41,26 +59,45 @@ class Codec:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
             raise InvalidArguments(f"{self._name}: {error}") from None
-        text = encode(bound.arguments, what=f"the arguments of {self._name}")
+        text = encode(bound.arguments, what=f"{self._name}: the arguments")
         self.decode_call(text)
         return text
 
     def decode_call(self, payload: str) -> dict[str, Any]:
         """The arguments of a payload, by name; an error when it does not fit the signature."""
-        struct, arguments, _ = self._types or self._resolve()
+        types = self._types or self._resolve()
         try:
-            decoded = arguments.decode(payload)
-        except (msgspec.MsgspecError, RecursionError, ValueError, TypeError) as error:
-            raise InvalidArguments(f"{self._name}: {error}") from None
-        return {
-            field: value
-            for field in struct.__struct_fields__
-            if (value := getattr(decoded, field)) is not msgspec.UNSET
-        }
+            decoded = types.arguments.decode(payload)
+        except RecursionError:
+            raise InvalidArguments(f"{self._name}: the payload is nested too deeply") from None
+        except Exception as error:  # noqa: BLE001 - a model's own validators may raise anything
+            raise InvalidArguments(f"{self._name}: {message_of(error)}") from None
+        return {field: value for field in types.fields if (value := getattr(decoded, field)) is not msgspec.UNSET}
+
+    def decode_payload(self, payload: str) -> dict[str, Any]:
+        """The same for a payload that was stored: what is wrong now was not this process's mistake."""
+        try:
+            return self.decode_call(payload)
+        except InvalidArguments as error:
+            raise InvalidPayload(str(error)) from None
+
+    def encode_result(self, value: Any) -> str | None:
+        """The stored form of what a handler returned; an error when it has none, or does not fit the annotation."""
+        types = self._types or self._resolve()
+        if value is None and types.none_fits:
+            return None
+        text = encode(value, what="the result")
+        self.decode_result(text)
+        return text
 
     def decode_result(self, text: str | None) -> Any:
-        _, _, result = self._types or self._resolve()
-        return None if text is None else result.decode(text)
+        if text is None:
+            return None
+        types = self._types or self._resolve()
+        try:
+            return types.result.decode(text)
+        except Exception as error:  # noqa: BLE001 - a model's own validators may raise anything
+            raise InvalidResult(f"{self._name}: the result does not fit the annotation: {message_of(error)}") from None
 
     def argument(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Any:
         """The value of one argument of a call."""
@@ -68,16 +105,20 @@ class Codec:
         bound.apply_defaults()
         return bound.arguments[name]
 
+    def check(self) -> None:
+        """An error when an annotation can't be decoded by. Not at decoration: it may name what is defined further down."""
+        if self._types is None:
+            self._resolve()
+
     @property
     def parameters(self) -> list[str]:
         return list(self._signature.parameters)
 
-    def _resolve(self) -> tuple[Any, msgspec.json.Decoder[Any], msgspec.json.Decoder[Any]]:
-        # At first use, not at decoration: an annotation may name what is defined further down.
+    def _resolve(self) -> _Types:
         try:
             hints = get_type_hints(self._function, include_extras=True)
-        except NameError as error:
-            raise InvalidDefinition(f"job {self._name}: its annotations name something unknown: {error}") from None
+        except Exception as error:  # noqa: BLE001 - an annotation is an expression: it may raise anything
+            raise InvalidDefinition(f"job {self._name}: its annotations cannot be read: {message_of(error)}") from None
         fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
         for name, parameter in self._signature.parameters.items():
             kind = hints.get(name, Any)
@@ -87,15 +128,19 @@ class Codec:
                 if parameter.default is parameter.empty
                 else (name, kind | msgspec.UnsetType, msgspec.UNSET)
             )
-        struct = msgspec.defstruct(f"{self._name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
         returned = hints.get("return", Any)
+        if returned in (type(None), NoReturn, Never):
+            returned = Any
         try:
-            self._types = (
-                struct,
-                msgspec.json.Decoder(struct, dec_hook=_decode_other),
-                msgspec.json.Decoder(Any if returned is type(None) else returned, dec_hook=_decode_other),
+            struct = msgspec.defstruct(f"{self._name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
+            result = msgspec.json.Decoder(returned, dec_hook=_decode_other)
+            self._types = _Types(
+                fields=struct.__struct_fields__,
+                arguments=msgspec.json.Decoder(struct, dec_hook=_decode_other),
+                result=result,
+                none_fits=_fits(result, "null"),
             )
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise InvalidDefinition(f"job {self._name}: {error}") from None
         return self._types
 
@@ -105,45 +150,66 @@ def encode(value: Any, *, what: str) -> str:
     try:
         text = msgspec.json.encode(value, enc_hook=_encode_other)
     except RecursionError:
-        raise NotSerializable(f"{what} cannot be stored: nested too deeply") from None
-    except (TypeError, ValueError, OverflowError, NotImplementedError, msgspec.MsgspecError) as error:
-        raise NotSerializable(f"{what} cannot be stored as JSON: {error}") from None
+        raise NotSerializable(f"{what} cannot be stored: nested deeper than {MAX_DEPTH}, or within itself") from None
+    except Exception as error:  # noqa: BLE001 - a value's own methods may raise anything
+        raise NotSerializable(f"{what} cannot be stored as JSON: {message_of(error)}") from None
     if len(text) > MAX_BYTES:
         raise NotSerializable(f"{what} cannot be stored: {len(text):,} bytes, more than {MAX_BYTES:,}")
+    if text.count(b"[") + text.count(b"{") > MAX_DEPTH and _nests_too_deeply(text):
+        raise NotSerializable(f"{what} cannot be stored: nested deeper than {MAX_DEPTH}")
     if b"null" in text and _has_nan(value):
         raise NotSerializable(f"{what} cannot be stored as JSON: NaN and Infinity have no place there")
     return text.decode()
 
 
-def _has_nan(value: Any, depth: int = 0) -> bool:
+def _nests_too_deeply(text: bytes) -> bool:
+    """Whether brackets nest deeper than MAX_DEPTH: each pass takes away the innermost pairs of all branches."""
+    outside_strings = b"".join(text.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2])
+    brackets = outside_strings.translate(_ONE_KIND, delete=_NO_BRACKETS)
+    for _ in range(MAX_DEPTH):
+        brackets = brackets.replace(b"[]", b"")
+    return bool(brackets)
+
+
+_ONE_KIND = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def _has_nan(value: Any) -> bool:
     """Whether a float without a JSON form is in it: msgspec would write null in its place, without a word."""
-    if isinstance(value, float):
-        return not math.isfinite(value)
-    if depth > 200:
-        return False
-    if isinstance(value, dict):
-        return any(_has_nan(item, depth + 1) for pair in value.items() for item in pair)
-    if isinstance(value, list | tuple | set | frozenset):
-        return any(_has_nan(item, depth + 1) for item in value)
-    if hasattr(value, "__dict__"):
-        return any(_has_nan(item, depth + 1) for item in vars(value).values())
-    if hasattr(value, "__struct_fields__"):
-        return any(_has_nan(getattr(value, field), depth + 1) for field in value.__struct_fields__)
+    left = [msgspec.to_builtins(value, enc_hook=_encode_other)]
+    while left:
+        match left.pop():
+            case float() as number if not math.isfinite(number):
+                return True
+            case dict() as items:
+                left.extend(items.values())
+            case list() | tuple() | set() | frozenset() as items:
+                left.extend(items)
+            case _:
+                pass
     return False
+
+
+def _fits(decoder: msgspec.json.Decoder[Any], text: str) -> bool:
+    try:
+        decoder.decode(text)
+    except Exception:  # noqa: BLE001 - whatever it says, it does not fit
+        return False
+    return True
 
 
 def _encode_other(value: Any) -> Any:
     """What msgspec does not know: pydantic models, by their own rules."""
-    dump = getattr(type(value), "model_dump", None)
-    if dump is not None:
-        return value.model_dump(mode="json")
+    if hasattr(type(value), "model_dump"):
+        return value.model_dump(mode="json", by_alias=True, round_trip=True)
     raise NotImplementedError(f"objects of type {type(value).__name__} have no JSON form")
 
 
 def _decode_other(kind: Any, value: Any) -> Any:
-    validate = getattr(kind, "model_validate", None)
+    validate = getattr(kind, "model_validate_json", None)
     if validate is not None:
-        return validate(value)
+        return validate(msgspec.json.encode(value))  # as JSON: also a strict model reads a date from text then
     if isinstance(kind, type) and isinstance(value, kind):
         return value
     raise NotImplementedError(f"values of type {getattr(kind, '__name__', kind)} cannot be read from JSON")

@@ -1,12 +1,16 @@
 """`current()`: what a handler may ask about the attempt that it is."""
 
+import math
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from plait.model.errors import PlaitError
+from plait.model.errors import InvalidArguments, PlaitError
+from plait.model.texts import clean, shown
+
+MAX_MESSAGE = 1_000
 
 
 class NoCurrentJob(PlaitError):
@@ -36,8 +40,15 @@ class Current:
 
     def progress(self, done: float | None = None, total: float | None = None, message: str | None = None) -> None:
         """Say how far the work is. Cheap: the worker sends the latest word some times a second."""
-        given = {"done": done, "total": total, "message": message}
-        self.report({key: value for key, value in given.items() if value is not None})
+        given: dict[str, Any] = {}
+        for name, value in (("done", done), ("total", total)):
+            if value is not None:
+                if not math.isfinite(value):
+                    raise InvalidArguments(f"progress: {name} is a finite number, not {shown(value)}")
+                given[name] = value
+        if message is not None:
+            given["message"] = clean(str(message), MAX_MESSAGE)
+        self.report(given)
 
 
 _current: ContextVar[Current] = ContextVar("plait_current")

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition
-from plait.model.policies import Backoff, Limits
+from plait.model.policies import QUEUE_NAME, Backoff, Limits
+from plait.model.texts import shown
 from plait.sdk.codec import Codec
 
 Isolation = Literal["loop", "thread", "process"]
@@ -30,7 +31,8 @@ class Definition:
     limit_key: str | Callable[..., str] | None
 
     def row(self) -> dict[str, Any]:
-        """What the database knows of it: `plait.define`."""
+        """What the database knows of it: `plait.define`. Who tells the database must be able to read its payloads."""
+        self.codec.check()
         limits = self.limits
         return {
             "name": self.name,
@@ -59,7 +61,7 @@ class Definition:
             if callable(self.limit_key)
             else self.codec.argument(args, kwargs, self.limit_key)
         )
-        return str(key)
+        return None if key is None else str(key)
 
 
 def define(
@@ -76,19 +78,29 @@ def define(
     isolation: Literal["process"] | None,
 ) -> Definition:
     """Check what a decorator was given, and make a definition of it."""
-    name = name or getattr(function, "__name__", "")
+    name = str(name or getattr(function, "__name__", ""))
     if not inspect.isroutine(function):
         raise InvalidDefinition(f"a job is a function, not {function!r}")
-    if not name or name == "<lambda>":
+    if name in ("", "<lambda>"):
         raise InvalidDefinition("a job needs a name: @app.job(name=…)")
+    if len(name) > 200 or name != name.strip() or not name.isprintable():
+        raise InvalidDefinition(f"a job's name is 1 to 200 printable characters, not {shown(name)}")
+    if not QUEUE_NAME.fullmatch(queue):
+        raise InvalidDefinition(
+            f"job {name}: a queue's name is 1 to 100 letters, digits and _ . : -, not {shown(queue)}"
+        )
+    if type(priority) is not int or not -32768 <= priority <= 32767:
+        raise InvalidDefinition(
+            f"job {name}: priority is a whole number between -32768 and 32767, not {shown(priority)}"
+        )
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
         raise InvalidDefinition(f"job {name}: a generator cannot be a job")
     if isolation == "process" and "<locals>" in function.__qualname__:
         raise InvalidDefinition(
             f"job {name}: isolation='process' needs a function at the top of a module, so that another process can find it"
         )
-    if retries is not None and retries < 0:
-        raise InvalidDefinition(f"job {name}: retries is 0 or more, not {retries}")
+    if retries is not None and (type(retries) is not int or not 0 <= retries <= 9999):
+        raise InvalidDefinition(f"job {name}: retries is a whole number between 0 and 9999, not {shown(retries)}")
     timeout_s = seconds(timeout, what=f"job {name}: timeout")
     if timeout_s <= 0:
         raise InvalidDefinition(f"job {name}: a timeout is more than 0")

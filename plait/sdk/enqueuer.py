@@ -2,23 +2,37 @@
 
 While a statement is under way, new calls gather for the next one, so a lone caller waits for nothing and a crowd pays for one
 round trip. A caller's own transaction never comes through here.
+
+A reply that is lost is neither success nor failure (T111). Ids come from here, so the same statement can be sent again, and what
+is stored already is left alone.
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from uuid import UUID
 
-from plait.model.errors import DatabaseError
+from plait.model.errors import DatabaseUnreachable, InvalidJob
 from plait.store import Store
 from plait.store.jobs import NewJob
 
 MAX_BATCH = 1000
+MAX_TOTAL = 256 * 1024 * 1024
+"""Payloads of one statement: both ends hold all of it in memory."""
+PAUSES_S = (0.05, 0.25, 1.0)
+"""Before each repetition of a statement whose reply was lost."""
+PATIENCE_S = 5.0
+"""No repetition begins after this time."""
+TRANSIENT = frozenset({"40001", "40P01", "55P03"})
+"""Serialization failure, deadlock, lock timeout: the server undid it all, and asks to try again."""
+
+_Waiting = tuple[NewJob, "asyncio.Future[UUID]"]
 
 
 class Enqueuer:
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._waiting: list[tuple[NewJob, asyncio.Future[UUID]]] = []
+        self._waiting: list[_Waiting] = []
         self._flusher: asyncio.Task[None] | None = None
 
     async def enqueue(self, job: NewJob) -> UUID:
@@ -27,16 +41,22 @@ class Enqueuer:
         self._waiting.append((job, future))
         if self._flusher is None:
             self._flusher = asyncio.get_running_loop().create_task(self._flush())
-        # Not canceled with its caller: a shared statement is others' too, and a repeated enqueue is harmless.
+        # A caller that is canceled leaves: before the statement goes out its job is dropped, after that it may be stored.
         return await future
 
     async def enqueue_many(self, jobs: Sequence[NewJob]) -> list[UUID]:
-        ids: list[UUID] = []
-        for start in range(0, len(jobs), MAX_BATCH):
-            batch = jobs[start : start + MAX_BATCH]
-            existing = await self._store.jobs.enqueue_many(batch)
-            ids.extend(existing.get(job.id, job.id) if existing else job.id for job in batch)
-        return ids
+        """All of them or, if this raises, none: they are one statement."""
+        if (size := sum(len(job.payload) for job in jobs)) > MAX_TOTAL:
+            raise InvalidJob(
+                f"the payloads are {size:,} bytes together, more than {MAX_TOTAL:,}: enqueue them in parts"
+            )
+        existing = await self._store_surely(jobs)
+        return [existing.get(job.id, job.id) for job in jobs] if existing else [job.id for job in jobs]
+
+    async def close(self) -> None:
+        """Return when those who wait have their answer."""
+        while self._flusher is not None:
+            await asyncio.wait({self._flusher})
 
     async def _flush(self) -> None:
         try:
@@ -45,29 +65,45 @@ class Enqueuer:
                 await self._send(batch)
         finally:
             self._flusher = None
+            for _, future in self._waiting:  # the loop ends: nobody is left to send these
+                future.cancel()
+            self._waiting = []
 
-    async def _send(self, batch: list[tuple[NewJob, asyncio.Future[UUID]]]) -> None:
+    async def _send(self, batch: list[_Waiting]) -> None:
+        batch = [(job, future) for job, future in batch if not future.done()]
+        if not batch:
+            return
         try:
-            existing = await self._store.jobs.enqueue_many([job for job, _ in batch])
-        except DatabaseError as error:
-            if len(batch) == 1:
-                _fail(batch[0][1], error)
-                return
-            for one in batch:  # one of them is at fault: each gets its own answer
-                await self._send([one])
-        except BaseException as error:
+            existing = await self._store_surely([job for job, _ in batch])
+        except Exception as error:  # noqa: BLE001 - it is the callers' to handle
+            if len(batch) == 1 or isinstance(error, DatabaseUnreachable):
+                for _, future in batch:
+                    if not future.done():
+                        future.set_exception(error)
+            else:  # one of them is at fault: halve, until it stands alone
+                await self._send(batch[: len(batch) // 2])
+                await self._send(batch[len(batch) // 2 :])
+        except BaseException:
             for _, future in batch:
-                _fail(future, error)
-            if not isinstance(error, Exception):
-                raise
+                future.cancel()
+            raise
         else:
             for job, future in batch:
                 if not future.done():
                     future.set_result(existing.get(job.id, job.id))
 
+    async def _store_surely(self, jobs: Sequence[NewJob]) -> dict[UUID, UUID]:
+        """Store them, and again when it is not known whether they are."""
+        began = time.monotonic()
+        for pause in PAUSES_S:
+            try:
+                return await self._store.jobs.enqueue_many(jobs)
+            except Exception as error:
+                if not _may_be_repeated(error) or time.monotonic() - began > PATIENCE_S:
+                    raise
+            await asyncio.sleep(pause)
+        return await self._store.jobs.enqueue_many(jobs)
 
-def _fail(future: "asyncio.Future[UUID]", error: BaseException) -> None:
-    if isinstance(error, Exception) and not future.done():
-        future.set_exception(error)
-    else:
-        future.cancel()
+
+def _may_be_repeated(error: Exception) -> bool:
+    return isinstance(error, DatabaseUnreachable) or getattr(error, "sqlstate", None) in TRANSIENT

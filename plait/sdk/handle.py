@@ -2,17 +2,19 @@
 
 import asyncio
 from collections.abc import Coroutine
+from datetime import timedelta
 from typing import Any, Generic, Protocol, TypeVar
 from uuid import UUID
 
 import msgspec
 
+from plait.model.durations import seconds
 from plait.model.errors import JobCanceled, JobDeadLettered, JobFailed, JobSkipped, NotFound
 from plait.model.states import Status
 from plait.sdk.codec import Codec
 from plait.sdk.waiter import Waiter
 from plait.store import Store
-from plait.store.jobs import JobRow
+from plait.store.jobs import JobRow, OutcomeRow
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -23,11 +25,15 @@ class Connected(Protocol):
 
     async def store(self) -> Store: ...
     async def waiter(self) -> Waiter: ...
+    async def tenant_id(self, tenant: str | UUID | None) -> UUID: ...
     def call_sync(self, coroutine: Coroutine[Any, Any, T]) -> T: ...
 
 
 class Handle(Generic[R]):
-    """`deduplicated`: an older job holds the key that was given, and this handle is that job's."""
+    """`deduplicated`: an older job holds the key that was given, and this handle is that job's.
+
+    It goes through the app's own connections: what was enqueued with `conn=` is visible to it after the commit.
+    """
 
     def __init__(
         self,
@@ -35,36 +41,67 @@ class Handle(Generic[R]):
         codec: Codec | None,
         *,
         job_id: UUID,
-        tenant_id: UUID,
+        tenant: str | UUID | None,
         deduplicated: bool = False,
     ) -> None:
         self._app = app
         self._codec = codec
+        self._tenant = tenant
         self.id = job_id
-        self.tenant_id = tenant_id
         self.deduplicated = deduplicated
 
     def __repr__(self) -> str:
         return f"<Handle {self.id}{' deduplicated' if self.deduplicated else ''}>"
 
     async def info(self) -> JobRow:
-        return await (await self._app.store()).jobs.get_job(self.id, tenant_id=self.tenant_id)
+        """All that is known of the job."""
+        return await (await self._app.store()).jobs.get_job(self.id, tenant_id=await self._tenant_id())
 
     async def status(self) -> Status:
         return (await self.info()).status
 
     async def cancel(self, reason: str | None = None) -> Status:
         """Ask the job to stop; its status now. A running job is `running` until its handler has stopped."""
-        return await (await self._app.store()).jobs.cancel(self.id, tenant_id=self.tenant_id, reason=reason)
+        jobs = (await self._app.store()).jobs
+        return await jobs.cancel(self.id, tenant_id=await self._tenant_id(), reason=reason)
 
     async def retry(self) -> Status:
-        return await (await self._app.store()).jobs.retry(self.id, tenant_id=self.tenant_id)
+        """Run a final job again, with all its tries. One that succeeded stays as it is: IllegalMove."""
+        return await (await self._app.store()).jobs.retry(self.id, tenant_id=await self._tenant_id())
 
-    async def result(self, timeout: float | None = None) -> R:
+    async def result(self, timeout: float | str | timedelta | None = None) -> R:
         """The job's result, as soon as it has one. Raises JobFailed or one of its kinds, or TimeoutError."""
-        waiter = await self._app.waiter()
-        async with asyncio.timeout(timeout):
-            outcome = await waiter.outcome(self.id, self.tenant_id)
+        timeout_s = None if timeout is None else seconds(timeout, what="timeout")
+        limit = asyncio.timeout(timeout_s)
+        try:
+            async with limit:
+                waiter = await self._app.waiter()
+                outcome = await waiter.outcome(self.id, await self._tenant_id())
+        except TimeoutError:
+            if limit.expired():
+                raise TimeoutError(f"job {self.id} has not ended within {timeout_s:g} s") from None
+            raise
+        return self._result(outcome)
+
+    def info_sync(self) -> JobRow:
+        return self._app.call_sync(self.info())
+
+    def status_sync(self) -> Status:
+        return self._app.call_sync(self.status())
+
+    def cancel_sync(self, reason: str | None = None) -> Status:
+        return self._app.call_sync(self.cancel(reason))
+
+    def retry_sync(self) -> Status:
+        return self._app.call_sync(self.retry())
+
+    def result_sync(self, timeout: float | str | timedelta | None = None) -> R:
+        return self._app.call_sync(self.result(timeout))
+
+    async def _tenant_id(self) -> UUID:
+        return await self._app.tenant_id(self._tenant)
+
+    def _result(self, outcome: OutcomeRow) -> R:
         match outcome.status:
             case Status.SUCCEEDED:
                 return self._decode(outcome.result)
@@ -78,25 +115,23 @@ class Handle(Generic[R]):
                 kind = JobDeadLettered
             case _:
                 kind = JobFailed
-        text = outcome.error or outcome.reason or outcome.status
         raise kind(
             self.id,
-            f"job {self.id} {outcome.status}: {text}",
+            f"job {self.id} {_SAID.get(outcome.status, outcome.status)}: {outcome.error or outcome.reason or 'no reason was given'}",
             reason=outcome.reason,
             traceback=outcome.traceback,
         )
-
-    def status_sync(self) -> Status:
-        return self._app.call_sync(self.status())
-
-    def result_sync(self, timeout: float | None = None) -> R:
-        return self._app.call_sync(self.result(timeout))
-
-    def cancel_sync(self, reason: str | None = None) -> Status:
-        return self._app.call_sync(self.cancel(reason))
 
     def _decode(self, text: str | None) -> R:
         if self._codec is None:
             return msgspec.json.decode(text) if text is not None else None  # type: ignore[return-value]
         value: R = self._codec.decode_result(text)
         return value
+
+
+_SAID = {
+    Status.FAILED: "failed",
+    Status.DEAD_LETTER: "failed for the last time",
+    Status.CANCELED: "was canceled",
+    Status.SKIPPED: "was skipped",
+}

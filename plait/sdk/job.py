@@ -1,18 +1,18 @@
 """A job: a plain function that can also be asked for later, somewhere else, and surely."""
 
+import asyncio
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, Unpack
 from uuid import UUID
 
-from plait.model.durations import seconds
 from plait.model.errors import InvalidArguments, InvalidJob
 from plait.model.ids import new_id
 from plait.sdk.definition import Definition
 from plait.sdk.enqueuer import Enqueuer
 from plait.sdk.handle import Connected, Handle
 from plait.sdk.options import Options, OptionsDict
-from plait.store.connections import enqueue_async_on, enqueue_sync_on, is_async
+from plait.store.connections import Enqueued, enqueue_async_on, enqueue_sync_on, is_async
 from plait.store.jobs import NewJob
 
 P = ParamSpec("P")
@@ -23,7 +23,7 @@ class App(Connected, Protocol):
     """What a job needs of its app."""
 
     async def enqueuer(self) -> Enqueuer: ...
-    async def tenant_id(self, tenant: str | UUID | None) -> UUID: ...
+    def named_tenant(self, tenant: str | UUID | None) -> str | UUID | None: ...
 
 
 class Job(Generic[P, R]):
@@ -52,65 +52,69 @@ class Job(Generic[P, R]):
 
     async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """Ask for the job. When this returns, the job is stored; with `conn=`, it is stored when that transaction commits."""
+        if self._options.conn is not None:
+            return (await self._enqueue_on_conn([self._new(args, kwargs)]))[0]
         new = self._new(args, kwargs, await self._app.tenant_id(self._options.tenant))
-        conn = self._options.conn
-        if conn is None:
-            return self._handle(new, await (await self._app.enqueuer()).enqueue(new))
-        if not is_async(conn):
-            raise InvalidArguments("this connection is sync: use enqueue_sync with it")
-        existing = await enqueue_async_on(conn, [new])
-        return self._handle(new, existing.get(new.id, new.id))
+        return self._handle(new, await (await self._app.enqueuer()).enqueue(new))
 
     def enqueue_sync(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """The same, for sync code."""
-        conn = self._options.conn
-        if conn is None:
-            return self._app.call_sync(self.enqueue(*args, **kwargs))
-        if is_async(conn):
-            raise InvalidArguments("this connection is async: use enqueue with it")
-        new = self._new(args, kwargs, self._app.call_sync(self._app.tenant_id(self._options.tenant)))
-        return self._handle(new, enqueue_sync_on(conn, [new]).get(new.id, new.id))
+        if self._options.conn is not None:
+            return self._enqueue_on_conn_sync([self._new(args, kwargs)])[0]
+        return self._app.call_sync(self.enqueue(*args, **kwargs))
 
     async def enqueue_many(self, calls: Iterable[Any]) -> list[Handle[R]]:
-        """Ask for many jobs at once, tens of thousands if need be. A call is a tuple of arguments, a mapping, or one argument."""
-        new = self._new_many(calls, await self._app.tenant_id(self._options.tenant))
+        """Ask for many jobs at once, tens of thousands if need be: all are stored, or none. A call is a tuple of arguments, a
+        mapping of them by name, or the one argument there is."""
+        if self._options.conn is not None:
+            return await self._enqueue_on_conn(await self._new_many(calls, None))
+        new = await self._new_many(calls, await self._app.tenant_id(self._options.tenant))
         if not new:
             return []
-        conn = self._options.conn
-        if conn is None:
-            ids = await (await self._app.enqueuer()).enqueue_many(new)
-        elif is_async(conn):
-            existing = await enqueue_async_on(conn, new)
-            ids = [existing.get(job.id, job.id) for job in new]
-        else:
-            raise InvalidArguments("this connection is sync: use enqueue_many_sync with it")
+        ids = await (await self._app.enqueuer()).enqueue_many(new)
         return [self._handle(job, job_id) for job, job_id in zip(new, ids, strict=True)]
 
     def enqueue_many_sync(self, calls: Iterable[Any]) -> list[Handle[R]]:
-        conn = self._options.conn
-        if conn is None:
-            return self._app.call_sync(self.enqueue_many(calls))
-        if is_async(conn):
-            raise InvalidArguments("this connection is async: use enqueue_many with it")
-        new = self._new_many(calls, self._app.call_sync(self._app.tenant_id(self._options.tenant)))
-        existing = enqueue_sync_on(conn, new) if new else {}
-        return [self._handle(job, existing.get(job.id, job.id)) for job in new]
+        """The same, for sync code."""
+        if self._options.conn is not None:
+            self._check_single()
+            return self._enqueue_on_conn_sync([self._new(*_call(call)) for call in calls])
+        return self._app.call_sync(self.enqueue_many(calls))
 
-    def _new_many(self, calls: Iterable[Any], tenant_id: UUID) -> Sequence[NewJob]:
-        if (
-            self._options.job_id is not None
-            or self._options.dedupe_key is not None
-            or self._options.idempotency_key is not None
-        ):
+    async def _enqueue_on_conn(self, new: Sequence[NewJob]) -> list[Handle[R]]:
+        if not is_async(self._options.conn):
+            raise InvalidArguments("this connection is sync: use enqueue_sync or enqueue_many_sync with it")
+        if not new:
+            return []
+        return self._handles(new, await enqueue_async_on(self._options.conn, new, tenant=self._tenant_text()))
+
+    def _enqueue_on_conn_sync(self, new: Sequence[NewJob]) -> list[Handle[R]]:
+        if is_async(self._options.conn):
+            raise InvalidArguments("this connection is async: use enqueue or enqueue_many with it")
+        return self._handles(new, enqueue_sync_on(self._options.conn, new, tenant=self._tenant_text())) if new else []
+
+    def _tenant_text(self) -> str | None:
+        named = self._app.named_tenant(self._options.tenant)
+        return None if named is None else str(named)
+
+    async def _new_many(self, calls: Iterable[Any], tenant_id: UUID | None) -> list[NewJob]:
+        self._check_single()
+        new: list[NewJob] = []
+        for call in calls:
+            new.append(self._new(*_call(call), tenant_id))
+            if len(new) % 1000 == 0:
+                await asyncio.sleep(0)  # others on this loop have waited long enough
+        return new
+
+    def _check_single(self) -> None:
+        options = self._options
+        if any(value is not None for value in (options.job_id, options.dedupe_key, options.idempotency_key)):
             raise InvalidArguments("a job's id and keys belong to one job: enqueue it alone")
-        return [self._new(*_call(call), tenant_id) for call in calls]
 
-    def _new(self, args: tuple[Any, ...], kwargs: dict[str, Any], tenant_id: UUID) -> NewJob:
+    def _new(self, args: tuple[Any, ...], kwargs: dict[str, Any], tenant_id: UUID | None = None) -> NewJob:
         definition, options = self.definition, self._options
-        if options.scheduled_for is not None and options.scheduled_for.tzinfo is None:
-            raise InvalidJob("scheduled_for needs a time zone")
-        if options.retries is not None and options.retries < 0:
-            raise InvalidJob(f"retries is 0 or more, not {options.retries}")
+        if options.idempotency_ttl is not None and options.idempotency_key is None:
+            raise InvalidJob("idempotency_ttl needs an idempotency_key")
         return NewJob(
             id=options.job_id or new_id(),
             definition=definition.name,
@@ -120,23 +124,25 @@ class Job(Generic[P, R]):
             priority=definition.priority if options.priority is None else options.priority,
             max_attempts=definition.max_attempts if options.retries is None else options.retries + 1,
             scheduled_for=options.scheduled_for,
-            delay_s=None if options.delay is None else seconds(options.delay, what="delay"),
-            timeout_s=None if options.timeout is None else seconds(options.timeout, what="timeout"),
+            delay_s=options.seconds_of("delay"),
+            timeout_s=options.seconds_of("timeout"),
             dedupe_key=options.dedupe_key,
             idempotency_key=options.idempotency_key,
-            idempotency_ttl_s=None
-            if options.idempotency_ttl is None
-            else seconds(options.idempotency_ttl, what="idempotency_ttl"),
+            idempotency_ttl_s=options.seconds_of("idempotency_ttl"),
             limit_key=options.limit_key if options.limit_key is not None else definition.limit_key_of(args, kwargs),
             correlation_id=options.correlation_id,
         )
 
-    def _handle(self, new: NewJob, job_id: UUID) -> Handle[R]:
+    def _handles(self, new: Sequence[NewJob], enqueued: Enqueued) -> list[Handle[R]]:
+        tenant_id, existing = enqueued.tenant_id, enqueued.existing
+        return [self._handle(job, existing.get(job.id, job.id), tenant_id) for job in new]
+
+    def _handle(self, new: NewJob, job_id: UUID, tenant_id: UUID | None = None) -> Handle[R]:
         return Handle(
             self._app,
             self.definition.codec,
             job_id=UUID(bytes=job_id.bytes),
-            tenant_id=new.tenant_id,
+            tenant=tenant_id or new.tenant_id,
             deduplicated=job_id != new.id,
         )
 

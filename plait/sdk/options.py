@@ -5,9 +5,19 @@ from datetime import datetime, timedelta
 from typing import Any, TypedDict
 from uuid import UUID
 
+from plait.model.durations import seconds
+from plait.model.errors import InvalidDefinition, InvalidJob
+from plait.model.policies import QUEUE_NAME
+from plait.model.texts import is_storable, shown
+
+_TEXTS = ("queue", "dedupe_key", "idempotency_key", "limit_key", "correlation_id")
+_DURATIONS = ("timeout", "delay", "idempotency_ttl")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
+    """Checked when they are given, so that a mistake is reported where it is made and never reaches a shared statement."""
+
     tenant: str | UUID | None = None
     queue: str | None = None
     priority: int | None = None
@@ -23,6 +33,33 @@ class Options:
     job_id: UUID | None = None
     conn: Any = None
     """A connection of the caller's: the enqueue becomes part of its transaction. asyncpg, psycopg, SQLAlchemy or Django."""
+
+    def __post_init__(self) -> None:
+        for name in _TEXTS:
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, str) and 1 <= len(value) <= 500 and is_storable(value)):
+                raise InvalidJob(f"{name} is text of 1 to 500 characters, without NUL, not {shown(value)}")
+        if self.queue is not None and not QUEUE_NAME.fullmatch(self.queue):
+            raise InvalidJob(f"a queue's name is 1 to 100 letters, digits and _ . : -, not {shown(self.queue)}")
+        for name in _DURATIONS:
+            self.seconds_of(name)
+        _check_whole("priority", self.priority, -32768, 32767)
+        _check_whole("retries", self.retries, 0, 9999)
+        if self.timeout is not None and self.seconds_of("timeout") == 0:
+            raise InvalidJob("timeout is more than 0")
+        _check_kind("scheduled_for", self.scheduled_for, datetime)
+        if self.scheduled_for is not None and self.scheduled_for.utcoffset() is None:
+            raise InvalidJob("scheduled_for needs a time zone")
+        _check_kind("job_id", self.job_id, UUID)
+        check_tenant(self.tenant)
+
+    def seconds_of(self, name: str) -> float | None:
+        """An option that is a duration, in seconds."""
+        value = getattr(self, name)
+        try:
+            return None if value is None else seconds(value, what=name)
+        except InvalidDefinition as error:
+            raise InvalidJob(str(error)) from None
 
 
 class OptionsDict(TypedDict, total=False):
@@ -42,3 +79,20 @@ class OptionsDict(TypedDict, total=False):
     correlation_id: str | None
     job_id: UUID | None
     conn: Any
+
+
+def check_tenant(tenant: str | UUID | None) -> None:
+    """An empty name is not "the default one": it is most likely a variable that nobody has set."""
+    _check_kind("tenant", tenant, str, UUID)
+    if isinstance(tenant, str) and not (tenant and is_storable(tenant)):
+        raise InvalidJob(f"tenant is a tenant's name or id, not {shown(tenant)}")
+
+
+def _check_kind(name: str, value: object, *kinds: type) -> None:
+    if value is not None and not isinstance(value, kinds):
+        raise InvalidJob(f"{name} is of type {' or '.join(kind.__name__ for kind in kinds)}, not {shown(value)}")
+
+
+def _check_whole(name: str, value: object, low: int, high: int) -> None:
+    if value is not None and not (type(value) is int and low <= value <= high):
+        raise InvalidJob(f"{name} is a whole number between {low} and {high}, not {shown(value)}")

@@ -1,25 +1,38 @@
 """Sync code's way in: one thread with an event loop, on which the app's own connections live."""
 
 import asyncio
+import os
 import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
+
+from plait.model.errors import PlaitError
 
 T = TypeVar("T")
 
 
 class Portal:
     def __init__(self) -> None:
+        self._pid = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="plait-portal", daemon=True)
         self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """A fork has the portal's memory, but not its thread: whoever called would wait for ever."""
+        return self._pid == os.getpid() and self._thread.is_alive()
 
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the portal's loop, and wait for it."""
         if threading.current_thread() is self._thread:
             coroutine.close()
-            raise RuntimeError("the sync form was called on plait's own loop: use the async one")
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+            raise PlaitError("the sync form was called on plait's own loop: use the async one")
+        try:
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        except BaseException:
+            coroutine.close()
+            raise
         try:
             return future.result()
         except BaseException:
@@ -34,5 +47,9 @@ class Portal:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_forever()
+            if left := asyncio.all_tasks(self._loop):
+                for task in left:
+                    task.cancel()
+                self._loop.run_until_complete(asyncio.wait(left))
         finally:
             self._loop.close()

@@ -1,6 +1,7 @@
 """Where an app's jobs live: a server by URL, or an embedded Postgres that is started, migrated and given a safe login."""
 
 import asyncio
+import threading
 from pathlib import Path
 
 from plait.runtime.postgres import EmbeddedPostgres
@@ -16,6 +17,7 @@ class Target:
         self._pooler = pooler
         self._embedded = EmbeddedPostgres(data_dir) if url is None else None
         self._open_stores = 0
+        self._counting = threading.Lock()  # loops of several threads share one app
 
     @property
     def embedded(self) -> bool:
@@ -28,13 +30,16 @@ class Target:
         store = await Store.open(
             url, session_user=self._session_user, max_connections=max_connections, pooler=self._pooler
         )
-        self._open_stores += 1
+        with self._counting:
+            self._open_stores += 1
         return store
 
     async def close(self) -> None:
         """Tell that a store which was opened here is closed; the last one lets go of embedded Postgres."""
-        self._open_stores -= 1
-        if self._embedded is not None and self._open_stores <= 0:
+        with self._counting:
+            self._open_stores -= 1
+            last = self._open_stores <= 0
+        if self._embedded is not None and last:
             await asyncio.to_thread(self._embedded.stop, wait=False)
 
     async def admin_url(self) -> str:

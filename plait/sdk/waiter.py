@@ -1,44 +1,69 @@
 """Waiting for results: all handles of a process share one question, asked ever less often while nothing ends."""
 
 import asyncio
+import time
+from dataclasses import dataclass
 from uuid import UUID
 
+from plait.model.errors import DatabaseUnreachable, PlaitError
 from plait.store import Store
 from plait.store.jobs import OutcomeRow
 
 FIRST_S, LAST_S, MAX_BATCH = 0.005, 0.5, 500
+PATIENCE_S = 30.0
+"""So long a database may be out of reach before those who wait are told."""
+
+
+@dataclass(slots=True)
+class _Wait:
+    tenant_id: UUID
+    future: "asyncio.Future[OutcomeRow]"
+    waiters: int = 0
 
 
 class Waiter:
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._waiting: dict[UUID, tuple[UUID, asyncio.Future[OutcomeRow]]] = {}
+        self._waiting: dict[UUID, _Wait] = {}
         self._poller: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
 
     async def outcome(self, job_id: UUID, tenant_id: UUID) -> OutcomeRow:
         """How the job ended, as soon as it has."""
-        known = self._waiting.get(job_id)
-        future = known[1] if known else asyncio.get_running_loop().create_future()
-        self._waiting[job_id] = (tenant_id, future)
+        loop = asyncio.get_running_loop()
+        wait = self._waiting.get(job_id)
+        if wait is None:
+            wait = self._waiting[job_id] = _Wait(tenant_id, loop.create_future())
+        wait.waiters += 1
         self._news.set()
         if self._poller is None:
-            self._poller = asyncio.get_running_loop().create_task(self._poll())
-        return await asyncio.shield(future)
+            self._poller = loop.create_task(self._poll())
+        try:
+            return await asyncio.shield(wait.future)
+        finally:
+            wait.waiters -= 1
+            if wait.waiters == 0 and self._waiting.get(job_id) is wait:  # nobody waits any more: do not ask any more
+                del self._waiting[job_id]
+                wait.future.cancel()
+
+    async def close(self) -> None:
+        self._fail(PlaitError("the app was closed while a result was waited for"))
+        if self._poller is not None:
+            self._poller.cancel()
+            await asyncio.wait({self._poller})
 
     async def _poll(self) -> None:
         pause = FIRST_S
+        reached = time.monotonic()
         try:
             while self._waiting:
-                asked = list(self._waiting.items())
-                ended = 0
-                for start in range(0, len(asked), MAX_BATCH):
-                    batch = asked[start : start + MAX_BATCH]
-                    for row in await self._store.jobs.get_outcomes([(job, tenant) for job, (tenant, _) in batch]):
-                        ended += 1
-                        _, future = self._waiting.pop(row.job_id)
-                        if not future.done():
-                            future.set_result(row)
+                try:
+                    ended = await self._ask()
+                    reached = time.monotonic()
+                except DatabaseUnreachable:
+                    if time.monotonic() - reached > PATIENCE_S:
+                        raise
+                    ended = False
                 pause = FIRST_S if ended else min(pause * 1.5, LAST_S)
                 self._news.clear()
                 try:
@@ -47,14 +72,28 @@ class Waiter:
                     pause = FIRST_S
                 except TimeoutError:
                     pass
-        except BaseException as error:
-            waiting, self._waiting = self._waiting, {}
-            for _, future in waiting.values():
-                if isinstance(error, Exception) and not future.done():
-                    future.set_exception(error)
-                else:
-                    future.cancel()
-            if not isinstance(error, Exception):
-                raise
+        except Exception as error:  # noqa: BLE001 - it is the waiters' to handle
+            self._fail(error)
         finally:
             self._poller = None
+            for wait in self._waiting.values():
+                wait.future.cancel()
+            self._waiting = {}
+
+    async def _ask(self) -> bool:
+        """Ask about all who are waited for; whether any has ended."""
+        asked = [(job_id, wait.tenant_id) for job_id, wait in self._waiting.items()]
+        any_ended = False
+        for start in range(0, len(asked), MAX_BATCH):
+            for row in await self._store.jobs.get_outcomes(asked[start : start + MAX_BATCH]):
+                any_ended = True
+                wait = self._waiting.pop(row.job_id, None)
+                if wait is not None and not wait.future.done():
+                    wait.future.set_result(row)
+        return any_ended
+
+    def _fail(self, error: Exception) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for wait in waiting.values():
+            if not wait.future.done():
+                wait.future.set_exception(error)

@@ -1,74 +1,136 @@
 """Enqueue on a connection of the caller's, inside its own transaction: asyncpg, psycopg, SQLAlchemy, Django.
 
 A job enqueued this way exists when the transaction commits, and never if it rolls back. The caller needs the role plait_client
-(`plait migrate --grant-client ROLE`), and nothing else. No driver is imported here: a connection is known by its class's module.
+(`plait migrate --grant-client ROLE`) and nothing else: one statement on that one connection does it all, the tenant's name
+included. No driver is imported before a connection of its kind is here: a connection is known by the name of its class.
 """
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 from uuid import UUID
 
-from plait.model.errors import InvalidArguments
-from plait.store.database import translate
+from plait.model.errors import BY_SQLSTATE, InvalidArguments, NotGranted, SchemaOutdated
 from plait.store.jobs import ENQUEUE, NewJob, enqueue_arguments
+from plait.store.tenants import OWN_TENANT
 
-_FORMAT: Final = re.sub(r"\$\d+", "%s", ENQUEUE)
-_NAMED: Final = re.sub(r"\$(\d+)::([a-z0-9]+(?:\[\])?)", r"cast(:p\1 as \2)", ENQUEUE)
+Kind = Literal["asyncpg", "psycopg", "psycopg_async", "psycopg2", "sqlalchemy", "sqlalchemy_async", "django"]
+
+_KINDS: Final[dict[tuple[str, str], Kind]] = {
+    ("asyncpg", "Connection"): "asyncpg",
+    ("asyncpg", "PoolConnectionProxy"): "asyncpg",
+    ("psycopg", "Connection"): "psycopg",
+    ("psycopg", "AsyncConnection"): "psycopg_async",
+    ("psycopg2", "connection"): "psycopg2",
+    ("sqlalchemy", "Connection"): "sqlalchemy",
+    ("sqlalchemy", "Session"): "sqlalchemy",
+    ("sqlalchemy", "scoped_session"): "sqlalchemy",
+    ("sqlalchemy", "AsyncConnection"): "sqlalchemy_async",
+    ("sqlalchemy", "AsyncSession"): "sqlalchemy_async",
+    ("sqlalchemy", "async_scoped_session"): "sqlalchemy_async",
+    ("django", "BaseDatabaseWrapper"): "django",
+    ("django", "ConnectionProxy"): "django",
+}
+
+# All jobs of a call are one tenant's. Its name is looked up here, in the caller's transaction, which may just have made it.
+_ENQUEUE: Final = (
+    "with tenant as materialized (select case when $4::text is null then "
+    + OWN_TENANT
+    + " else plait.tenant_id($4::text) end as id) select tenant.id, requested, existing from tenant left join lateral ("
+    + ENQUEUE.replace("$4::uuid[]", "array_fill(tenant.id, array[cardinality($1::uuid[])])")
+    + ") as enqueued on true"
+)
+# These drivers number nothing: a placeholder stands for one value, as often as it occurs.
+_PYFORMAT: Final = re.sub(r"\$(\d+)", r"%(p\1)s", _ENQUEUE)
+_NAMED: Final = re.sub(r"\$(\d+)::([a-z0-9]+(?:\[\])?)", r"cast(:p\1 as \2)", _ENQUEUE)
+
+_FOREIGN_SCHEMA: Final = {"3F000", "42P01", "42883"}
+"""No such schema, table, function: of plait's it means that the database was never migrated, or is too old."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """Whose the jobs are, and which of them were not made because an older one holds their key."""
+
+    tenant_id: UUID
+    existing: dict[UUID, UUID]
 
 
 def is_async(conn: Any) -> bool:
-    """Whether the connection is used with await; an error for what is no known connection."""
+    """Whether the connection is used with await; an error for what is no connection that we know."""
     return _kind(conn) in ("asyncpg", "psycopg_async", "sqlalchemy_async")
 
 
-async def enqueue_async_on(conn: Any, jobs: Sequence[NewJob]) -> dict[UUID, UUID]:
-    arguments = enqueue_arguments(jobs, in_transaction=True)
+async def enqueue_async_on(conn: Any, jobs: Sequence[NewJob], *, tenant: str | None) -> Enqueued:
+    arguments = _arguments(jobs, tenant)
     try:
         match _kind(conn):
             case "asyncpg":
-                rows = await conn.fetch(ENQUEUE, *arguments)
+                rows = await conn.fetch(_ENQUEUE, *arguments)
             case "psycopg_async":
-                async with conn.cursor() as cursor:
-                    await cursor.execute(_FORMAT, _plain(arguments))
+                from psycopg.rows import tuple_row
+
+                async with conn.cursor(row_factory=tuple_row) as cursor:
+                    await cursor.execute(_PYFORMAT, _by_name(arguments))
                     rows = await cursor.fetchall()
             case _:
-                text = _sqlalchemy_text()
-                rows = (await conn.execute(text, _by_name(arguments))).all()
+                rows = (await conn.execute(_sqlalchemy_text(), _by_name(arguments))).all()
     except Exception as error:
-        raise _ours(error) from error
-    return _existing(rows)
+        _raise_ours(error)
+        raise
+    return _enqueued(rows)
 
 
-def enqueue_sync_on(conn: Any, jobs: Sequence[NewJob]) -> dict[UUID, UUID]:
-    arguments = enqueue_arguments(jobs, in_transaction=True)
+def enqueue_sync_on(conn: Any, jobs: Sequence[NewJob], *, tenant: str | None) -> Enqueued:
+    arguments = _arguments(jobs, tenant)
     try:
         match _kind(conn):
             case "sqlalchemy":
                 rows = conn.execute(_sqlalchemy_text(), _by_name(arguments)).all()
+            case "psycopg":
+                from psycopg.rows import tuple_row
+
+                with conn.cursor(row_factory=tuple_row) as cursor:
+                    rows = cursor.execute(_PYFORMAT, _by_name(arguments)).fetchall()
+            case "psycopg2":
+                from psycopg2.extensions import cursor as plain_cursor
+
+                with conn.cursor(cursor_factory=plain_cursor) as cursor:
+                    cursor.execute(_PYFORMAT, _by_name(arguments))
+                    rows = cursor.fetchall()
             case _:
                 with conn.cursor() as cursor:
-                    cursor.execute(_FORMAT, _plain(arguments))
+                    cursor.execute(_PYFORMAT, _by_name(arguments))
                     rows = cursor.fetchall()
     except Exception as error:
-        raise _ours(error) from error
-    return _existing(rows)
+        _raise_ours(error)
+        raise
+    return _enqueued(rows)
 
 
-def _kind(conn: Any) -> str:
+def _kind(conn: Any) -> Kind:
     for cls in type(conn).__mro__:
-        name, module = cls.__name__, cls.__module__
-        if module.startswith("asyncpg."):
-            return "asyncpg"
-        if module.startswith("psycopg.") or module == "psycopg":
-            return "psycopg_async" if "Async" in name else "psycopg"
-        if module.startswith("psycopg2"):
-            return "psycopg"
-        if module.startswith("sqlalchemy."):
-            return "sqlalchemy_async" if module.startswith("sqlalchemy.ext.asyncio") else "sqlalchemy"
-        if module.startswith("django.db."):
-            return "django"
-    raise InvalidArguments(f"conn is a connection of asyncpg, psycopg, SQLAlchemy or Django, not {type(conn).__name__}")
+        kind = _KINDS.get((cls.__module__.partition(".")[0], cls.__name__))
+        if kind == "django" and conn.vendor != "postgresql":
+            raise InvalidArguments(f"conn is Django's connection to {conn.vendor}: plait needs one to Postgres")
+        if kind is not None:
+            return kind
+    cls = type(conn)
+    raise InvalidArguments(
+        "conn is a connection or session of asyncpg, psycopg, SQLAlchemy or Django, not "
+        f"{cls.__module__}.{cls.__qualname__}"
+    )
+
+
+def _arguments(jobs: Sequence[NewJob], tenant: str | None) -> list[Any]:
+    """Ids as text: every driver can send it, and the statement casts."""
+    ids, definitions, payloads, _, *others = enqueue_arguments(jobs, in_transaction=True)
+    return [[str(job_id) for job_id in ids], definitions, payloads, tenant, *others]
+
+
+def _by_name(arguments: list[Any]) -> dict[str, Any]:
+    return {f"p{number}": value for number, value in enumerate(arguments, 1)}
 
 
 def _sqlalchemy_text() -> Any:
@@ -77,35 +139,31 @@ def _sqlalchemy_text() -> Any:
     return text(_NAMED)
 
 
-def _plain(arguments: list[Any]) -> list[Any]:
-    """Ids as text: every driver can send it, and the statement casts."""
-    return [
-        [str(item) if isinstance(item, UUID) else item for item in value] if isinstance(value, list) else value
-        for value in arguments
-    ]
-
-
-def _by_name(arguments: list[Any]) -> dict[str, Any]:
-    return {f"p{number}": value for number, value in enumerate(arguments, 1)}
-
-
-def _existing(rows: Sequence[Any]) -> dict[UUID, UUID]:
-    return {_uuid(row[0]): _uuid(row[1]) for row in rows}
+def _enqueued(rows: Sequence[Any]) -> Enqueued:
+    return Enqueued(
+        _uuid(rows[0][0]),
+        {_uuid(requested): _uuid(existing) for _, requested, existing in rows if requested is not None},
+    )
 
 
 def _uuid(value: Any) -> UUID:
-    return value if isinstance(value, UUID) else UUID(str(value))
+    return UUID(str(value))  # a driver's own type, or text: it is the caller's to choose
 
 
-def _ours(error: BaseException) -> BaseException:
-    """Our error for the SQLSTATE that any of the drivers carries, however it is wrapped."""
+def _raise_ours(error: BaseException) -> None:
+    """Raise our error for the SQLSTATE that any of the drivers carries, however it is wrapped. Others stay as they are: the
+    caller's code knows its driver's errors, and what they mean for its transaction."""
     seen: BaseException | None = error
     while seen is not None:
-        if getattr(seen, "sqlstate", None) or getattr(seen, "pgcode", None):
-            if not hasattr(seen, "sqlstate"):
-                seen.sqlstate = seen.pgcode  # type: ignore[attr-defined]
-            ours = translate(seen)
-            if ours is not seen:
-                return ours
+        state = getattr(seen, "sqlstate", None) or getattr(seen, "pgcode", None)
+        if isinstance(state, str):
+            message = getattr(getattr(seen, "diag", None), "message_primary", None) or str(seen)
+            if ours := BY_SQLSTATE.get(state):
+                raise ours(message) from error
+            if state == "42501" and "plait" in message:
+                raise NotGranted(
+                    f"{message}. Grant the login plait's client role: `plait migrate --grant-client ROLE`"
+                ) from error
+            if state in _FOREIGN_SCHEMA and "plait" in message:
+                raise SchemaOutdated(f"{message}. Run `plait migrate`.") from error
         seen = getattr(seen, "orig", None) or seen.__cause__
-    return error

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from plait.model.errors import BY_SQLSTATE, DatabaseUnreachable, PlaitError, SchemaOutdated
+from plait.model.errors import BY_SQLSTATE, DatabaseError, DatabaseUnreachable, PlaitError, SchemaOutdated
 
 Row = Any
 """An asyncpg record; each method of the store turns it into a type of its own."""
@@ -20,7 +20,7 @@ UNREACHABLE: Final = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,
+    asyncpg.InternalClientError,  # what asyncpg says when a connection ends in the middle of its own bookkeeping
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
@@ -41,6 +41,8 @@ def translate(error: BaseException) -> BaseException:
         asyncpg.InvalidPasswordError | asyncpg.InvalidAuthorizationSpecificationError | asyncpg.InvalidCatalogNameError,
     ):
         return DatabaseUnreachable(f"the database refused the connection: {error}")
+    if isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError):
+        return DatabaseError(f"the database has no place for this value: {error}")  # refused by the driver: never sent
     if isinstance(error, UNREACHABLE):
         return DatabaseUnreachable(f"the database cannot be reached: {error or type(error).__name__}")
     if isinstance(error, _SCHEMA_MISSING) and "plait" in str(error):
@@ -103,7 +105,12 @@ class Database:
         try:
             pool = self._pool or await self._open()
             async with pool.acquire(timeout=30) as connection:
-                yield connection
+                try:
+                    yield connection
+                except UNREACHABLE as error:
+                    if not isinstance(error, ValueError):
+                        connection.terminate()  # it may be in the middle of anything: nobody must get it from the pool
+                    raise
         except PlaitError:
             raise
         except (asyncpg.PostgresError, *UNREACHABLE) as error:

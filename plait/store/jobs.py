@@ -17,12 +17,12 @@ ENQUEUE: Final = """select requested, existing from plait.enqueue_many(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJob:
-    """What is asked for: the columns of one element of `plait.enqueue_many`."""
+    """What is asked for: the columns of one element of `plait.enqueue_many`. Without a tenant only where the session has one."""
 
     id: UUID
     definition: str
     payload: str
-    tenant_id: UUID
+    tenant_id: UUID | None = None
     queue: str | None = None
     priority: int | None = None
     max_attempts: int | None = None

@@ -3,12 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
 
+from plait.model.errors import UnknownTenant
+from plait.model.ids import DEFAULT_TENANT
 from plait.store.database import Database
+
+OWN_TENANT: Final = f"""coalesce(plait._visible_tenant(),
+  case when coalesce(current_setting('plait.tenant', true), '') = '' then '{DEFAULT_TENANT}'::uuid end)"""
+"""The tenant that a session acts for when it names none: its login's, or the setting's, or the default one. Null for a setting
+that is no tenant's id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +40,13 @@ class Tenants:
     async def tenant_id(self, tenant: str) -> UUID:
         """A tenant's id by its slug, or by its id as text."""
         return UUID(bytes=(await self._db.fetchval("select plait.tenant_id($1)", tenant)).bytes)
+
+    async def own_tenant_id(self) -> UUID:
+        """The tenant that this login acts for when it names none."""
+        tenant_id = await self._db.fetchval(f"select {OWN_TENANT}")
+        if tenant_id is None:
+            raise UnknownTenant("plait.tenant is not a tenant's id")
+        return UUID(bytes=tenant_id.bytes)
 
     async def set_tenant(self, slug: str, settings: Mapping[str, Any] | None = None) -> UUID:
         text = msgspec.json.encode(dict(settings or {})).decode()

@@ -35,7 +35,6 @@ class Kit:
         await self.app.close()
         self.app.close_sync()
         self.app.target = self._target
-        self.app.forget_tenants()
 
     async def run_until_idle(self, *, concurrency: int = 100) -> None:
         """Run every job that is due, and what becomes due by it, until nothing is left that may start now."""

@@ -90,13 +90,13 @@ def _send(channel: Any, message: dict[str, Any]) -> None:
 def _handle(request: dict[str, Any], channel: Any) -> Finished:
     try:
         definition = _find(request)
-        arguments = definition.codec.decode_call(request["payload"])
+        arguments = definition.codec.decode_payload(request["payload"])
         set_current(_current(request, channel))
         _send(channel, {"started": True})
         value = definition.function(**arguments)
         if asyncio.iscoroutine(value):
             value = asyncio.run(value)
-        return outcomes.succeeded(value)
+        return outcomes.succeeded(value, definition.codec)
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is the handler's outcome
         return outcomes.raised(error)
 

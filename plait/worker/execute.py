@@ -26,18 +26,18 @@ class Executor:
         try:
             match run.definition.isolation:
                 case "loop":
-                    arguments = run.definition.codec.decode_call(run.claimed.payload)
+                    arguments = run.definition.codec.decode_payload(run.claimed.payload)
                     set_current(run.begin())
                     value = await run.definition.function(**arguments)
                 case "thread":
-                    arguments = run.definition.codec.decode_call(run.claimed.payload)
+                    arguments = run.definition.codec.decode_payload(run.claimed.payload)
                     set_current(run.begin())
                     value = await self._in_thread(run, arguments)
                 case "process":
                     return _unless_lost(run, await self._processes.run(run))
                 case unknown:
                     assert_never(unknown)
-            return _unless_lost(run, outcomes.succeeded(value))
+            return _unless_lost(run, outcomes.succeeded(value, run.definition.codec))
         except asyncio.CancelledError as error:
             return _stopped(run, error)
         except BaseException as error:  # noqa: BLE001 - a handler may raise anything, and the worker lives

@@ -5,7 +5,6 @@ the job ends with a reason and the worker lives.
 """
 
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +12,9 @@ import msgspec
 
 from plait.model.durations import seconds
 from plait.model.errors import (
-    InvalidArguments,
     InvalidDefinition,
+    InvalidPayload,
+    InvalidResult,
     NotSerializable,
     Outcome,
     PermanentError,
@@ -23,9 +23,13 @@ from plait.model.errors import (
     Snooze,
 )
 from plait.model.states import Ending
-from plait.sdk.codec import encode
+from plait.model.texts import clean, message_of, safely
+from plait.sdk.codec import Codec
 
 MAX_ERROR, MAX_TRACEBACK = 4_000, 32_000
+
+_SAYS_IT_ALL = NotSerializable | InvalidPayload | InvalidResult
+"""Their messages are whole sentences, and happen in no line of the handler's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +41,24 @@ class Finished:
     detail: str | None = None
 
 
-def succeeded(value: Any) -> Finished:
-    if value is None:
-        return Finished(Ending.SUCCEEDED)
+def succeeded(value: Any, codec: Codec) -> Finished:
+    """What a handler returned. A result that can't be stored, or does not fit the annotation, fails the job: whoever waits for
+    it could not read it, and running again would not help."""
     try:
-        return Finished(Ending.SUCCEEDED, encode(value, what="the result"))
-    except NotSerializable as error:
+        return Finished(Ending.SUCCEEDED, codec.encode_result(value))
+    except (NotSerializable, InvalidResult) as error:
         return failed(error, reason="bad_result", permanent=True)
 
 
 def raised(error: BaseException) -> Finished:
-    """What an exception of a handler says about its job."""
+    """What an exception of a handler says about its job. Whatever it does when it is looked at, there is an answer."""
+    try:
+        return _raised(error)
+    except Exception as trouble:  # noqa: BLE001 - an exception may be broken in any way
+        return failed(f"{_name(error)}: (it cannot be shown: {message_of(trouble)})")
+
+
+def _raised(error: BaseException) -> Finished:
     try:
         match error:
             case Skip():
@@ -60,7 +71,7 @@ def raised(error: BaseException) -> Finished:
                 return failed(error, delay_s=seconds(delay, what="RetryLater"))
             case PermanentError():
                 return failed(error, permanent=True)
-            case InvalidArguments():
+            case InvalidPayload():
                 return failed(error, reason="bad_payload", permanent=True)
             case _:
                 return failed(error)
@@ -79,8 +90,7 @@ def failed(
     exit_code: int | None = None,
 ) -> Finished:
     text = error if isinstance(error, str) else _text(error)
-    told = isinstance(error, str | RetryLater | NotSerializable | InvalidArguments)  # the message says it all
-    trace = None if told or isinstance(error, str) else _traceback(error)
+    trace = None if isinstance(error, str | _SAYS_IT_ALL | RetryLater) else _traceback(error)
     return Finished(
         ending,
         detail=_detail(
@@ -100,34 +110,22 @@ def ended(ending: Ending, error: str | None = None) -> Finished:
     return Finished(ending, detail=_detail(error=error) if error else None)
 
 
-def clean(text: str, limit: int) -> str:
-    """Text that Postgres stores: no NUL, no lone surrogate, no more than `limit` characters."""
-    if len(text) > limit:
-        text = text[: limit // 2] + "\n… (shortened)\n" + text[-limit // 2 :]
-    return text.replace("\0", "\N{SYMBOL FOR NULL}").encode("utf-8", "replace").decode()
-
-
 def _detail(**parts: Any) -> str:
     return msgspec.json.encode({key: value for key, value in parts.items() if value is not None}).decode()
 
 
 def _text(error: BaseException) -> str:
-    name = type(error).__name__
-    message = _safely(lambda: str(error), "(its message cannot be shown)")
-    if isinstance(error, Outcome | NotSerializable | InvalidArguments):
-        return clean(message or name, MAX_ERROR)
-    return clean(f"{name}: {message}" if message else name, MAX_ERROR)
+    message = message_of(error, MAX_ERROR)
+    if isinstance(error, _SAYS_IT_ALL | Outcome):
+        return message or _name(error)
+    return clean(f"{_name(error)}: {message}" if message else _name(error), MAX_ERROR)
+
+
+def _name(error: BaseException) -> str:
+    return safely(lambda: clean(str.__str__(type(error).__name__), 200), "an exception")
 
 
 def _traceback(error: BaseException) -> str:
-    return clean(
-        _safely(lambda: "".join(traceback.format_exception(error)), "(the traceback cannot be shown)"),
-        MAX_TRACEBACK,
+    return safely(
+        lambda: clean("".join(traceback.format_exception(error)), MAX_TRACEBACK), "(the traceback cannot be shown)"
     )
-
-
-def _safely(make: Callable[[], str], otherwise: str) -> str:
-    try:
-        return make()
-    except BaseException:  # noqa: BLE001 - an exception's own __str__ may raise anything
-        return otherwise

@@ -94,7 +94,7 @@ class _Child:
                 run.begin()
                 continue
             if "progress" in message:
-                run.progress = message["progress"]
+                run.report(message["progress"])
                 continue
             detail = message["detail"]
             if message["ending"] != Ending.SUCCEEDED:

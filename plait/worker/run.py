@@ -28,6 +28,7 @@ class Run:
         "definition",
         "progress",
         "queued_at",
+        "reporting",
         "started_at",
         "stopping",
         "stopping_at",
@@ -44,6 +45,7 @@ class Run:
         self.stopping: Stopping | None = None
         self.stopping_at = 0.0
         self.progress: dict[str, Any] | None = None
+        self.reporting: asyncio.Lock | None = None
 
     @property
     def key(self) -> tuple[UUID, int]:
@@ -65,7 +67,7 @@ class Run:
             correlation_id=claimed.correlation_id,
             deadline=self.deadline,
             logger=_logger(claimed),
-            report=self._report,
+            report=self.report,
             stopping=lambda: self.stopping is not None,
         )
 
@@ -81,7 +83,10 @@ class Run:
     def ran_ms(self) -> float:
         return (time.monotonic() - self.started_at) * 1000 if self.started_at else 0.0
 
-    def _report(self, progress: dict[str, Any]) -> None:
+    def report(self, progress: dict[str, Any]) -> None:
+        """What the handler says of itself, from whatever thread; the worker sends the latest."""
+        if self.reporting is None:
+            self.reporting = asyncio.Lock()  # most handlers never say anything
         self.progress = progress
 
 

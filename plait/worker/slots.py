@@ -26,6 +26,9 @@ class Slots:
         self._ready: dict[str, deque[Run]] = {queue: deque() for queue in queues}
         self._running: dict[tuple[UUID, int], Run] = {}
         self._running_in: dict[str, int] = dict.fromkeys(queues, 0)
+        self._asked: dict[str, int] = {}
+        self._dry: set[str] = set()
+        self._turn = 0
         self._rate = 0.0
         self._finished = 0
         self._rated_at = time.monotonic()
@@ -53,20 +56,38 @@ class Slots:
         return self._running.get(key)
 
     def wanted(self) -> dict[str, int]:
-        """How many jobs of each queue to claim now."""
+        """How many jobs of each queue to claim now: no more than there is room for in all, and some of every queue.
+
+        A queue that had less than was asked of it last time is asked for one, to see whether it has more again; the others
+        share the rest. So a full queue gets nearly all of the room, and an empty one before it never hides it.
+        """
         ahead = min(AHEAD_MAX, int(self._rate * AHEAD_S))
         room = self._total + ahead - len(self)
-        wanted: dict[str, int] = {}
-        for queue, limit in self._limits.items():
-            free = min(room, min(limit, self._total) + ahead - self._running_in[queue] - len(self._ready[queue]))
-            if free > 0:
-                wanted[queue] = free
-                room -= free
+        free = {
+            queue: min(limit, self._total) + ahead - self._running_in[queue] - len(self._ready[queue])
+            for queue, limit in self._limits.items()
+        }
+        self._turn += 1
+        open_ = [queue for queue, count in free.items() if count > 0]
+        order = open_[self._turn % len(open_) :] + open_[: self._turn % len(open_)] if open_ else []
+        wanted = dict.fromkeys(order[: max(0, room)], 1)
+        room -= len(wanted)
+        sharing = [queue for queue in wanted if queue not in self._dry] or list(wanted)
+        for number, queue in enumerate(sorted(sharing, key=lambda queue: free[queue])):
+            more = min(free[queue] - 1, room // (len(sharing) - number))
+            wanted[queue] += more
+            room -= more
+        self._asked = wanted
         return wanted
 
     def add(self, runs: Iterable[Run]) -> None:
+        """What a claim for `wanted` has brought."""
+        brought = dict.fromkeys(self._asked, 0)
         for run in runs:
-            self._ready[run.claimed.queue].append(run)
+            queue = run.claimed.queue
+            self._ready[queue].append(run)
+            brought[queue] = brought.get(queue, 0) + 1
+        self._dry = {queue for queue, count in self._asked.items() if brought[queue] < count}
         self._fill()
 
     def finish(self, run: Run) -> None:

@@ -8,7 +8,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from plait.model.texts import shown
+
 _IDLE_S = 30.0
+_NOT_CARRIED = (StopIteration, GeneratorExit)
+"""No future can carry these to who awaits it: the one is refused, the other closes the coroutines on its way."""
 
 
 class Threads:
@@ -87,9 +91,7 @@ class _Call:
             return  # timed out or canceled before: the outcome is already decided
         if error is None:
             self.future.set_result(value)
-        elif isinstance(error, StopIteration):
-            self.future.set_exception(
-                RuntimeError(f"the handler raised {error!r}")
-            )  # a future can't carry StopIteration
+        elif issubclass(type(error), _NOT_CARRIED):  # not isinstance: an exception may lie about its class, or raise
+            self.future.set_exception(RuntimeError(f"the handler raised {shown(error)}"))
         else:
             self.future.set_exception(error)

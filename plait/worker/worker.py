@@ -9,6 +9,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import msgspec
 
 from plait import __version__
@@ -188,6 +189,9 @@ class Worker:
 
     async def _execute(self, run: Run) -> None:
         finished = await self._executor.execute(run)
+        if run.reporting is not None and finished is not None:
+            # Before the outcome: afterwards nobody would take it.
+            await self._send_progress(await self._app.store(), run)
         if self._slots.get(run.key) is run:  # else it was given up before it ended: its outcome is decided
             self._end(run, finished)
 
@@ -195,6 +199,8 @@ class Worker:
         self._slots.finish(run)
         if finished is not None:
             self._settle(run, finished)
+            if finished.ending in (Ending.FAILED, Ending.TIMEOUT):
+                _log_failure(run, finished)
         if not self._slots.running_count:
             self._empty.set()
         self._pump.room()
@@ -250,17 +256,23 @@ class Worker:
         while True:
             await asyncio.sleep(PROGRESS_S)
             for run in self._slots.running:
-                if run.progress is not None and self.id is not None:
-                    progress, run.progress = run.progress, None
-                    await self._send_progress(store, self.id, run, progress)
+                if run.progress is not None:
+                    await self._send_progress(store, run)
 
-    async def _send_progress(self, store: Store, worker: int, run: Run, progress: dict[str, Any]) -> None:
+    async def _send_progress(self, store: Store, run: Run) -> None:
+        """Send what the handler said last; one at a time, so that an older word never comes after a newer one."""
         job_id, attempt = run.key
-        try:
-            held = await store.workers.progress(worker, job_id, attempt, msgspec.json.encode(progress).decode())
-        except (PlaitError, TypeError, ValueError) as error:
-            log.warning("progress was not stored", job_id=str(job_id), error=str(error))
-            return
+        assert run.reporting is not None
+        async with run.reporting:
+            progress, run.progress = run.progress, None
+            if progress is None or self.id is None:
+                return
+            try:
+                text = msgspec.json.encode(progress).decode()
+                held = await store.workers.progress(self.id, job_id, attempt, text)
+            except (PlaitError, asyncpg.PostgresError, TypeError, ValueError) as error:
+                log.warning("progress was not stored", job_id=str(job_id), error=str(error))
+                return
         if not held and self._slots.get(run.key) is run:
             self._pump.reconcile = True  # it may have been taken from us: find out
 
@@ -273,3 +285,16 @@ class Worker:
             self._cancel(job_id, attempt)
         if beat.running != len(self._slots) + len(self._pump.unsent):
             self._pump.reconcile = True
+
+
+def _log_failure(run: Run, finished: Finished) -> None:
+    claimed, detail = run.claimed, msgspec.json.decode(finished.detail or "{}")
+    log.warning(
+        "an attempt failed",
+        job_id=str(claimed.job_id),
+        tenant_id=str(claimed.tenant_id),
+        definition=claimed.definition,
+        attempt=claimed.attempt,
+        error=detail.get("error"),
+        tries_left=0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.tries - 1),
+    )

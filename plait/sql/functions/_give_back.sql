@@ -18,7 +18,7 @@ begin
       and not exists (select from unnest(p_held, p_held_attempts) h(id, attempt) where h.id = v.job_id and h.attempt = v.attempt)
     order by v.job_id for update skip locked
   loop
-    perform plait._end(l, p_now, 'canceled', 'canceled', p_reason, null);
+    perform plait._end(l, p_now, 'canceled', 'canceled', p_reason, l.cancel_reason);
     v_n := v_n + 1;
   end loop;
 

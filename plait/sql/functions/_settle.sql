@@ -35,7 +35,8 @@ begin
       with c as materialized (
         select l.job_id, l.tenant_id, l.run_at, l.queue, l.dedupe_key, l.cancel_requested, l.definition, l.limit_key,
                greatest(l.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)) as started_at,
-               x.error, x.traceback, x.reason, x.pid, x.exit_code, x.result,
+               case when l.cancel_requested is not null then coalesce(x.error, l.cancel_reason) else x.error end as error,
+               x.traceback, x.reason, x.pid, x.exit_code, x.result,
                case when l.cancel_requested is not null then 'canceled'
                     when x.outcome = 'canceled' then 'released'      -- nobody asked: the worker only gave it back
                     else x.outcome end as outcome,

@@ -6,50 +6,38 @@
 --   called   _claim
 --
 -- A rotating window over the tenants that have queued rows here: a recursive skip over the index finds them without reading
--- their jobs, each gets its share, and what is left over goes to whoever has more. The window is never wider than the limit,
--- so every tenant in it gets at least one job, and the cursor passes nobody by. Where a window yields nothing (paused
--- tenants, definitions that this worker does not know) the next one is tried at once.
+-- their jobs, each gets its share, and what is left over goes to whoever has more, in equal parts. The window is never wider
+-- than the limit, so every tenant in it gets at least one job, and the cursor passes nobody by. With weights it is as wide as it
+-- can be, and shares of less than one job are drawn by lot. Where a window yields nothing (paused tenants, definitions that this
+-- worker does not know) the next one is tried at once.
 create or replace function plait._take(
   p_worker int, p_now timestamptz, p_queue text, p_lane text, p_limit int, p_definitions text[],
   inout p_cursor uuid, out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[]
 ) language plpgsql as $$
 declare
-  v_window  int := least(p_limit, 128);
-  v_start   uuid := coalesce(p_cursor, '00000000-0000-0000-0000-000000000000');
+  v_window  int := case when exists (select from plait.tenants where weight <> 1) then 128 else least(p_limit, 128) end;
+  c_first   constant uuid := '00000000-0000-0000-0000-000000000000';
+  c_last    constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+  v_start   uuid := coalesce(p_cursor, c_first);
   v_special boolean := exists (select from plait.tenants where paused or weight <> 1 or max_running is not null);
   v_tenants uuid[];
   v_shares  int[];
   v_caps    int[];
   v_n       int;
   v_got     int := 0;
+  v_taken   int[];
   v_wrapped boolean := false;
   r         record;
 begin
   o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
   p_cursor := v_start;
   loop
-    with recursive t(tenant_id, n) as (
-      (select l.tenant_id, 1 from plait.live l
-       where l.queue = p_queue and l.lane = p_lane and l.state = 'queued' and l.tenant_id > p_cursor order by l.tenant_id limit 1)
-      union all
-      (select y.tenant_id, t.n + 1 from t cross join lateral (
-         select l.tenant_id from plait.live l
-         where l.queue = p_queue and l.lane = p_lane and l.state = 'queued' and l.tenant_id > t.tenant_id order by l.tenant_id limit 1) y
-       where t.n < v_window))
-    select array_agg(tenant_id order by n), count(*) into v_tenants, v_n from t where not v_wrapped or tenant_id <= v_start;
-    if v_n < v_window and not v_wrapped and v_start > '00000000-0000-0000-0000-000000000000' then
+    v_tenants := plait._tenants(p_queue, p_lane, p_cursor, case when v_wrapped then v_start else c_last end, v_window);
+    if cardinality(v_tenants) < v_window and not v_wrapped and v_start > c_first then
       v_wrapped := true;
-      with recursive t(tenant_id, n) as (
-        (select l.tenant_id, 1 from plait.live l
-         where l.queue = p_queue and l.lane = p_lane and l.state = 'queued' and l.tenant_id <= v_start order by l.tenant_id limit 1)
-        union all
-        (select y.tenant_id, t.n + 1 from t cross join lateral (
-           select l.tenant_id from plait.live l
-           where l.queue = p_queue and l.lane = p_lane and l.state = 'queued' and l.tenant_id > t.tenant_id and l.tenant_id <= v_start
-           order by l.tenant_id limit 1) y
-         where t.n < v_window - v_n))
-      select coalesce(v_tenants, '{}') || coalesce(array_agg(tenant_id order by n), '{}'), v_n + count(*) into v_tenants, v_n from t;
+      v_tenants := v_tenants || plait._tenants(p_queue, p_lane, c_first, v_start, v_window - cardinality(v_tenants));
     end if;
+    v_n := cardinality(v_tenants);
     exit when v_n = 0;
 
     v_caps := null;
@@ -59,7 +47,8 @@ begin
       from plait._shares(v_tenants, p_limit) s;
     end if;
 
-    for pass in 1..2 loop
+    v_taken := array_fill(0, array[v_n]);
+    for pass in 1..3 loop
       with w as (
         update plait.live set state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now
         where ctid = any(array(
@@ -73,12 +62,19 @@ begin
       )
       select array_agg(job_id) as jobs, array_agg(attempt) as attempts, array_agg(tries) as tries,
              array_agg(max_attempts) as max, array_agg(tenant_id) as tenants into r from w;
-      exit when r.jobs is null;
-      o_jobs := o_jobs || r.jobs; o_attempts := o_attempts || r.attempts; o_tries := o_tries || r.tries; o_max := o_max || r.max;
-      v_got := cardinality(o_jobs);
+      if r.jobs is not null then
+        o_jobs := o_jobs || r.jobs; o_attempts := o_attempts || r.attempts; o_tries := o_tries || r.tries; o_max := o_max || r.max;
+        v_got := cardinality(o_jobs);
+      end if;
       exit when v_got >= p_limit or v_n = 1;
-      select array_agg(least(p_limit - v_got, u.cap - (select count(*) from unnest(r.tenants) t where t = u.tenant_id))::int order by u.n)
-        into v_shares from unnest(v_tenants, v_caps) with ordinality u(tenant_id, cap, n);
+      -- Whoever got less than its share has no more; the others divide what is left.
+      select array_agg(v_taken[u.n] + u.got order by u.n),
+             array_agg(case when u.got < u.share then 0 else greatest(0, least(u.cap - v_taken[u.n] - u.got, u.part)) end order by u.n)
+        into v_taken, v_shares
+        from (select w.n, w.share, w.cap, w.got, ceil((p_limit - v_got)::float8 / greatest(1, count(*) filter (where w.got >= w.share) over ()))::int as part
+              from (select x.n, x.share, x.cap, (select count(*)::int from unnest(r.tenants) t where t = x.tenant_id) as got
+                    from unnest(v_tenants, v_shares, v_caps) with ordinality x(tenant_id, share, cap, n)) w) u;
+      exit when (select max(s) from unnest(v_shares) s) = 0;
     end loop;
 
     p_cursor := v_tenants[v_n];

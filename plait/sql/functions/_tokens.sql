@@ -12,8 +12,9 @@ begin
     from plait.buckets where name = p_name;
   v_tokens := coalesce(v_tokens, p_count) - p_spend;
   if p_spend > 0 then
-    insert into plait.buckets (name, tokens, at) values (p_name, v_tokens, p_now)
-    on conflict (name) do update set tokens = excluded.tokens, at = excluded.at;
+    insert into plait.buckets (name, tokens, at, full_at)
+    values (p_name, v_tokens, p_now, p_now + make_interval(secs => (p_count - v_tokens) * p_period_s / p_count))
+    on conflict (name) do update set tokens = excluded.tokens, at = excluded.at, full_at = excluded.full_at;
   end if;
   return floor(v_tokens + 1e-9)::int;
 end $$;

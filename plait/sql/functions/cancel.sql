@@ -24,7 +24,7 @@ begin
     return v_status;
   end if;
   if v_live.state = 'running' then
-    update plait.live set cancel_requested = plait.now() where job_id = p_job and cancel_requested is null;
+    update plait.live set cancel_requested = plait.now(), cancel_reason = p_reason where job_id = p_job and cancel_requested is null;
     perform pg_notify('plait', 'cancel ' || v_live.worker);
     return 'running';
   end if;

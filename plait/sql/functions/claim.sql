@@ -1,7 +1,7 @@
 -- claim: take up to p_limit queued jobs of one queue, for workers that do not batch (another language, the HTTP API).
 --
 --   moves    queued -> running
---   locks    the worker's row FOR KEY SHARE; else as _claim, which never waits
+--   locks    the worker's row FOR KEY SHARE, and to note the cursor unless it is busy; else as _claim, which never waits
 --   raises   PL011 when the worker is lost or unknown
 --   called   plait.store.workers.claim
 create or replace function plait.claim(p_worker int, p_queue text, p_limit int default 1)
@@ -11,15 +11,22 @@ language plpgsql security definer set search_path = plait, pg_temp set enable_se
 #variable_conflict use_column
 declare
   v_definitions text[];
-  c record;
+  v_cursor      jsonb;
+  c             record;
 begin
   perform plait._require_read_committed();
-  select definitions into v_definitions from plait.workers where id = p_worker and state = 'alive' for key share;
+  select w.definitions, w.cursors -> p_queue into v_definitions, v_cursor
+    from plait.workers w where w.id = p_worker and w.state = 'alive' for key share;
   if not found then
     raise exception 'worker % is lost or unknown: register again', p_worker using errcode = 'PL011';
   end if;
-  -- A cursor at random: without a worker's memory between calls, this is what keeps the claim fair over tenants.
-  c := plait._claim(p_worker, plait.now(), p_queue, p_limit, v_definitions, gen_random_uuid(), '');
+  c := plait._claim(p_worker, plait.now(), p_queue, coalesce(p_limit, 1), v_definitions, (v_cursor ->> 0)::uuid, v_cursor ->> 1);
+  -- Remembered for a worker that has no memory of its own between calls: this is what keeps its claims fair over tenants.
+  perform from plait.workers where id = p_worker for no key update skip locked;
+  if found and jsonb_build_array(c.p_cursor, c.p_lane_cursor) is distinct from v_cursor then
+    update plait.workers set cursors = cursors || jsonb_build_object(p_queue, jsonb_build_array(c.p_cursor, c.p_lane_cursor))
+      where id = p_worker;
+  end if;
   return query
     select x.id, x.attempt, x.tries::int, x.max::int, j.tenant_id, j.definition, j.payload::text, j.timeout_s, j.correlation_id
     from unnest(c.o_jobs, c.o_attempts, c.o_tries, c.o_max) x(id, attempt, tries, max) join plait.jobs j on j.id = x.id

@@ -2,7 +2,7 @@
 --
 --   moves    nothing; jobs already queued go to the lane of a new limit
 --   locks    definitions in name order
---   raises   PL012 for an invalid limit or policy: never ignored in silence
+--   raises   PL012 for an invalid or unknown limit or policy: never ignored in silence
 --   called   plait.store.definitions.define
 --
 -- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. `active` is an operator's and stays.
@@ -12,8 +12,15 @@ declare
   r         plait.definitions;
   v_old     plait.definitions;
   v_changed int := 0;
+  v_bad     text;
 begin
   perform plait._require_read_committed();
+  select min(k) into v_bad from json_array_elements(p_definitions) d, json_object_keys(d) k
+    where k not in ('name', 'kind', 'queue', 'priority', 'max_attempts', 'timeout_s', 'backoff_base_s', 'backoff_factor', 'backoff_max_s',
+                    'backoff_jitter', 'max_running', 'rate_count', 'rate_period_s', 'key_max_running', 'key_rate_count', 'key_rate_period_s');
+  if v_bad is not null then
+    raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
+  end if;
   for r in
     select name, coalesce(kind, 'function'), true, coalesce(queue, 'default'), coalesce(priority, 100), coalesce(max_attempts, 5),
            coalesce(timeout_s, 3600), coalesce(backoff_base_s, 1), coalesce(backoff_factor, 2), coalesce(backoff_max_s, 3600),

@@ -18,7 +18,7 @@ begin
       and not exists (select from plait.workers w where w.state = 'alive' and s.queue = any(w.queues) and s.definition = any(w.definitions));
   return query
     select 'problem', 'no_worker', format('%s queued jobs on queue %s, and no living worker serves it', s.n, s.queue),
-           format('start one: plait worker --queues %s', s.queue)
+           format('start one: plait worker APP --queues %s', s.queue)
     from (select l.queue, count(*) as n from plait.live l where l.state = 'queued' group by 1) s
     where not exists (select from plait.workers w where w.state = 'alive' and s.queue = any(w.queues));
   return query
@@ -43,7 +43,7 @@ begin
            'the leader promotes them; is one running?'
     from plait.live l where l.state = 'scheduled' and l.run_at < plait.now() - interval '10 s' having count(*) > 0;
   return query
-    select 'warning', 'dead_letters', format('%s jobs failed or are dead letters', count(*)), 'plait jobs list --status dead_letter'
+    select 'warning', 'dead_letters', format('%s jobs failed or are dead letters', count(*)), 'plait jobs list --all-tenants --status dead_letter'
     from (select from plait.attempts a where a.final in ('failed', 'dead_letter')
             and not exists (select from plait.attempts b where b.job_id = a.job_id and b.attempt > a.attempt)
             and not exists (select from plait.live l where l.job_id = a.job_id) limit 10000) s having count(*) > 0;

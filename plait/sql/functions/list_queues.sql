@@ -11,7 +11,7 @@ language sql stable security definer set search_path = plait, pg_temp as $$
   with l as (
     select queue, count(*) filter (where state = 'queued') as queued, count(*) filter (where state = 'scheduled') as scheduled,
            count(*) filter (where state = 'running') as running, count(*) filter (where state = 'waiting') as waiting,
-           extract(epoch from plait.now() - min(run_at) filter (where state = 'queued'))::float8 as oldest_s
+           min(run_at) filter (where state = 'queued') as oldest
     from plait.live group by queue
   ), w as (
     select q as queue, count(*) as workers from plait.workers, unnest(queues) q where state = 'alive' group by q
@@ -19,7 +19,7 @@ language sql stable security definer set search_path = plait, pg_temp as $$
     select name from plait.queues union select queue from l union select queue from w
   )
   select n.name, coalesce(s.paused, false), coalesce(l.queued, 0), coalesce(l.scheduled, 0), coalesce(l.running, 0), coalesce(l.waiting, 0),
-         case when l.oldest_s is not null then greatest(0, l.oldest_s) end, coalesce(w.workers, 0), s.max_running, s.rate_count, s.rate_period_s
+         case when l.oldest is not null then greatest(0, extract(epoch from plait.now() - l.oldest))::float8 end, coalesce(w.workers, 0), s.max_running, s.rate_count, s.rate_period_s
   from n left join l on l.queue = n.name left join w on w.queue = n.name left join plait.queues s on s.name = n.name
   order by n.name
 $$;

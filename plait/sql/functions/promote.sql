@@ -23,6 +23,6 @@ begin
   if o_promoted > 0 then
     perform plait._wake(v_queues);
   end if;
-  -- No row, and so null, when nothing is scheduled: greatest(0, null) would be 0, and its reader would never sleep.
-  select greatest(0, extract(epoch from min(run_at) - v_now)) into o_next_s from plait.live where state = 'scheduled' having count(*) > 0;
+  select case when min(run_at) is not null then greatest(0, extract(epoch from min(run_at) - v_now)) end
+    into o_next_s from plait.live where state = 'scheduled';
 end $$;

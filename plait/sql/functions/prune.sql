@@ -1,4 +1,4 @@
--- prune: forget final jobs that are older than their status is kept for.
+-- prune: forget final jobs that are older than their status is kept for, and what nobody will miss.
 --
 --   moves    nothing
 --   locks    job rows SKIP LOCKED: safe to run anywhere, at once; a retry that holds its job's row is passed by
@@ -33,6 +33,10 @@ begin
     order by id limit p_limit) s;
   o_cursor := case when v_seen = p_limit then v_last end;
   o_pruned := 0;
+  -- What is left of workers: enough to tell in a recent log on which host an attempt ran.
+  delete from plait.workers where state = 'gone' and seen_at < v_now - interval '30 days';
+  delete from plait.buckets where name in (
+    select name from plait.buckets where full_at <= v_now order by full_at limit p_limit for update skip locked);
 
   select array_agg(c.id order by c.id) into v_jobs from (
     select j.id from plait.jobs j
@@ -46,8 +50,10 @@ begin
   if v_jobs is null then
     return;
   end if;
-  -- With the rows locked, look again: an operator's retry may have come in between.
-  select array_agg(id) into v_jobs from unnest(v_jobs) id where not exists (select from plait.live l where l.job_id = id);
+  -- With the rows locked, look again: an operator's retry may have come in between, and even have ended.
+  select array_agg(id) into v_jobs from unnest(v_jobs) id
+    where not exists (select from plait.live l where l.job_id = id)
+      and not exists (select from plait.attempts a where a.job_id = id and a.finished_at >= v_now - v_keep);
   delete from plait.attempts where job_id = any(v_jobs);
   delete from plait.idempotency where job_id = any(v_jobs);
   delete from plait.jobs where id = any(v_jobs);

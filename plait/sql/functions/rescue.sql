@@ -29,7 +29,7 @@ begin
   loop
     v_counts := l.lane = 'suspect';
     if l.cancel_requested is not null then
-      perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', 'its worker was lost while it was asked to stop');
+      perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its worker was lost while it was asked to stop'));
       o_canceled := o_canceled + 1;
     elsif v_counts and (l.losses + 1 >= p_max_losses or l.tries + 1 >= l.max_attempts) then
       perform plait._end(l, v_now, 'lost', 'dead_letter', 'worker_lost', format('its worker was lost %s times while it ran', l.losses + 2));
@@ -53,7 +53,7 @@ begin
     select v.* from plait.live v where v.cancel_requested < v_now - make_interval(secs => p_cancel_grace_s)
     order by v.job_id limit p_limit for update skip locked
   loop
-    perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', 'its handler did not stop when asked');
+    perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its handler did not stop when asked'));
     o_canceled := o_canceled + 1;
   end loop;
 

@@ -11,5 +11,5 @@ language sql volatile parallel safe
 return encode(
   set_bit(set_bit(
     overlay(uuid_send(gen_random_uuid())
-            placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),  -- clock: as above
+            placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),  -- clock: see above
     52, 1), 53, 1), 'hex')::uuid;

@@ -57,23 +57,23 @@ create policy tenant on plait.logins for select to plait_client, plait_tenant, p
 -- Definitions (kinds of job) and queues: settings, not work. They belong to the installation, not to a tenant.
 
 create table plait.definitions (
-  name            text collate "C" primary key,
+  name            text collate "C" primary key check (name collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
   kind            text not null default 'function' check (kind in ('function')),
   active          boolean not null default true,     -- false refuses new jobs; jobs that exist run
-  queue           text collate "C" not null default 'default',
+  queue           text collate "C" not null default 'default' check (queue ~ '^[A-Za-z0-9_.:-]{1,100}$'),
   priority        smallint not null default 100,
-  max_attempts    smallint not null default 5 check (max_attempts >= 1),
-  timeout_s       double precision not null default 3600 check (timeout_s > 0),
-  backoff_base_s  double precision not null default 1 check (backoff_base_s >= 0),
+  max_attempts    smallint not null default 5 check (max_attempts between 1 and 10000),
+  timeout_s       double precision not null default 3600 check (timeout_s > 0 and timeout_s <= 3.2e9),   -- NaN is greater than all
+  backoff_base_s  double precision not null default 1 check (backoff_base_s between 0 and 3.2e9),
   backoff_factor  double precision not null default 2 check (backoff_factor between 1 and 100),
-  backoff_max_s   double precision not null default 3600 check (backoff_max_s >= 0),
+  backoff_max_s   double precision not null default 3600 check (backoff_max_s between 0 and 3.2e9),
   backoff_jitter  double precision not null default 0.2 check (backoff_jitter between 0 and 1),
   max_running     integer check (max_running >= 0),
   rate_count      integer check (rate_count >= 1),
-  rate_period_s   double precision check (rate_period_s > 0),
+  rate_period_s   double precision check (rate_period_s > 0 and rate_period_s <= 3.2e9),
   key_max_running integer check (key_max_running >= 0),
   key_rate_count  integer check (key_rate_count >= 1),
-  key_rate_period_s double precision check (key_rate_period_s > 0),
+  key_rate_period_s double precision check (key_rate_period_s > 0 and key_rate_period_s <= 3.2e9),
   updated_at      timestamptz not null default plait.now(),
   check ((rate_count is null) = (rate_period_s is null)),
   check ((key_rate_count is null) = (key_rate_period_s is null))
@@ -85,17 +85,20 @@ create table plait.queues (
   paused        boolean not null default false,
   max_running   integer check (max_running >= 0),
   rate_count    integer check (rate_count >= 1),
-  rate_period_s double precision check (rate_period_s > 0),
+  rate_period_s double precision check (rate_period_s > 0 and rate_period_s <= 3.2e9),
   updated_at    timestamptz not null default plait.now(),
   check ((rate_count is null) = (rate_period_s is null))
 );
 
--- Token buckets of the rate limits; written by the claim alone. A missing bucket is a full one.
+-- Token buckets of the rate limits; written by the claim alone. A missing bucket is a full one, and prune removes those that
+-- have become full: limit keys may be any number.
 create table plait.buckets (
-  name   text collate "C" primary key,
-  tokens double precision not null,
-  at     timestamptz not null
+  name    text collate "C" primary key,
+  tokens  double precision not null,
+  at      timestamptz not null,
+  full_at timestamptz not null
 );
+create index buckets_full on plait.buckets (full_at);
 -- What was asked. A row never changes; it goes when retention removes the job.
 
 create table plait.jobs (
@@ -177,6 +180,7 @@ create table plait.live (
   definition       text collate "C" not null,
   dedupe_key       text collate "C",
   limit_key        text collate "C",
+  cancel_reason    text,                             -- as whoever asked it to stop put it
 
   constraint live_state check (state in ('scheduled', 'queued', 'running', 'waiting')),
   constraint live_running_has_a_worker check ((state = 'running') = (worker is not null)),
@@ -277,7 +281,8 @@ create table plait.workers (
   expires_at  timestamptz not null,
   state       text not null default 'alive' check (state in ('alive', 'lost', 'gone')),  -- lost: expired, its jobs not yet moved
   asleep      boolean not null default false,                     -- an enqueue must notify
-  running     integer not null default 0
+  running     integer not null default 0,
+  cursors     jsonb not null default '{}'                         -- where plait.claim goes on, by queue
 ) with (fillfactor = 50);
 
 create index workers_asleep on plait.workers (id) where asleep;

@@ -1,23 +1,23 @@
 -- Definitions (kinds of job) and queues: settings, not work. They belong to the installation, not to a tenant.
 
 create table plait.definitions (
-  name            text collate "C" primary key,
+  name            text collate "C" primary key check (name collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
   kind            text not null default 'function' check (kind in ('function')),
   active          boolean not null default true,     -- false refuses new jobs; jobs that exist run
-  queue           text collate "C" not null default 'default',
+  queue           text collate "C" not null default 'default' check (queue ~ '^[A-Za-z0-9_.:-]{1,100}$'),
   priority        smallint not null default 100,
-  max_attempts    smallint not null default 5 check (max_attempts >= 1),
-  timeout_s       double precision not null default 3600 check (timeout_s > 0),
-  backoff_base_s  double precision not null default 1 check (backoff_base_s >= 0),
+  max_attempts    smallint not null default 5 check (max_attempts between 1 and 10000),
+  timeout_s       double precision not null default 3600 check (timeout_s > 0 and timeout_s <= 3.2e9),   -- NaN is greater than all
+  backoff_base_s  double precision not null default 1 check (backoff_base_s between 0 and 3.2e9),
   backoff_factor  double precision not null default 2 check (backoff_factor between 1 and 100),
-  backoff_max_s   double precision not null default 3600 check (backoff_max_s >= 0),
+  backoff_max_s   double precision not null default 3600 check (backoff_max_s between 0 and 3.2e9),
   backoff_jitter  double precision not null default 0.2 check (backoff_jitter between 0 and 1),
   max_running     integer check (max_running >= 0),
   rate_count      integer check (rate_count >= 1),
-  rate_period_s   double precision check (rate_period_s > 0),
+  rate_period_s   double precision check (rate_period_s > 0 and rate_period_s <= 3.2e9),
   key_max_running integer check (key_max_running >= 0),
   key_rate_count  integer check (key_rate_count >= 1),
-  key_rate_period_s double precision check (key_rate_period_s > 0),
+  key_rate_period_s double precision check (key_rate_period_s > 0 and key_rate_period_s <= 3.2e9),
   updated_at      timestamptz not null default plait.now(),
   check ((rate_count is null) = (rate_period_s is null)),
   check ((key_rate_count is null) = (key_rate_period_s is null))
@@ -29,14 +29,17 @@ create table plait.queues (
   paused        boolean not null default false,
   max_running   integer check (max_running >= 0),
   rate_count    integer check (rate_count >= 1),
-  rate_period_s double precision check (rate_period_s > 0),
+  rate_period_s double precision check (rate_period_s > 0 and rate_period_s <= 3.2e9),
   updated_at    timestamptz not null default plait.now(),
   check ((rate_count is null) = (rate_period_s is null))
 );
 
--- Token buckets of the rate limits; written by the claim alone. A missing bucket is a full one.
+-- Token buckets of the rate limits; written by the claim alone. A missing bucket is a full one, and prune removes those that
+-- have become full: limit keys may be any number.
 create table plait.buckets (
-  name   text collate "C" primary key,
-  tokens double precision not null,
-  at     timestamptz not null
+  name    text collate "C" primary key,
+  tokens  double precision not null,
+  at      timestamptz not null,
+  full_at timestamptz not null
 );
+create index buckets_full on plait.buckets (full_at);

@@ -20,6 +20,7 @@ create table plait.live (
   definition       text collate "C" not null,
   dedupe_key       text collate "C",
   limit_key        text collate "C",
+  cancel_reason    text,                             -- as whoever asked it to stop put it
 
   constraint live_state check (state in ('scheduled', 'queued', 'running', 'waiting')),
   constraint live_running_has_a_worker check ((state = 'running') = (worker is not null)),

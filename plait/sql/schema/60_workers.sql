@@ -14,7 +14,8 @@ create table plait.workers (
   expires_at  timestamptz not null,
   state       text not null default 'alive' check (state in ('alive', 'lost', 'gone')),  -- lost: expired, its jobs not yet moved
   asleep      boolean not null default false,                     -- an enqueue must notify
-  running     integer not null default 0
+  running     integer not null default 0,
+  cursors     jsonb not null default '{}'                         -- where plait.claim goes on, by queue
 ) with (fillfactor = 50);
 
 create index workers_asleep on plait.workers (id) where asleep;

@@ -31,22 +31,33 @@ CREATE TYPE plait.status AS ENUM (
 
 CREATE FUNCTION plait._backoff(p_tries integer, p_base_s double precision, p_factor double precision, p_max_s double precision, p_jitter double precision) RETURNS double precision
     LANGUAGE sql
-    RETURN (LEAST((COALESCE(p_base_s, (1)::double precision) * (COALESCE(p_factor, (2)::double precision) ^ (LEAST((p_tries - 1), 60))::double precision)), COALESCE(p_max_s, (3600)::double precision)) * ((1)::double precision + (COALESCE(p_jitter, (0.2)::double precision) * (((2)::double precision * random()) - (1)::double precision))));
+    RETURN (LEAST((LEAST(COALESCE(p_base_s, (1)::double precision), ('3200000000'::numeric)::double precision) * (COALESCE(p_factor, (2)::double precision) ^ (LEAST((p_tries - 1), 60))::double precision)), COALESCE(p_max_s, (3600)::double precision), ('3200000000'::numeric)::double precision) * ((1)::double precision + (COALESCE(p_jitter, (0.2)::double precision) * (((2)::double precision * random()) - (1)::double precision))));
 
-CREATE FUNCTION plait._check_jobs(p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[], p_priorities integer[], p_max_attempts integer[], p_delays_s double precision[], p_timeouts_s double precision[], p_dedupe_keys text[], p_idempotency_keys text[], p_limit_keys text[]) RETURNS void
+CREATE FUNCTION plait._check_jobs(p_now timestamp with time zone, p_ids uuid[], p_tenants uuid[], p_definitions text[], p_payloads text[], p_queues text[], p_priorities integer[], p_max_attempts integer[], p_scheduled_for timestamp with time zone[], p_delays_s double precision[], p_timeouts_s double precision[], p_dedupe_keys text[], p_idempotency_keys text[], p_idempotency_ttls_s double precision[], p_limit_keys text[], p_correlation_ids text[], p_source text) RETURNS json[]
     LANGUAGE plpgsql STABLE
     AS $_$
 declare
+  v_n   int := cardinality(p_ids);
   v_bad text;
-  v_low uuid := plait._uuid_floor(clock_timestamp() - interval '1 day');  -- an id is a physical thing: the real clock
-  v_high uuid := plait._uuid_floor(clock_timestamp() + interval '1 day');
+  v_low uuid := plait._uuid_floor(clock_timestamp() - interval '1 day');  -- clock: an id is a physical thing
+  v_high uuid := plait._uuid_floor(clock_timestamp() + interval '1 day');  -- clock: as above
 begin
-  if coalesce(cardinality(p_ids), 0) = 0
-     or cardinality(p_definitions) is distinct from cardinality(p_ids) or cardinality(p_payloads) is distinct from cardinality(p_ids) then
+  if coalesce(v_n, 0) = 0 or cardinality(p_definitions) is distinct from v_n or cardinality(p_payloads) is distinct from v_n then
     raise exception 'ids, definitions and payloads must be arrays of one length, and not empty' using errcode = 'PL001';
   end if;
+  -- unnest would pad the shorter ones with nulls, which stand for defaults.
+  if cardinality(p_tenants) <> v_n or cardinality(p_queues) <> v_n or cardinality(p_priorities) <> v_n
+     or cardinality(p_max_attempts) <> v_n or cardinality(p_scheduled_for) <> v_n or cardinality(p_delays_s) <> v_n
+     or cardinality(p_timeouts_s) <> v_n or cardinality(p_dedupe_keys) <> v_n or cardinality(p_idempotency_keys) <> v_n
+     or cardinality(p_idempotency_ttls_s) <> v_n or cardinality(p_limit_keys) <> v_n or cardinality(p_correlation_ids) <> v_n then
+    raise exception 'every array must have as many elements as there are ids' using errcode = 'PL001';
+  end if;
+  if p_source is null or p_source not in ('manual', 'event', 'schedule', 'system') then
+    raise exception 'a source is manual, event, schedule or system, not %', coalesce(quote_literal(left(p_source, 80)), 'null')
+      using errcode = 'PL001';
+  end if;
   if exists (select from unnest(p_ids) i where i is null or i < v_low or i > v_high or substr(i::text, 15, 1) <> '7')
-     or (select count(distinct i) from unnest(p_ids) i) < cardinality(p_ids) then
+     or (select count(distinct i) from unnest(p_ids) i) < v_n then
     raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
   end if;
 
@@ -59,37 +70,54 @@ begin
       then 'a queue''s name is 1 to 100 letters, digits and _ . : -, not ' || quote_literal(left(queue, 80))
     when priority not between -32768 and 32767 then 'a priority is between -32768 and 32767, not ' || priority
     when max_attempts not between 1 and 10000 then 'max_attempts is between 1 and 10000, not ' || max_attempts
-    when delay_s < 0 or delay_s > 3.2e9 or delay_s = 'NaN' then 'a delay is between 0 and 100 years, not ' || delay_s || ' s'
+    when delay_s < 0 or delay_s > 3.2e9 then 'a delay is between 0 and 100 years, not ' || delay_s || ' s'
+    when scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
+      then 'a job is scheduled within 100 years of now, not for ' || scheduled_for
     when timeout_s <= 0 or timeout_s = 'NaN' then 'a timeout is more than 0, not ' || timeout_s || ' s'
-    else 'a dedupe key, idempotency key or limit key is 1 to 500 characters' end
+    when ttl_s <= 0 or ttl_s > 3.2e9 then 'an idempotency key''s ttl is more than 0 and at most 100 years, not ' || ttl_s || ' s'
+    else 'a dedupe key, idempotency key, limit key or correlation id is 1 to 500 characters' end
   into v_bad
-  from unnest(p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_delays_s, p_timeouts_s,
-              p_dedupe_keys, p_idempotency_keys, p_limit_keys)
-       i(definition, payload, queue, priority, max_attempts, delay_s, timeout_s, dedupe_key, idempotency_key, limit_key)
+  from unnest(p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s, p_timeouts_s,
+              p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids)
+       i(definition, payload, queue, priority, max_attempts, scheduled_for, delay_s, timeout_s,
+         dedupe_key, idempotency_key, ttl_s, limit_key, correlation_id)
   where definition is null or definition !~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'
      or payload is null or octet_length(payload) > 1048576
      or ltrim(left(payload, 80), E' \t\r\n') !~ '^\{'
      or queue !~ '^[A-Za-z0-9_.:-]{1,100}$'
      or priority not between -32768 and 32767
      or max_attempts not between 1 and 10000
-     or delay_s < 0 or delay_s > 3.2e9 or delay_s = 'NaN' or timeout_s <= 0 or timeout_s = 'NaN'
+     or delay_s < 0 or delay_s > 3.2e9                                     -- NaN is greater than all
+     or scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
+     or timeout_s <= 0 or timeout_s = 'NaN' or ttl_s <= 0 or ttl_s > 3.2e9
      or length(dedupe_key) not between 1 and 500 or length(idempotency_key) not between 1 and 500
-     or length(limit_key) not between 1 and 500
+     or length(limit_key) not between 1 and 500 or length(correlation_id) not between 1 and 500
   limit 1;
   if found then
     raise exception '%', v_bad using errcode = 'PL001';
   end if;
+
+  begin
+    return p_payloads::json[];
+  exception when data_exception or program_limit_exceeded then
+    raise exception 'a payload is JSON, and this is not: %', sqlerrm using errcode = 'PL001';
+  end;
 end $_$;
 
-CREATE FUNCTION plait._check_outcomes(p_jobs uuid[], p_attempts integer[], p_outcomes text[]) RETURNS void
+CREATE FUNCTION plait._check_outcomes(p_jobs uuid[], p_attempts integer[], p_outcomes text[], p_results text[], p_details text[], p_ran_ms double precision[]) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     AS $$
+declare v_n int := cardinality(p_jobs);
 begin
-  if cardinality(p_attempts) is distinct from cardinality(p_jobs) or cardinality(p_outcomes) is distinct from cardinality(p_jobs) then
-    raise exception 'jobs, attempts and outcomes must be arrays of one length' using errcode = 'PL001';
+  if v_n is null or cardinality(p_attempts) is distinct from v_n or cardinality(p_outcomes) is distinct from v_n
+     or cardinality(p_results) <> v_n or cardinality(p_details) <> v_n or cardinality(p_ran_ms) <> v_n then
+    raise exception 'jobs, attempts, outcomes and what comes with them must be arrays of one length' using errcode = 'PL001';
   end if;
   if not p_outcomes <@ '{succeeded,failed,timeout,skipped,snoozed,released,canceled}' or array_position(p_outcomes, null) is not null then
     raise exception 'an outcome is succeeded, failed, timeout, skipped, snoozed, released or canceled' using errcode = 'PL001';
+  end if;
+  if exists (select from unnest(p_jobs, p_attempts) x(job, attempt) group by job, attempt having count(*) > 1) then
+    raise exception 'an attempt is named twice in one batch' using errcode = 'PL001';
   end if;
 end $$;
 
@@ -97,16 +125,14 @@ CREATE FUNCTION plait._claim(p_worker integer, p_now timestamp with time zone, p
     LANGUAGE plpgsql
     AS $$
 declare
-  q        plait.queues;
-  v_rest   int := p_limit;
-  v_lanes  text[];
-  v_lane   text;
-  v_head   record;
-  v_room   int;
-  t        record;
+  q       plait.queues;
+  v_rest  int := p_limit;
+  v_lanes boolean;
+  v_main  boolean;
+  v_part  int;
+  t       record;
 begin
   o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
-  p_lane_cursor := coalesce(p_lane_cursor, '');
   if not pg_try_advisory_xact_lock_shared(hashtextextended('plait.queue ' || p_queue, 0)) then
     return;
   end if;
@@ -132,67 +158,71 @@ begin
   end if;
   p_limit := v_rest;
 
-  if exists (select from plait.live l where l.queue = p_queue and l.lane > '' and l.state = 'queued') then
-    if exists (select from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued') then
-      v_rest := greatest(1, p_limit / 2);
+  v_lanes := exists (select from plait.live l where l.queue = p_queue and l.lane > '' and l.state = 'queued');
+  v_main := not v_lanes or exists (select from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued');
+  if v_lanes then
+    v_part := case when v_main then p_limit / 2 + (p_limit % 2 = 1 and random() < 0.5)::int else p_limit end;
+    t := plait._take_lanes(p_worker, p_now, p_queue, v_part, p_definitions, p_cursor, p_lane_cursor);
+    o_jobs := t.o_jobs; o_attempts := t.o_attempts; o_tries := t.o_tries; o_max := t.o_max;
+    p_lane_cursor := t.p_lane_cursor;
+    if not v_main then
+      p_cursor := t.p_cursor;
     end if;
-    with recursive s(lane, n) as (
-      (select l.lane, 1 from plait.live l
-       where l.queue = p_queue and l.state = 'queued' and l.lane > p_lane_cursor order by l.lane limit 1)
-      union all
-      (select y.lane, s.n + 1 from s cross join lateral (
-         select l.lane from plait.live l where l.queue = p_queue and l.state = 'queued' and l.lane > s.lane order by l.lane limit 1) y
-       where s.n < 64))
-    select array_agg(lane order by n) into v_lanes from s;
-    p_lane_cursor := case when cardinality(v_lanes) = 64 then v_lanes[64] else '' end;   -- '' begins again next time
-
-    foreach v_lane in array coalesce(v_lanes, '{}') loop
-      exit when v_rest <= 0;
-      if v_lane = 'suspect' then
-        -- One suspect a worker at a time: whichever kills its worker must not take another with it.
-        if not exists (select from plait.live l where l.state = 'running' and l.worker = p_worker and l.lane = 'suspect') then
-          for v_head in select l.job_id, l.tenant_id, l.definition, l.limit_key from plait.live l
-                        where l.queue = p_queue and l.lane = 'suspect' and l.state = 'queued' and l.definition = any(p_definitions)
-                          and not exists (select from plait.tenants s where s.id = l.tenant_id and s.paused)
-                        order by l.run_at limit 20 for update skip locked loop
-            if plait._room(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now) > 0 then
-              perform plait._room(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now, 1);
-              update plait.live set state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now
-                where job_id = v_head.job_id returning job_id, attempt, tries, max_attempts into t;
-              o_jobs := o_jobs || t.job_id; o_attempts := o_attempts || t.attempt;
-              o_tries := o_tries || t.tries; o_max := o_max || t.max_attempts;
-              v_rest := v_rest - 1;
-              exit;
-            end if;
-          end loop;
-        end if;
-        continue;
-      end if;
-      -- All jobs of a limited lane share their definition, and their key and tenant where they have one.
-      for v_head in select l.tenant_id, l.definition, l.limit_key from plait.live l
-                    where l.queue = p_queue and l.lane = v_lane and l.state = 'queued' and l.definition = any(p_definitions)
-                    order by l.tenant_id limit 1 loop
-        v_room := least(v_rest, plait._room(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now));
-        continue when v_room <= 0;
-        t := plait._take(p_worker, p_now, p_queue, v_lane, v_room, p_definitions, p_cursor);
-        continue when cardinality(t.o_jobs) = 0;
-        perform plait._room(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now, cardinality(t.o_jobs));
-        o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_tries := o_tries || t.o_tries; o_max := o_max || t.o_max;
-        v_rest := v_rest - cardinality(t.o_jobs);
-      end loop;
-    end loop;
-    v_rest := p_limit - cardinality(o_jobs);
   end if;
-
-  if v_rest > 0 then
-    t := plait._take(p_worker, p_now, p_queue, '', v_rest, p_definitions, p_cursor);
+  if v_main and cardinality(o_jobs) < p_limit then
+    t := plait._take(p_worker, p_now, p_queue, '', p_limit - cardinality(o_jobs), p_definitions, p_cursor);
     p_cursor := t.p_cursor;
     o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_tries := o_tries || t.o_tries; o_max := o_max || t.o_max;
+    if v_lanes and cardinality(o_jobs) < p_limit then   -- it had less than its part
+      t := plait._take_lanes(p_worker, p_now, p_queue, p_limit - cardinality(o_jobs), p_definitions, p_cursor, p_lane_cursor);
+      p_lane_cursor := t.p_lane_cursor;
+      o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_tries := o_tries || t.o_tries; o_max := o_max || t.o_max;
+    end if;
   end if;
   if q.rate_count is not null and cardinality(o_jobs) > 0 then
     perform plait._tokens('queue ' || p_queue, q.rate_count, q.rate_period_s, p_now, cardinality(o_jobs));
   end if;
 end $$;
+
+CREATE FUNCTION plait._count_new(p_tenant uuid, p_now timestamp with time zone, p_ids uuid[], p_tenants uuid[], p_definitions text[], p_dedupe_keys text[], p_idempotency_keys text[]) RETURNS integer
+    LANGUAGE sql STABLE
+    AS $$
+  select count(distinct coalesce('dedupe ' || i.dedupe_key, 'idempotency ' || i.definition || ' ' || i.idempotency_key, i.id::text))::int
+  from unnest(p_ids, p_tenants, p_definitions, p_dedupe_keys, p_idempotency_keys) i(id, tenant_id, definition, dedupe_key, idempotency_key)
+  where coalesce(i.tenant_id, p_tenant) = p_tenant
+    and not exists (select from plait.jobs j where j.id = i.id)
+    and not exists (select from plait.dedupe d where d.tenant_id = p_tenant and d.key = i.dedupe_key)
+    and not exists (select from plait.idempotency k where k.tenant_id = p_tenant and k.definition = i.definition
+                    and k.key = i.idempotency_key and (k.expires_at is null or k.expires_at > p_now))
+$$;
+
+CREATE FUNCTION plait._detail(p_detail text, OUT error text, OUT traceback text, OUT reason text, OUT permanent boolean, OUT delay_s double precision, OUT pid integer, OUT exit_code integer) RETURNS record
+    LANGUAGE plpgsql IMMUTABLE
+    AS $_$
+declare v_detail json;
+begin
+  if p_detail is null then
+    return;
+  end if;
+  for attempt in 1..2 loop
+    begin
+      v_detail := p_detail::json;
+      exit when json_typeof(v_detail) <> 'object';
+      error := v_detail ->> 'error';
+      traceback := v_detail ->> 'traceback';
+      reason := v_detail ->> 'reason';
+      permanent := v_detail ->> 'permanent' = 'true';
+      delay_s := substring(v_detail ->> 'delay_s' from '^-?\d{1,15}(?:\.\d+)?(?:[eE][+-]?\d{1,2})?$')::float8;
+      delay_s := case when delay_s is not null then least(greatest(0, delay_s), 3.2e9) end;
+      pid := substring(v_detail ->> 'pid' from '^-?\d{1,9}$')::int;
+      exit_code := substring(v_detail ->> 'exit_code' from '^-?\d{1,9}$')::int;
+      return;
+    exception when data_exception or program_limit_exceeded then
+      p_detail := regexp_replace(p_detail, '\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})', '\\ufffd', 'g');
+    end;
+  end loop;
+  error := p_detail;
+end $_$;
 
 CREATE TABLE plait.live (
     job_id uuid NOT NULL,
@@ -212,6 +242,7 @@ CREATE TABLE plait.live (
     definition text NOT NULL COLLATE pg_catalog."C",
     dedupe_key text COLLATE pg_catalog."C",
     limit_key text COLLATE pg_catalog."C",
+    cancel_reason text,
     CONSTRAINT live_only_running_is_asked_to_stop CHECK (((cancel_requested IS NULL) OR (state = 'running'::plait.status))),
     CONSTRAINT live_running_has_a_worker CHECK (((state = 'running'::plait.status) = (worker IS NOT NULL))),
     CONSTRAINT live_state CHECK ((state = ANY (ARRAY['scheduled'::plait.status, 'queued'::plait.status, 'running'::plait.status, 'waiting'::plait.status])))
@@ -248,6 +279,48 @@ CREATE FUNCTION plait._fetch(p_jobs uuid[], p_attempts integer[], p_tries smalli
         order by j.priority, j.id) s
 $$;
 
+CREATE FUNCTION plait._give_back(p_worker integer, p_now timestamp with time zone, p_reason text, p_held uuid[], p_held_attempts integer[]) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$
+declare
+  l        plait.live;
+  v_n      int := 0;
+  v_back   int;
+  v_queues text[];
+begin
+  for l in
+    select v.* from plait.live v
+    where v.worker = p_worker and v.cancel_requested is not null
+      and not exists (select from unnest(p_held, p_held_attempts) h(id, attempt) where h.id = v.job_id and h.attempt = v.attempt)
+    order by v.job_id for update skip locked
+  loop
+    perform plait._end(l, p_now, 'canceled', 'canceled', p_reason, l.cancel_reason);
+    v_n := v_n + 1;
+  end loop;
+
+  with c as materialized (
+    select v.job_id, v.tenant_id, v.run_at, v.attempt, v.queue from plait.live v
+    where v.worker = p_worker and v.state = 'running' and v.cancel_requested is null
+      and not exists (select from unnest(p_held, p_held_attempts) h(id, attempt) where h.id = v.job_id and h.attempt = v.attempt)
+    order by v.job_id for update skip locked
+  ), u as (
+    update plait.live v set state = 'queued', worker = null, run_at = p_now from c where v.job_id = c.job_id
+  ), r as (
+    delete from plait.running_state s using c where s.job_id = c.job_id returning s.job_id, s.attempt, s.progress
+  ), a as (
+    insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, reason, progress)
+    select c.job_id, c.tenant_id, c.run_at, case when p_reason <> 'not_held' then c.run_at end, p_now, c.attempt, p_worker, 'released',
+           p_reason, r.progress
+    from c left join r on r.job_id = c.job_id and r.attempt = c.attempt
+    returning 1
+  )
+  select count(*), (select array_agg(distinct queue) from c) into v_back, v_queues from a;
+  if v_back > 0 then
+    perform plait._wake(v_queues);
+  end if;
+  return v_n + v_back;
+end $$;
+
 CREATE FUNCTION plait._guard_live() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -265,6 +338,8 @@ declare
   v_held  plait.idempotency;
   v_hash  text;
   v_job   uuid;
+  v_asked uuid[] := '{}';
+  v_found uuid[] := '{}';
 begin
   for r in
     select i.id, coalesce(p_tenant, i.tenant_id) as tenant_id, i.definition, i.payload, i.idempotency_key as key, i.ttl_s
@@ -285,9 +360,8 @@ begin
         raise exception 'idempotency key % was used with another payload', quote_literal(r.key) using errcode = 'PL006';
       end if;
       if v_held.job_id <> r.id then
-        requested := r.id;
-        existing := v_held.job_id;
-        return next;
+        v_asked := v_asked || r.id;
+        v_found := v_found || v_held.job_id;
         p_dedupe_keys := (select array_agg(case when i.id = r.id then null else i.k end order by i.n)
                           from unnest(p_ids, p_dedupe_keys) with ordinality i(id, k, n));
       end if;
@@ -308,13 +382,15 @@ begin
       select job_id into v_job from plait.dedupe where tenant_id = r.tenant_id and key = r.key;
       continue when not found;
       if v_job <> r.id then
-        requested := r.id;
-        existing := v_job;
-        return next;
+        v_asked := v_asked || r.id;
+        v_found := array_replace(v_found, r.id, v_job) || v_job;
+        -- Its idempotency key stands for what it was answered with: this job is never made.
+        update plait.idempotency set job_id = v_job where job_id = r.id;
       end if;
       exit;
     end loop;
   end loop;
+  return query select * from unnest(v_asked, v_found);
 end $$;
 
 CREATE FUNCTION plait.now() RETURNS timestamp with time zone
@@ -340,26 +416,43 @@ CREATE TABLE plait.definitions (
     key_rate_count integer,
     key_rate_period_s double precision,
     updated_at timestamp with time zone DEFAULT plait.now() NOT NULL,
-    CONSTRAINT definitions_backoff_base_s_check CHECK ((backoff_base_s >= (0)::double precision)),
+    CONSTRAINT definitions_backoff_base_s_check CHECK (((backoff_base_s >= (0)::double precision) AND (backoff_base_s <= ('3200000000'::numeric)::double precision))),
     CONSTRAINT definitions_backoff_factor_check CHECK (((backoff_factor >= (1)::double precision) AND (backoff_factor <= (100)::double precision))),
     CONSTRAINT definitions_backoff_jitter_check CHECK (((backoff_jitter >= (0)::double precision) AND (backoff_jitter <= (1)::double precision))),
-    CONSTRAINT definitions_backoff_max_s_check CHECK ((backoff_max_s >= (0)::double precision)),
+    CONSTRAINT definitions_backoff_max_s_check CHECK (((backoff_max_s >= (0)::double precision) AND (backoff_max_s <= ('3200000000'::numeric)::double precision))),
     CONSTRAINT definitions_check CHECK (((rate_count IS NULL) = (rate_period_s IS NULL))),
     CONSTRAINT definitions_check1 CHECK (((key_rate_count IS NULL) = (key_rate_period_s IS NULL))),
     CONSTRAINT definitions_key_max_running_check CHECK ((key_max_running >= 0)),
     CONSTRAINT definitions_key_rate_count_check CHECK ((key_rate_count >= 1)),
-    CONSTRAINT definitions_key_rate_period_s_check CHECK ((key_rate_period_s > (0)::double precision)),
+    CONSTRAINT definitions_key_rate_period_s_check CHECK (((key_rate_period_s > (0)::double precision) AND (key_rate_period_s <= ('3200000000'::numeric)::double precision))),
     CONSTRAINT definitions_kind_check CHECK ((kind = 'function'::text)),
-    CONSTRAINT definitions_max_attempts_check CHECK ((max_attempts >= 1)),
+    CONSTRAINT definitions_max_attempts_check CHECK (((max_attempts >= 1) AND (max_attempts <= 10000))),
     CONSTRAINT definitions_max_running_check CHECK ((max_running >= 0)),
+    CONSTRAINT definitions_name_check CHECK (((name COLLATE "default") ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'::text)),
+    CONSTRAINT definitions_queue_check CHECK ((queue ~ '^[A-Za-z0-9_.:-]{1,100}$'::text)),
     CONSTRAINT definitions_rate_count_check CHECK ((rate_count >= 1)),
-    CONSTRAINT definitions_rate_period_s_check CHECK ((rate_period_s > (0)::double precision)),
-    CONSTRAINT definitions_timeout_s_check CHECK ((timeout_s > (0)::double precision))
+    CONSTRAINT definitions_rate_period_s_check CHECK (((rate_period_s > (0)::double precision) AND (rate_period_s <= ('3200000000'::numeric)::double precision))),
+    CONSTRAINT definitions_timeout_s_check CHECK (((timeout_s > (0)::double precision) AND (timeout_s <= ('3200000000'::numeric)::double precision)))
 );
 
 CREATE FUNCTION plait._lane(p_definition text, p_tenant uuid, p_limit_key text) RETURNS text
     LANGUAGE sql STABLE
     RETURN CASE WHEN (p_limit_key IS NOT NULL) THEN ((((('k:'::text || p_definition) || ':'::text) || p_tenant) || ':'::text) || p_limit_key) WHEN (EXISTS (SELECT FROM plait.definitions d WHERE ((d.name = _lane.p_definition) AND ((d.max_running IS NOT NULL) OR (d.rate_count IS NOT NULL))))) THEN ('d:'::text || p_definition) ELSE ''::text END;
+
+CREATE FUNCTION plait._lanes(p_queue text, p_after text, p_upto text, p_limit integer) RETURNS text[]
+    LANGUAGE plpgsql
+    AS $$
+begin
+  return (
+    with recursive s(lane, n) as (
+      (select l.lane, 1 from plait.live l
+       where l.queue = p_queue and l.state = 'queued' and l.lane > p_after order by l.lane limit least(1, p_limit))
+      union all
+      (select y.lane, s.n + 1 from s cross join lateral (
+         select l.lane from plait.live l where l.queue = p_queue and l.state = 'queued' and l.lane > s.lane order by l.lane limit 1) y
+       where s.n < p_limit))
+    select coalesce(array_agg(lane order by n), '{}') from s where p_upto is null or lane <= p_upto);
+end $$;
 
 CREATE FUNCTION plait._payload_hash(p_payload text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
@@ -391,11 +484,12 @@ begin
   end if;
 end $$;
 
-CREATE FUNCTION plait._reserve(p_tenant uuid, p_count integer) RETURNS void
+CREATE FUNCTION plait._reserve(p_tenant uuid, p_count integer, p_made boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql
     AS $$
 declare
   v_tenant       plait.tenants;
+  v_left         int;
   v_lock_timeout text := current_setting('lock_timeout');
 begin
   perform set_config('lock_timeout', '2s', true);
@@ -408,14 +502,19 @@ begin
   if v_tenant.max_queued is null then
     return;
   end if;
-  if coalesce(v_tenant.quota_left, 0) < p_count then
-    v_tenant.quota_left := v_tenant.max_queued - (select count(*) from plait.live where tenant_id = p_tenant and metered);
-    if v_tenant.quota_left < p_count then
+
+  v_left := coalesce(v_tenant.quota_left, -1) - p_count;
+  if v_left < 0 then
+    v_left := v_tenant.max_queued - case when p_made then 0 else p_count end
+              - (select count(*) from plait.live where tenant_id = p_tenant and metered);
+    if v_left < 0 then
       raise exception 'tenant % may have % jobs that are not final; % more would exceed it',
         v_tenant.slug, v_tenant.max_queued, p_count using errcode = 'PL005';
     end if;
   end if;
-  update plait.tenants set quota_left = v_tenant.quota_left - p_count where id = p_tenant;
+  if p_made then
+    update plait.tenants set quota_left = v_left where id = p_tenant;
+  end if;
 end $$;
 
 CREATE FUNCTION plait._room(p_definition text, p_tenant uuid, p_limit_key text, p_now timestamp with time zone, p_spend integer DEFAULT 0) RETURNS integer
@@ -481,26 +580,28 @@ begin
 
     if v_others is not null then
       with c as materialized (
-        select l.job_id, l.tenant_id, l.run_at, l.queue, l.dedupe_key, l.cancel_requested, l.definition, l.limit_key, x.ran_ms,
-               x.detail, x.result,
+        select l.job_id, l.tenant_id, l.run_at, l.queue, l.dedupe_key, l.cancel_requested, l.definition, l.limit_key,
+               greatest(l.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)) as started_at,
+               case when l.cancel_requested is not null then coalesce(x.error, l.cancel_reason) else x.error end as error,
+               x.traceback, x.reason, x.pid, x.exit_code, x.result,
                case when l.cancel_requested is not null then 'canceled'
                     when x.outcome = 'canceled' then 'released'      -- nobody asked: the worker only gave it back
                     else x.outcome end as outcome,
                case when l.cancel_requested is not null then 'canceled'
                     when x.outcome = 'skipped' then 'skipped'
                     when x.outcome not in ('failed', 'timeout') then null
-                    when x.detail ->> 'permanent' = 'true' then 'failed'
+                    when x.permanent then 'failed'
                     when l.tries + 1 >= l.max_attempts then 'dead_letter' end as final,
                case when x.outcome in ('failed', 'timeout') then l.tries + 1 else l.tries end as tries,
-               case when x.outcome = 'snoozed' or (x.outcome = 'failed' and x.detail ->> 'delay_s' is not null)
-                      then (x.detail ->> 'delay_s')::float8
+               case when x.outcome = 'snoozed' or (x.outcome = 'failed' and x.delay_s is not null) then coalesce(x.delay_s, 0)
                     when x.outcome in ('failed', 'timeout') then
                       plait._backoff(l.tries + 1, d.backoff_base_s, d.backoff_factor, d.backoff_max_s, d.backoff_jitter)
                     else 0 end as delay_s
         from plait.live l
-        join (select u.id, u.attempt, u.outcome, u.result, u.detail::json as detail, u.ran_ms
+        join (select u.id, u.attempt, u.outcome, u.result, u.ran_ms, d.*
               from unnest(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms) u(id, attempt, outcome, result, detail, ran_ms)
-              where u.outcome <> 'succeeded') x
+              cross join lateral plait._detail(u.detail) d
+              where u.outcome <> 'succeeded' and u.attempt = v_attempt) x
           on x.id = l.job_id and x.attempt = v_attempt
         left join plait.definitions d on d.name = l.definition
         where l.job_id = any(v_others) and l.attempt = v_attempt and l.state = 'running' and l.worker = p_worker
@@ -522,12 +623,12 @@ begin
       ), a as (
         insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final,
                                     pid, exit_code, reason, error, traceback, result)
-        select c.job_id, c.tenant_id, c.run_at, greatest(c.run_at, p_now - make_interval(secs => c.ran_ms / 1000)), p_now,
+        select c.job_id, c.tenant_id, c.run_at, c.started_at, p_now,
                v_attempt, p_worker, c.outcome::plait.ending, c.final::plait.status,
-               (c.detail ->> 'pid')::int, (c.detail ->> 'exit_code')::int,
-               coalesce(c.detail ->> 'reason', case c.final when 'dead_letter' then 'attempts_exhausted' when 'failed' then 'permanent'
+               c.pid, c.exit_code,
+               coalesce(c.reason, case c.final when 'dead_letter' then 'attempts_exhausted' when 'failed' then 'permanent'
                                                             when 'canceled' then 'cancel_requested' end),
-               c.detail ->> 'error', c.detail ->> 'traceback', c.result::json
+               c.error, c.traceback, c.result::json
         from c returning 1
       )
       select count(*), (select array_agg(distinct queue) from c where final is null and delay_s <= 0) into v_n, v_queues from a;
@@ -551,12 +652,14 @@ begin
   if v_settled = cardinality(p_jobs) then
     return null;
   end if;
-  -- What did not match is either a repetition of what this worker already reported, which is fine, or stale. Rows that
-  -- others wrote in its place (rescue, a forced cancel) are no report of its own.
+  -- What did not match is either a repetition of what this worker already reported, which is fine, or stale: another outcome
+  -- than the one on record, or a record that others wrote in its place (rescue, a forced cancel).
   return (select array_agg(x.n::int order by x.n)
-          from unnest(p_jobs, p_attempts) with ordinality x(id, attempt, n)
+          from unnest(p_jobs, p_attempts, p_outcomes) with ordinality x(id, attempt, outcome, n)
           where not exists (select from plait.attempts a where a.job_id = x.id and a.attempt = x.attempt and a.worker = p_worker
-                            and coalesce(a.reason, '') not in ('worker_lost', 'cancel_forced', 'not_held')));
+                            and coalesce(a.reason, '') not in ('cancel_forced', 'not_held')
+                            and (a.status::text = x.outcome or a.status = 'canceled' and x.outcome <> 'succeeded'
+                                 or a.status = 'released' and x.outcome = 'canceled')));
 end $$;
 
 CREATE FUNCTION plait._settle_succeeded(p_worker integer, p_now timestamp with time zone, p_attempt integer, p_succeeded uuid[], p_jobs uuid[], p_attempts integer[], p_results text[], p_ran_ms double precision[]) RETURNS integer
@@ -575,7 +678,8 @@ begin
     returning job_id, tenant_id, run_at, dedupe_key
   ), a as (
     insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, result)
-    select d.job_id, d.tenant_id, d.run_at, greatest(d.run_at, p_now - make_interval(secs => x.ran_ms / 1000)), p_now,
+    select d.job_id, d.tenant_id, d.run_at, 
+           greatest(d.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)), p_now,
            p_attempt, p_worker, 'succeeded', 'succeeded', x.result::json
     from d join unnest(p_jobs, p_attempts, p_results, p_ran_ms) x(id, attempt, result, ran_ms)
       on x.id = d.job_id and x.attempt = p_attempt
@@ -594,7 +698,9 @@ CREATE FUNCTION plait._shares(p_tenants uuid[], p_limit integer) RETURNS TABLE(n
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
-declare v_free boolean[];
+declare
+  v_free boolean[];
+  v_lot  float8 := random();
 begin
   select array_agg(t.max_running is null
                    or pg_try_advisory_xact_lock(hashtextextended('plait.limit tenant ' || u.id, 0)) order by u.n)
@@ -604,56 +710,49 @@ begin
     with running as materialized (
       select l.tenant_id, count(*) as n from plait.live l where l.state = 'running' and l.tenant_id = any(p_tenants) group by 1
     ), s as (
-      select u.n, t.weight, sum(t.weight) over () as weights,
+      select u.n, t.weight,
              case when t.paused or not u.free then 0
                   when t.max_running is not null then greatest(0, t.max_running - coalesce(r.n, 0)) end as cap
       from unnest(p_tenants, v_free) with ordinality u(id, free, n)
       join plait.tenants t on t.id = u.id
       left join running r on r.tenant_id = u.id
+    ), c as (
+      -- How much of the limit falls to the tenants up to this one.
+      select s.n, s.cap, p_limit * (sum(s.weight) filter (where s.cap is distinct from 0) over (order by s.n))::float8
+                         / sum(s.weight) filter (where s.cap is distinct from 0) over () as upto
+      from s
     )
-    select s.n, least(s.cap, greatest(1, p_limit * s.weight / s.weights))::int, s.cap::int from s;
+    select c.n, least(c.cap, floor(coalesce(c.upto, 0) + v_lot) - floor(coalesce(lag(c.upto) over (order by c.n), 0) + v_lot))::int, c.cap::int
+    from c;
 end $$;
 
 CREATE FUNCTION plait._take(p_worker integer, p_now timestamp with time zone, p_queue text, p_lane text, p_limit integer, p_definitions text[], INOUT p_cursor uuid, OUT o_jobs uuid[], OUT o_attempts integer[], OUT o_tries smallint[], OUT o_max smallint[]) RETURNS record
     LANGUAGE plpgsql
     AS $$
 declare
-  v_window  int := least(p_limit, 128);
-  v_start   uuid := coalesce(p_cursor, '00000000-0000-0000-0000-000000000000');
+  v_window  int := case when exists (select from plait.tenants where weight <> 1) then 128 else least(p_limit, 128) end;
+  c_first   constant uuid := '00000000-0000-0000-0000-000000000000';
+  c_last    constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+  v_start   uuid := coalesce(p_cursor, c_first);
   v_special boolean := exists (select from plait.tenants where paused or weight <> 1 or max_running is not null);
   v_tenants uuid[];
   v_shares  int[];
   v_caps    int[];
   v_n       int;
   v_got     int := 0;
+  v_taken   int[];
   v_wrapped boolean := false;
   r         record;
 begin
   o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
   p_cursor := v_start;
   loop
-    with recursive t(tenant_id, n) as (
-      (select l.tenant_id, 1 from plait.live l
-       where l.queue = p_queue and l.lane = p_lane and l.state = 'queued' and l.tenant_id > p_cursor order by l.tenant_id limit 1)
-      union all
-      (select y.tenant_id, t.n + 1 from t cross join lateral (
-         select l.tenant_id from plait.live l
-         where l.queue = p_queue and l.lane = p_lane and l.state = 'queued' and l.tenant_id > t.tenant_id order by l.tenant_id limit 1) y
-       where t.n < v_window))
-    select array_agg(tenant_id order by n), count(*) into v_tenants, v_n from t where not v_wrapped or tenant_id <= v_start;
-    if v_n < v_window and not v_wrapped and v_start > '00000000-0000-0000-0000-000000000000' then
+    v_tenants := plait._tenants(p_queue, p_lane, p_cursor, case when v_wrapped then v_start else c_last end, v_window);
+    if cardinality(v_tenants) < v_window and not v_wrapped and v_start > c_first then
       v_wrapped := true;
-      with recursive t(tenant_id, n) as (
-        (select l.tenant_id, 1 from plait.live l
-         where l.queue = p_queue and l.lane = p_lane and l.state = 'queued' and l.tenant_id <= v_start order by l.tenant_id limit 1)
-        union all
-        (select y.tenant_id, t.n + 1 from t cross join lateral (
-           select l.tenant_id from plait.live l
-           where l.queue = p_queue and l.lane = p_lane and l.state = 'queued' and l.tenant_id > t.tenant_id and l.tenant_id <= v_start
-           order by l.tenant_id limit 1) y
-         where t.n < v_window - v_n))
-      select coalesce(v_tenants, '{}') || coalesce(array_agg(tenant_id order by n), '{}'), v_n + count(*) into v_tenants, v_n from t;
+      v_tenants := v_tenants || plait._tenants(p_queue, p_lane, c_first, v_start, v_window - cardinality(v_tenants));
     end if;
+    v_n := cardinality(v_tenants);
     exit when v_n = 0;
 
     v_caps := null;
@@ -663,7 +762,8 @@ begin
       from plait._shares(v_tenants, p_limit) s;
     end if;
 
-    for pass in 1..2 loop
+    v_taken := array_fill(0, array[v_n]);
+    for pass in 1..3 loop
       with w as (
         update plait.live set state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now
         where ctid = any(array(
@@ -677,16 +777,118 @@ begin
       )
       select array_agg(job_id) as jobs, array_agg(attempt) as attempts, array_agg(tries) as tries,
              array_agg(max_attempts) as max, array_agg(tenant_id) as tenants into r from w;
-      exit when r.jobs is null;
-      o_jobs := o_jobs || r.jobs; o_attempts := o_attempts || r.attempts; o_tries := o_tries || r.tries; o_max := o_max || r.max;
-      v_got := cardinality(o_jobs);
+      if r.jobs is not null then
+        o_jobs := o_jobs || r.jobs; o_attempts := o_attempts || r.attempts; o_tries := o_tries || r.tries; o_max := o_max || r.max;
+        v_got := cardinality(o_jobs);
+      end if;
       exit when v_got >= p_limit or v_n = 1;
-      select array_agg(least(p_limit - v_got, u.cap - (select count(*) from unnest(r.tenants) t where t = u.tenant_id))::int order by u.n)
-        into v_shares from unnest(v_tenants, v_caps) with ordinality u(tenant_id, cap, n);
+      -- Whoever got less than its share has no more; the others divide what is left.
+      select array_agg(v_taken[u.n] + u.got order by u.n),
+             array_agg(case when u.got < u.share then 0 else greatest(0, least(u.cap - v_taken[u.n] - u.got, u.part)) end order by u.n)
+        into v_taken, v_shares
+        from (select w.n, w.share, w.cap, w.got, ceil((p_limit - v_got)::float8 / greatest(1, count(*) filter (where w.got >= w.share) over ()))::int as part
+              from (select x.n, x.share, x.cap, (select count(*)::int from unnest(r.tenants) t where t = x.tenant_id) as got
+                    from unnest(v_tenants, v_shares, v_caps) with ordinality x(tenant_id, share, cap, n)) w) u;
+      exit when (select max(s) from unnest(v_shares) s) = 0;
     end loop;
 
     p_cursor := v_tenants[v_n];
     exit when v_got > 0 or v_n < v_window;
+  end loop;
+end $$;
+
+CREATE FUNCTION plait._take_lanes(p_worker integer, p_now timestamp with time zone, p_queue text, p_limit integer, p_definitions text[], INOUT p_cursor uuid, INOUT p_lane_cursor text, OUT o_jobs uuid[], OUT o_attempts integer[], OUT o_tries smallint[], OUT o_max smallint[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+declare
+  c_window  constant int := 64;
+  c_first   constant uuid := '00000000-0000-0000-0000-000000000000';
+  c_last    constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+  v_cursor  uuid := coalesce(p_cursor, c_first);
+  v_start   text := coalesce(p_lane_cursor, '');
+  v_wrapped boolean := false;
+  v_lanes   text[];
+  v_hungry  boolean[];
+  v_share   int;
+  v_head    record;
+  v_tenants uuid[];
+  v_first   uuid;
+  t         record;
+begin
+  o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
+  p_lane_cursor := v_start;
+  for round in 1..4 loop
+    v_lanes := plait._lanes(p_queue, p_lane_cursor, case when v_wrapped then v_start end, c_window);
+    if cardinality(v_lanes) < c_window and not v_wrapped and v_start > '' then
+      v_wrapped := true;
+      v_lanes := v_lanes || plait._lanes(p_queue, '', v_start, c_window - cardinality(v_lanes));
+    end if;
+    exit when cardinality(v_lanes) = 0;
+
+    v_hungry := array_fill(true, array[cardinality(v_lanes)]);
+    for pass in 1..2 loop
+      for i in 1..cardinality(v_lanes) loop
+        exit when cardinality(o_jobs) >= p_limit;
+        if pass = 1 then
+          p_lane_cursor := v_lanes[i];
+        end if;
+        continue when not v_hungry[i];
+        v_hungry[i] := false;
+        v_share := p_limit - cardinality(o_jobs);
+        if pass = 1 then
+          v_share := least(v_share, greatest(1, p_limit / cardinality(v_lanes)));
+        end if;
+        if v_lanes[i] = 'suspect' then
+          t := plait._take_suspect(p_worker, p_now, p_queue, p_definitions);
+        else
+          -- All jobs of a limited lane share their definition, and their key and tenant where they have one.
+          select l.tenant_id, l.definition, l.limit_key into v_head from plait.live l
+            where l.queue = p_queue and l.lane = v_lanes[i] and l.state = 'queued'
+            order by l.tenant_id, l.priority, l.run_at, l.job_id limit 1;
+          continue when not found or not v_head.definition = any(p_definitions);
+          v_share := least(v_share, plait._room(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now));
+          continue when v_share <= 0;
+          v_first := null;
+          if v_head.limit_key is null then
+            v_tenants := plait._tenants(p_queue, v_lanes[i], v_cursor, c_last, 128);
+            v_tenants := v_tenants || plait._tenants(p_queue, v_lanes[i], c_first, v_cursor, 128 - cardinality(v_tenants));
+            v_first := v_tenants[1 + floor(random() * cardinality(v_tenants))::int];
+          end if;
+          t := plait._take(p_worker, p_now, p_queue, v_lanes[i], v_share, p_definitions, v_first);
+          continue when cardinality(t.o_jobs) = 0;
+          perform plait._room(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now, cardinality(t.o_jobs));
+          p_cursor := t.p_cursor;
+          v_hungry[i] := cardinality(t.o_jobs) = v_share;
+        end if;
+        o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_tries := o_tries || t.o_tries; o_max := o_max || t.o_max;
+      end loop;
+    end loop;
+    exit when cardinality(o_jobs) > 0 or cardinality(v_lanes) < c_window;
+  end loop;
+end $$;
+
+CREATE FUNCTION plait._take_suspect(p_worker integer, p_now timestamp with time zone, p_queue text, p_definitions text[], OUT o_jobs uuid[], OUT o_attempts integer[], OUT o_tries smallint[], OUT o_max smallint[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+declare v_head record;
+begin
+  o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
+  if exists (select from plait.live l where l.state = 'running' and l.worker = p_worker and l.lane = 'suspect') then
+    return;
+  end if;
+  for v_head in
+    select l.job_id, l.tenant_id, l.definition, l.limit_key from plait.live l
+    where l.queue = p_queue and l.lane = 'suspect' and l.state = 'queued' and l.definition = any(p_definitions)
+      and not exists (select from plait.tenants s where s.id = l.tenant_id and s.paused)
+    order by l.run_at, l.job_id limit 20 for update skip locked
+  loop
+    continue when plait._room(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now) <= 0
+      or exists (select from plait._shares(array[v_head.tenant_id], 1) s where s.cap <= 0);
+    perform plait._room(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now, 1);
+    update plait.live set state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now
+      where job_id = v_head.job_id
+      returning array[job_id], array[attempt], array[tries], array[max_attempts] into o_jobs, o_attempts, o_tries, o_max;
+    return;
   end loop;
 end $$;
 
@@ -735,6 +937,24 @@ begin
   return null;
 end $$;
 
+CREATE FUNCTION plait._tenants(p_queue text, p_lane text, p_after uuid, p_upto uuid, p_limit integer) RETURNS uuid[]
+    LANGUAGE plpgsql
+    AS $$
+begin
+  return (
+    with recursive t(tenant_id, n) as (
+      (select l.tenant_id, 1 from plait.live l
+       where l.queue = p_queue and l.lane = p_lane and l.state = 'queued' and l.tenant_id > p_after and l.tenant_id <= p_upto
+       order by l.tenant_id limit least(1, p_limit))
+      union all
+      (select y.tenant_id, t.n + 1 from t cross join lateral (
+         select l.tenant_id from plait.live l
+         where l.queue = p_queue and l.lane = p_lane and l.state = 'queued' and l.tenant_id > t.tenant_id and l.tenant_id <= p_upto
+         order by l.tenant_id limit 1) y
+       where t.n < p_limit))
+    select coalesce(array_agg(tenant_id order by n), '{}') from t);
+end $$;
+
 CREATE FUNCTION plait._tokens(p_name text, p_count integer, p_period_s double precision, p_now timestamp with time zone, p_spend integer DEFAULT 0) RETURNS integer
     LANGUAGE plpgsql
     AS $$
@@ -744,8 +964,9 @@ begin
     from plait.buckets where name = p_name;
   v_tokens := coalesce(v_tokens, p_count) - p_spend;
   if p_spend > 0 then
-    insert into plait.buckets (name, tokens, at) values (p_name, v_tokens, p_now)
-    on conflict (name) do update set tokens = excluded.tokens, at = excluded.at;
+    insert into plait.buckets (name, tokens, at, full_at)
+    values (p_name, v_tokens, p_now, p_now + make_interval(secs => (p_count - v_tokens) * p_period_s / p_count))
+    on conflict (name) do update set tokens = excluded.tokens, at = excluded.at, full_at = excluded.full_at;
   end if;
   return floor(v_tokens + 1e-9)::int;
 end $$;
@@ -862,7 +1083,7 @@ begin
     return v_status;
   end if;
   if v_live.state = 'running' then
-    update plait.live set cancel_requested = plait.now() where job_id = p_job and cancel_requested is null;
+    update plait.live set cancel_requested = plait.now(), cancel_reason = p_reason where job_id = p_job and cancel_requested is null;
     perform pg_notify('plait', 'cancel ' || v_live.worker);
     return 'running';
   end if;
@@ -879,15 +1100,22 @@ CREATE FUNCTION plait.claim(p_worker integer, p_queue text, p_limit integer DEFA
 #variable_conflict use_column
 declare
   v_definitions text[];
-  c record;
+  v_cursor      jsonb;
+  c             record;
 begin
   perform plait._require_read_committed();
-  select definitions into v_definitions from plait.workers where id = p_worker and state = 'alive' for key share;
+  select w.definitions, w.cursors -> p_queue into v_definitions, v_cursor
+    from plait.workers w where w.id = p_worker and w.state = 'alive' for key share;
   if not found then
     raise exception 'worker % is lost or unknown: register again', p_worker using errcode = 'PL011';
   end if;
-  -- A cursor at random: without a worker's memory between calls, this is what keeps the claim fair over tenants.
-  c := plait._claim(p_worker, plait.now(), p_queue, p_limit, v_definitions, gen_random_uuid(), '');
+  c := plait._claim(p_worker, plait.now(), p_queue, coalesce(p_limit, 1), v_definitions, (v_cursor ->> 0)::uuid, v_cursor ->> 1);
+  -- Remembered for a worker that has no memory of its own between calls: this is what keeps its claims fair over tenants.
+  perform from plait.workers where id = p_worker for no key update skip locked;
+  if found and jsonb_build_array(c.p_cursor, c.p_lane_cursor) is distinct from v_cursor then
+    update plait.workers set cursors = cursors || jsonb_build_object(p_queue, jsonb_build_array(c.p_cursor, c.p_lane_cursor))
+      where id = p_worker;
+  end if;
   return query
     select x.id, x.attempt, x.tries::int, x.max::int, j.tenant_id, j.definition, j.payload::text, j.timeout_s, j.correlation_id
     from unnest(c.o_jobs, c.o_attempts, c.o_tries, c.o_max) x(id, attempt, tries, max) join plait.jobs j on j.id = x.id
@@ -899,7 +1127,7 @@ CREATE FUNCTION plait.cycle(p_worker integer, p_queues text[], p_limits integer[
     SET search_path TO 'plait', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_mergejoin TO 'off'
-    SET enable_hashjoin TO 'on'
+    SET lock_timeout TO '2s'
     AS $$
 declare
   v_now    timestamptz := plait.now();
@@ -909,7 +1137,7 @@ declare
 begin
   perform plait._require_read_committed();
   if cardinality(p_jobs) > 0 then
-    perform plait._check_outcomes(p_jobs, p_attempts, p_outcomes);
+    perform plait._check_outcomes(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
     o_stale := plait._settle(p_worker, v_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
   end if;
 
@@ -957,8 +1185,15 @@ declare
   r         plait.definitions;
   v_old     plait.definitions;
   v_changed int := 0;
+  v_bad     text;
 begin
   perform plait._require_read_committed();
+  select min(k) into v_bad from json_array_elements(p_definitions) d, json_object_keys(d) k
+    where k not in ('name', 'kind', 'queue', 'priority', 'max_attempts', 'timeout_s', 'backoff_base_s', 'backoff_factor', 'backoff_max_s',
+                    'backoff_jitter', 'max_running', 'rate_count', 'rate_period_s', 'key_max_running', 'key_rate_count', 'key_rate_period_s');
+  if v_bad is not null then
+    raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
+  end if;
   for r in
     select name, coalesce(kind, 'function'), true, coalesce(queue, 'default'), coalesce(priority, 100), coalesce(max_attempts, 5),
            coalesce(timeout_s, 3600), coalesce(backoff_base_s, 1), coalesce(backoff_factor, 2), coalesce(backoff_max_s, 3600),
@@ -995,7 +1230,7 @@ begin
       and not exists (select from plait.workers w where w.state = 'alive' and s.queue = any(w.queues) and s.definition = any(w.definitions));
   return query
     select 'problem', 'no_worker', format('%s queued jobs on queue %s, and no living worker serves it', s.n, s.queue),
-           format('start one: plait worker --queues %s', s.queue)
+           format('start one: plait worker APP --queues %s', s.queue)
     from (select l.queue, count(*) as n from plait.live l where l.state = 'queued' group by 1) s
     where not exists (select from plait.workers w where w.state = 'alive' and s.queue = any(w.queues));
   return query
@@ -1020,7 +1255,7 @@ begin
            'the leader promotes them; is one running?'
     from plait.live l where l.state = 'scheduled' and l.run_at < plait.now() - interval '10 s' having count(*) > 0;
   return query
-    select 'warning', 'dead_letters', format('%s jobs failed or are dead letters', count(*)), 'plait jobs list --status dead_letter'
+    select 'warning', 'dead_letters', format('%s jobs failed or are dead letters', count(*)), 'plait jobs list --all-tenants --status dead_letter'
     from (select from plait.attempts a where a.final in ('failed', 'dead_letter')
             and not exists (select from plait.attempts b where b.job_id = a.job_id and b.attempt > a.attempt)
             and not exists (select from plait.live l where l.job_id = a.job_id) limit 10000) s having count(*) > 0;
@@ -1082,6 +1317,8 @@ declare
   v_now      timestamptz := plait.now();
   v_tenant   uuid;
   v_ids      uuid[] := p_ids;
+  v_payloads json[];
+  v_metered  uuid[];
   v_bad      text;
   v_queues   text[];
   v_known    int;
@@ -1094,23 +1331,27 @@ begin
     perform plait._tenant(p_tenants[1]);
   end if;
 
-  perform plait._check_jobs(p_ids, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_delays_s, p_timeouts_s,
-                            p_dedupe_keys, p_idempotency_keys, p_limit_keys);
+  v_payloads := plait._check_jobs(
+    v_now, p_ids, p_tenants, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s,
+    p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids, p_source);
 
   for r in
-    select t.id, t.max_queued, x.tenant_id, x.n
-    from (select coalesce(v_tenant, u) tenant_id, count(*)::int n from unnest(p_ids, p_tenants) i(id, u) group by 1) x
-    left join plait.tenants t on t.id = x.tenant_id
+    select t.id, t.max_queued, x.tenant_id
+    from (select distinct coalesce(v_tenant, u) tenant_id from unnest(p_ids, p_tenants) i(id, u)) x
+    left join plait.tenants t on t.id = x.tenant_id order by x.tenant_id
   loop
     if r.id is null then
       raise exception 'there is no tenant %', coalesce(r.tenant_id::text, 'null') using errcode = 'PL003';
     end if;
     if r.max_queued is not null then
-      perform plait._reserve(r.id, r.n);
+      perform plait._reserve(r.id, 0);   -- locks; who is here after us sees what we make
+      perform plait._reserve(r.id, plait._count_new(r.id, v_now, p_ids, case when v_tenant is null then p_tenants end, p_definitions,
+                                                    p_dedupe_keys, p_idempotency_keys));
     end if;
   end loop;
 
-  select min(d.name) into v_bad from unnest(p_definitions) n join plait.definitions d on d.name = n where not d.active;
+  select min(d.name) into v_bad from unnest(p_ids, p_definitions) n(id, name) join plait.definitions d on d.name = n.name
+    where not d.active and not exists (select from plait.jobs j where j.id = n.id);
   if v_bad is not null then
     raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
   end if;
@@ -1140,7 +1381,7 @@ begin
                 when d.max_running is not null or d.rate_count is not null then 'd:' || i.definition
                 else '' end as lane,
            t.max_queued is not null as metered
-    from unnest(p_ids, p_tenants, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for,
+    from unnest(p_ids, p_tenants, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for,
                 p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_limit_keys, p_correlation_ids)
          i(id, tenant_id, definition, payload, queue, priority, max_attempts, scheduled_for,
            delay_s, timeout_s, dedupe_key, idempotency_key, limit_key, correlation_id)
@@ -1151,7 +1392,7 @@ begin
     insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
                             source, correlation_id, dedupe_key, idempotency_key, limit_key, payload)
     select id, tenant_id, v_now, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
-           p_source, correlation_id, dedupe_key, idempotency_key, limit_key, payload::json
+           p_source, correlation_id, dedupe_key, idempotency_key, limit_key, payload
     from x
     on conflict (id) do nothing
     returning id
@@ -1162,9 +1403,10 @@ begin
            case when x.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status, x.metered, x.queue, x.lane,
            x.definition, x.dedupe_key, x.limit_key
     from x join j using (id)
-    returning queue, state
+    returning queue, state, tenant_id, metered
   )
-  select count(*), array_agg(distinct queue) filter (where state = 'queued') into v_known, v_queues from l;
+  select count(*), array_agg(distinct queue) filter (where state = 'queued'), array_agg(tenant_id) filter (where metered)
+    into v_known, v_queues, v_metered from l;
 
   -- Fewer rows than asked: sent again, or an id that somebody else has. The latter looks like any bad id.
   if v_known < cardinality(v_ids) and exists (
@@ -1173,6 +1415,9 @@ begin
        where i.id = any(v_ids) and j.id is null) then
     raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
   end if;
+  for r in select t as id, count(*)::int as n from unnest(v_metered) t group by t order by t loop
+    perform plait._reserve(r.id, r.n, true);
+  end loop;
   if v_queues is not null then
     perform plait._wake(v_queues, p_in_transaction);
   end if;
@@ -1370,7 +1615,10 @@ CREATE VIEW plait.job WITH (security_invoker='true') AS
         END AS result,
     a.reason,
     a.error,
-    COALESCE(r.progress, a.progress) AS progress
+        CASE
+            WHEN (l.state = 'running'::plait.status) THEN r.progress
+            ELSE a.progress
+        END AS progress
    FROM (((plait.jobs j
      LEFT JOIN plait.live l ON ((l.job_id = j.id)))
      LEFT JOIN LATERAL ( SELECT t.job_id,
@@ -1431,9 +1679,7 @@ CREATE FUNCTION plait.heartbeat(p_worker integer, p_running integer DEFAULT 0, p
     SET search_path TO 'plait', 'pg_temp'
     SET enable_seqscan TO 'off'
     AS $$
-declare
-  v_now    timestamptz := plait.now();
-  v_queues text[];
+declare v_now timestamptz := plait.now();
 begin
   perform plait._require_read_committed();
   update plait.workers set seen_at = v_now, expires_at = v_now + make_interval(secs => lease_s), running = p_running
@@ -1444,21 +1690,7 @@ begin
 
   o_released := 0;
   if p_held is not null then
-    with c as materialized (
-      select l.job_id, l.tenant_id, l.run_at, l.attempt, l.queue from plait.live l
-      where l.worker = p_worker and l.state = 'running'
-        and not exists (select from unnest(p_held, p_held_attempts) h(id, attempt) where h.id = l.job_id and h.attempt = l.attempt)
-      order by l.job_id for update skip locked
-    ), u as (
-      update plait.live l set state = 'queued', worker = null, run_at = v_now, cancel_requested = null from c where l.job_id = c.job_id
-    ), a as (
-      insert into plait.attempts (job_id, tenant_id, claimed_at, finished_at, attempt, worker, status, reason)
-      select job_id, tenant_id, run_at, v_now, attempt, p_worker, 'released', 'not_held' from c returning 1
-    )
-    select count(*), (select array_agg(distinct queue) from c) into o_released, v_queues from a;
-    if o_released > 0 then
-      perform plait._wake(v_queues);
-    end if;
+    o_released := plait._give_back(p_worker, v_now, 'not_held', p_held, p_held_attempts);
     select array_agg(h.id) into o_gone from unnest(p_held, p_held_attempts) h(id, attempt)
       where not exists (select from plait.live l where l.job_id = h.id and l.attempt = h.attempt and l.worker = p_worker);
   end if;
@@ -1475,17 +1707,19 @@ CREATE FUNCTION plait.leave(p_worker integer) RETURNS integer
     SET enable_seqscan TO 'off'
     AS $$
 declare
-  v_jobs     uuid[];
-  v_attempts int[];
+  v_now  timestamptz := plait.now();
+  v_back int;
 begin
   perform plait._require_read_committed();
-  select array_agg(job_id order by job_id), array_agg(attempt order by job_id) into v_jobs, v_attempts
-    from plait.live where worker = p_worker and state = 'running';
-  if v_jobs is not null then
-    perform plait._settle(p_worker, plait.now(), v_jobs, v_attempts, array_fill('released'::text, array[cardinality(v_jobs)]), null, null, null);
+  perform from plait.workers where id = p_worker and state = 'alive' for update;
+  if not found then
+    return 0;
   end if;
-  update plait.workers set state = 'gone', asleep = false, running = 0, seen_at = plait.now() where id = p_worker and state = 'alive';
-  return coalesce(cardinality(v_jobs), 0);
+  v_back := plait._give_back(p_worker, v_now, 'left', '{}', '{}');
+  update plait.workers set asleep = false, running = 0, seen_at = v_now,
+    state = case when exists (select from plait.live where worker = p_worker and state = 'running') then 'lost' else 'gone' end
+  where id = p_worker;
+  return v_back;
 end $$;
 
 CREATE FUNCTION plait.list_attempts(p_job uuid, p_tenant uuid DEFAULT NULL::uuid, p_all boolean DEFAULT false) RETURNS TABLE(attempt integer, status text, final text, worker integer, host text, pid integer, claimed_at timestamp with time zone, started_at timestamp with time zone, finished_at timestamp with time zone, exit_code integer, reason text, error text, traceback text, result text, progress text)
@@ -1566,7 +1800,7 @@ CREATE FUNCTION plait.list_queues() RETURNS TABLE(name text, paused boolean, que
   with l as (
     select queue, count(*) filter (where state = 'queued') as queued, count(*) filter (where state = 'scheduled') as scheduled,
            count(*) filter (where state = 'running') as running, count(*) filter (where state = 'waiting') as waiting,
-           extract(epoch from plait.now() - min(run_at) filter (where state = 'queued'))::float8 as oldest_s
+           min(run_at) filter (where state = 'queued') as oldest
     from plait.live group by queue
   ), w as (
     select q as queue, count(*) as workers from plait.workers, unnest(queues) q where state = 'alive' group by q
@@ -1574,7 +1808,7 @@ CREATE FUNCTION plait.list_queues() RETURNS TABLE(name text, paused boolean, que
     select name from plait.queues union select queue from l union select queue from w
   )
   select n.name, coalesce(s.paused, false), coalesce(l.queued, 0), coalesce(l.scheduled, 0), coalesce(l.running, 0), coalesce(l.waiting, 0),
-         case when l.oldest_s is not null then greatest(0, l.oldest_s) end, coalesce(w.workers, 0), s.max_running, s.rate_count, s.rate_period_s
+         case when l.oldest is not null then greatest(0, extract(epoch from plait.now() - l.oldest))::float8 end, coalesce(w.workers, 0), s.max_running, s.rate_count, s.rate_period_s
   from n left join l on l.queue = n.name left join w on w.queue = n.name left join plait.queues s on s.name = n.name
   order by n.name
 $$;
@@ -1638,8 +1872,8 @@ begin
   if o_promoted > 0 then
     perform plait._wake(v_queues);
   end if;
-  -- No row, and so null, when nothing is scheduled: greatest(0, null) would be 0, and its reader would never sleep.
-  select greatest(0, extract(epoch from min(run_at) - v_now)) into o_next_s from plait.live where state = 'scheduled' having count(*) > 0;
+  select case when min(run_at) is not null then greatest(0, extract(epoch from min(run_at) - v_now)) end
+    into o_next_s from plait.live where state = 'scheduled';
 end $$;
 
 CREATE FUNCTION plait.prune(p_succeeded interval DEFAULT NULL::interval, p_skipped interval DEFAULT NULL::interval, p_canceled interval DEFAULT NULL::interval, p_failed interval DEFAULT NULL::interval, p_dead_letter interval DEFAULT NULL::interval, p_cursor uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 1000, OUT o_pruned integer, OUT o_cursor uuid) RETURNS record
@@ -1667,6 +1901,10 @@ begin
     order by id limit p_limit) s;
   o_cursor := case when v_seen = p_limit then v_last end;
   o_pruned := 0;
+  -- What is left of workers: enough to tell in a recent log on which host an attempt ran.
+  delete from plait.workers where state = 'gone' and seen_at < v_now - interval '30 days';
+  delete from plait.buckets where name in (
+    select name from plait.buckets where full_at <= v_now order by full_at limit p_limit for update skip locked);
 
   select array_agg(c.id order by c.id) into v_jobs from (
     select j.id from plait.jobs j
@@ -1680,8 +1918,10 @@ begin
   if v_jobs is null then
     return;
   end if;
-  -- With the rows locked, look again: an operator's retry may have come in between.
-  select array_agg(id) into v_jobs from unnest(v_jobs) id where not exists (select from plait.live l where l.job_id = id);
+  -- With the rows locked, look again: an operator's retry may have come in between, and even have ended.
+  select array_agg(id) into v_jobs from unnest(v_jobs) id
+    where not exists (select from plait.live l where l.job_id = id)
+      and not exists (select from plait.attempts a where a.job_id = id and a.finished_at >= v_now - v_keep);
   delete from plait.attempts where job_id = any(v_jobs);
   delete from plait.idempotency where job_id = any(v_jobs);
   delete from plait.jobs where id = any(v_jobs);
@@ -1717,6 +1957,9 @@ begin
   perform plait._require_read_committed();
   if p_max_attempts not between 1 and 10000 then
     raise exception 'max_attempts is between 1 and 10000, not %', p_max_attempts using errcode = 'PL001';
+  end if;
+  if p_run_at not between v_now - interval '100 years' and v_now + interval '100 years' then
+    raise exception 'a job is scheduled within 100 years of now, not for %', p_run_at using errcode = 'PL001';
   end if;
   select * into v_live from plait.live where job_id = p_job and tenant_id = v_tenant for update;
   if not found then
@@ -1760,7 +2003,7 @@ begin
   loop
     v_counts := l.lane = 'suspect';
     if l.cancel_requested is not null then
-      perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', 'its worker was lost while it was asked to stop');
+      perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its worker was lost while it was asked to stop'));
       o_canceled := o_canceled + 1;
     elsif v_counts and (l.losses + 1 >= p_max_losses or l.tries + 1 >= l.max_attempts) then
       perform plait._end(l, v_now, 'lost', 'dead_letter', 'worker_lost', format('its worker was lost %s times while it ran', l.losses + 2));
@@ -1784,7 +2027,7 @@ begin
     select v.* from plait.live v where v.cancel_requested < v_now - make_interval(secs => p_cancel_grace_s)
     order by v.job_id limit p_limit for update skip locked
   loop
-    perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', 'its handler did not stop when asked');
+    perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its handler did not stop when asked'));
     o_canceled := o_canceled + 1;
   end loop;
 
@@ -1810,12 +2053,16 @@ declare
   v_attempt int;
   v_final   plait.status;
   v_state   plait.status;
+  v_metered boolean;
 begin
   perform plait._require_read_committed();
   if p_max_attempts not between 1 and 10000 then
     raise exception 'max_attempts is between 1 and 10000, not %', p_max_attempts using errcode = 'PL001';
   end if;
-  select * into v_job from plait.jobs where id = p_job and tenant_id = v_tenant for share;
+  if p_run_at not between v_now - interval '100 years' and v_now + interval '100 years' then
+    raise exception 'a job is scheduled within 100 years of now, not for %', p_run_at using errcode = 'PL001';
+  end if;
+  select * into v_job from plait.jobs where id = p_job and tenant_id = v_tenant for no key update;
   if not found then
     raise exception 'there is no job %', p_job using errcode = 'PL008';
   end if;
@@ -1823,6 +2070,10 @@ begin
   if v_final is null or v_final = 'succeeded' or exists (select from plait.live where job_id = p_job) then
     raise exception 'a % job cannot be retried',
       coalesce((select state from plait.live where job_id = p_job), v_final, 'queued') using errcode = 'PL009';
+  end if;
+  v_metered := exists (select from plait.tenants where id = v_tenant and max_queued is not null);
+  if v_metered then
+    perform plait._reserve(v_tenant, 1);
   end if;
   if v_job.dedupe_key is not null then
     insert into plait.dedupe (tenant_id, key, job_id) values (v_tenant, v_job.dedupe_key, p_job) on conflict do nothing;
@@ -1833,12 +2084,10 @@ begin
   v_state := case when p_run_at > v_now then 'scheduled' else 'queued' end;
   insert into plait.live (job_id, tenant_id, run_at, attempt, priority, max_attempts, state, metered, queue, lane, definition, dedupe_key, limit_key)
   values (p_job, v_tenant, case when p_run_at > v_now then p_run_at else v_now end, v_attempt + 1, v_job.priority,
-          coalesce(p_max_attempts, v_job.max_attempts), v_state,
-          exists (select from plait.tenants where id = v_tenant and max_queued is not null),
-          v_job.queue, plait._lane(v_job.definition, v_tenant, v_job.limit_key), v_job.definition, v_job.dedupe_key, v_job.limit_key)
-  on conflict do nothing;
-  if not found then
-    raise exception 'a queued job cannot be retried' using errcode = 'PL009';  -- another operator was faster
+          coalesce(p_max_attempts, v_job.max_attempts), v_state, v_metered, v_job.queue,
+          plait._lane(v_job.definition, v_tenant, v_job.limit_key), v_job.definition, v_job.dedupe_key, v_job.limit_key);
+  if v_metered then
+    perform plait._reserve(v_tenant, 1, true);
   end if;
   insert into plait.attempts (job_id, tenant_id, finished_at, attempt, status, reason)
   values (p_job, v_tenant, v_now, v_attempt + 1, 'released', 'retried');
@@ -1943,7 +2192,8 @@ begin
   update plait.tenants set name = r.name, time_zone = r.time_zone, paused = r.paused, weight = r.weight, max_running = r.max_running,
     max_queued = r.max_queued, quota_left = null where id = r.id;
   if r.max_queued is not null and v_was is null then
-    update plait.live set metered = true where tenant_id = r.id and not metered;   -- they count from now on
+    update plait.live set metered = true where job_id in (   -- they count from now on
+      select job_id from plait.live where tenant_id = r.id and not metered order by job_id for update skip locked);
   end if;
   return r.id;
 exception when integrity_constraint_violation or data_exception then
@@ -1955,16 +2205,19 @@ CREATE FUNCTION plait.settle(p_worker integer, p_jobs uuid[], p_attempts integer
     SET search_path TO 'plait', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_mergejoin TO 'off'
+    SET lock_timeout TO '2s'
     AS $$
 #variable_conflict use_column
 declare v_stale int[];
 begin
   perform plait._require_read_committed();
-  perform plait._check_outcomes(p_jobs, p_attempts, p_outcomes);
+  perform plait._check_outcomes(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
   v_stale := plait._settle(p_worker, plait.now(), p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
   return query
     select x.id, x.attempt, not coalesce(x.n = any(v_stale), false), v.status::text
     from unnest(p_jobs, p_attempts) with ordinality x(id, attempt, n) left join plait.job v on v.id = x.id order by x.n;
+exception when data_exception or program_limit_exceeded then
+  raise exception 'a result is JSON, and this is not: %', sqlerrm using errcode = 'PL001';
 end $$;
 
 CREATE FUNCTION plait.summary(p_tenant uuid DEFAULT NULL::uuid, p_all boolean DEFAULT false) RETURNS TABLE(status text, jobs bigint, oldest_s double precision)
@@ -2015,7 +2268,8 @@ CREATE FUNCTION plait.uuidv7() RETURNS uuid
 CREATE TABLE plait.buckets (
     name text NOT NULL COLLATE pg_catalog."C",
     tokens double precision NOT NULL,
-    at timestamp with time zone NOT NULL
+    at timestamp with time zone NOT NULL,
+    full_at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE plait.dedupe (
@@ -2069,7 +2323,7 @@ CREATE TABLE plait.queues (
     CONSTRAINT queues_check CHECK (((rate_count IS NULL) = (rate_period_s IS NULL))),
     CONSTRAINT queues_max_running_check CHECK ((max_running >= 0)),
     CONSTRAINT queues_rate_count_check CHECK ((rate_count >= 1)),
-    CONSTRAINT queues_rate_period_s_check CHECK ((rate_period_s > (0)::double precision))
+    CONSTRAINT queues_rate_period_s_check CHECK (((rate_period_s > (0)::double precision) AND (rate_period_s <= ('3200000000'::numeric)::double precision)))
 );
 
 CREATE TABLE plait.tenants (
@@ -2107,6 +2361,7 @@ CREATE TABLE plait.workers (
     state text DEFAULT 'alive'::text NOT NULL,
     asleep boolean DEFAULT false NOT NULL,
     running integer DEFAULT 0 NOT NULL,
+    cursors jsonb DEFAULT '{}'::jsonb NOT NULL,
     CONSTRAINT workers_lease_s_check CHECK ((lease_s > (0)::double precision)),
     CONSTRAINT workers_state_check CHECK ((state = ANY (ARRAY['alive'::text, 'lost'::text, 'gone'::text])))
 )
@@ -2121,67 +2376,67 @@ ALTER TABLE plait.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1de7d-6b53-720b-91e7-44c7c48f7a67', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.872421+00', '2026-11-15 09:15:23.872421+00', '2026-11-15 09:15:23.877708+00', 1, 1, 'succeeded', 'succeeded', NULL, NULL, NULL, NULL, NULL, '{"n": 1}', '{"done": 0.5}');
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1de7d-6b68-7689-8b21-ad1c04c5ae15', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.882691+00', '2026-11-15 09:15:23.882691+00', '2026-11-15 09:15:23.884697+00', 1, 1, 'failed', 'failed', NULL, 2, 'permanent', 'no such file', NULL, NULL, '{"done": 0.5}');
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1de7d-6b6e-7041-9ece-af87dc93f91a', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.888875+00', '2026-11-15 09:15:23.888875+00', '2026-11-15 09:15:23.890715+00', 1, 1, 'failed', 'dead_letter', NULL, NULL, 'attempts_exhausted', 'again and again', '…', NULL, '{"done": 0.5}');
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1de7d-6b74-712d-ba25-3a43b544d652', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.893931+00', '2026-11-15 09:15:23.893931+00', '2026-11-15 09:15:23.896039+00', 1, 1, 'skipped', 'skipped', NULL, NULL, 'nothing_to_do', NULL, NULL, NULL, '{"done": 0.5}');
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1de7d-6b79-711a-aada-8e4a5d738aa3', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', NULL, NULL, '2026-11-15 09:15:23.899453+00', 1, NULL, 'canceled', 'canceled', NULL, NULL, 'canceled', 'not wanted', NULL, NULL, NULL);
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1de7d-6b87-71e1-875a-c49cfd4be578', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.912165+00', '2026-11-15 09:15:23.912165+00', '2026-11-15 09:15:23.913325+00', 1, 1, 'failed', NULL, NULL, NULL, NULL, 'try again', NULL, NULL, NULL);
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1de7d-6b8c-719c-90a9-7f83ad2725cb', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', NULL, NULL, '2026-11-15 09:15:23.917908+00', 1, NULL, 'canceled', 'canceled', NULL, NULL, 'canceled', NULL, NULL, NULL, NULL);
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1de7d-6b8c-719c-90a9-7f83ad2725cb', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', NULL, NULL, '2026-11-15 09:15:23.9187+00', 2, NULL, 'released', NULL, NULL, NULL, 'retried', NULL, NULL, NULL, NULL);
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dea7-1cfe-72e8-b725-a7d9205fa278', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.333739+00', '2026-11-15 10:00:56.333739+00', '2026-11-15 10:00:56.339893+00', 1, 1, 'succeeded', 'succeeded', NULL, NULL, NULL, NULL, NULL, '{"n": 1}', '{"done": 0.5}');
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dea7-1d17-74f7-b4e2-6b73f2dd64a6', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.346434+00', '2026-11-15 10:00:56.346434+00', '2026-11-15 10:00:56.349039+00', 1, 1, 'failed', 'failed', NULL, 2, 'permanent', 'no such file', NULL, NULL, '{"done": 0.5}');
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dea7-1d20-7387-a182-f4b4fbe3bb52', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.354765+00', '2026-11-15 10:00:56.354765+00', '2026-11-15 10:00:56.357083+00', 1, 1, 'failed', 'dead_letter', NULL, NULL, 'attempts_exhausted', 'again and again', '…', NULL, '{"done": 0.5}');
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dea7-1d26-7031-bb6d-0240985938d0', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.361285+00', '2026-11-15 10:00:56.361285+00', '2026-11-15 10:00:56.363514+00', 1, 1, 'skipped', 'skipped', NULL, NULL, 'nothing_to_do', NULL, NULL, NULL, '{"done": 0.5}');
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dea7-1d2d-7585-b509-d40317d7ecf0', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', NULL, NULL, '2026-11-15 10:00:56.367973+00', 1, NULL, 'canceled', 'canceled', NULL, NULL, 'canceled', 'not wanted', NULL, NULL, NULL);
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dea7-1d3f-7315-9226-594174350831', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.384361+00', '2026-11-15 10:00:56.384361+00', '2026-11-15 10:00:56.385599+00', 1, 1, 'failed', NULL, NULL, NULL, NULL, 'try again', NULL, NULL, NULL);
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dea7-1d45-732b-b424-4309414d13ec', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', NULL, NULL, '2026-11-15 10:00:56.390676+00', 1, NULL, 'canceled', 'canceled', NULL, NULL, 'canceled', NULL, NULL, NULL, NULL);
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dea7-1d45-732b-b424-4309414d13ec', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', NULL, NULL, '2026-11-15 10:00:56.391451+00', 2, NULL, 'released', NULL, NULL, NULL, 'retried', NULL, NULL, NULL, NULL);
 
-INSERT INTO plait.buckets (name, tokens, at) VALUES ('definition limited', 9, '2026-11-15 09:15:23.904821+00');
+INSERT INTO plait.buckets (name, tokens, at, full_at) VALUES ('definition limited', 9, '2026-11-15 10:00:56.374574+00', '2026-11-15 10:01:02.374574+00');
 
-INSERT INTO plait.dedupe (tenant_id, key, job_id) VALUES ('01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', 'running', '01a1de7d-6b7c-7416-a9c5-bbcace232d79');
-INSERT INTO plait.dedupe (tenant_id, key, job_id) VALUES ('01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', 'queued', '01a1de7d-6b8b-7248-a291-990423222c0f');
+INSERT INTO plait.dedupe (tenant_id, key, job_id) VALUES ('01a1dea7-1ce0-7524-9f35-3d7d87d9b856', 'running', '01a1dea7-1d30-7396-b3d1-ed1696d4761e');
+INSERT INTO plait.dedupe (tenant_id, key, job_id) VALUES ('01a1dea7-1ce0-7524-9f35-3d7d87d9b856', 'queued', '01a1dea7-1d43-71db-8676-afb08f355990');
 
-INSERT INTO plait.definitions (name, kind, active, queue, priority, max_attempts, timeout_s, backoff_base_s, backoff_factor, backoff_max_s, backoff_jitter, max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s, updated_at) VALUES ('limited', 'function', true, 'default', 100, 5, 3600, 1, 2, 3600, 0.2, 2, 10, 60, 1, NULL, NULL, '2026-11-15 09:15:23.854299+00');
-INSERT INTO plait.definitions (name, kind, active, queue, priority, max_attempts, timeout_s, backoff_base_s, backoff_factor, backoff_max_s, backoff_jitter, max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s, updated_at) VALUES ('work', 'function', true, 'default', 100, 3, 3600, 1, 2, 3600, 0.2, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-15 09:15:23.8543+00');
+INSERT INTO plait.definitions (name, kind, active, queue, priority, max_attempts, timeout_s, backoff_base_s, backoff_factor, backoff_max_s, backoff_jitter, max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s, updated_at) VALUES ('limited', 'function', true, 'default', 100, 5, 3600, 1, 2, 3600, 0.2, 2, 10, 60, 1, NULL, NULL, '2026-11-15 10:00:56.312115+00');
+INSERT INTO plait.definitions (name, kind, active, queue, priority, max_attempts, timeout_s, backoff_base_s, backoff_factor, backoff_max_s, backoff_jitter, max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s, updated_at) VALUES ('work', 'function', true, 'default', 100, 3, 3600, 1, 2, 3600, 0.2, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-15 10:00:56.312115+00');
 
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', 'work', 'succeeded key', '01a1de7d-6b53-720b-91e7-44c7c48f7a67', '9104d655f84767d76fc5450d3586d4bf', NULL);
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', 'work', 'failed key', '01a1de7d-6b68-7689-8b21-ad1c04c5ae15', '9104d655f84767d76fc5450d3586d4bf', NULL);
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', 'work', 'dead_letter key', '01a1de7d-6b6e-7041-9ece-af87dc93f91a', '9104d655f84767d76fc5450d3586d4bf', NULL);
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', 'work', 'skipped key', '01a1de7d-6b74-712d-ba25-3a43b544d652', '9104d655f84767d76fc5450d3586d4bf', NULL);
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', 'work', 'running', '01a1de7d-6b7c-7416-a9c5-bbcace232d79', '9104d655f84767d76fc5450d3586d4bf', '2026-11-15 10:15:23.900158+00');
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', 'work', 'queued', '01a1de7d-6b8b-7248-a291-990423222c0f', '9104d655f84767d76fc5450d3586d4bf', NULL);
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1dea7-1ce0-7524-9f35-3d7d87d9b856', 'work', 'succeeded key', '01a1dea7-1cfe-72e8-b725-a7d9205fa278', '9104d655f84767d76fc5450d3586d4bf', NULL);
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1dea7-1ce0-7524-9f35-3d7d87d9b856', 'work', 'failed key', '01a1dea7-1d17-74f7-b4e2-6b73f2dd64a6', '9104d655f84767d76fc5450d3586d4bf', NULL);
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1dea7-1ce0-7524-9f35-3d7d87d9b856', 'work', 'dead_letter key', '01a1dea7-1d20-7387-a182-f4b4fbe3bb52', '9104d655f84767d76fc5450d3586d4bf', NULL);
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1dea7-1ce0-7524-9f35-3d7d87d9b856', 'work', 'skipped key', '01a1dea7-1d26-7031-bb6d-0240985938d0', '9104d655f84767d76fc5450d3586d4bf', NULL);
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1dea7-1ce0-7524-9f35-3d7d87d9b856', 'work', 'running', '01a1dea7-1d30-7396-b3d1-ed1696d4761e', '9104d655f84767d76fc5450d3586d4bf', '2026-11-15 11:00:56.368787+00');
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1dea7-1ce0-7524-9f35-3d7d87d9b856', 'work', 'queued', '01a1dea7-1d43-71db-8676-afb08f355990', '9104d655f84767d76fc5450d3586d4bf', NULL);
 
-INSERT INTO plait.installed (one, version, functions_hash, updated_at) VALUES (true, 1, '4e9c5964038a05ae2844d7fdbd6a9b48149979064611ab296a5090c46324ee67', '2026-11-15 09:15:23.609824+00');
+INSERT INTO plait.installed (one, version, functions_hash, updated_at) VALUES (true, 1, '66ad95cdfbdf6a502589e71cf5df32992ce97466138711a6544ee361d9469835', '2026-11-15 10:00:56.106953+00');
 
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1de7d-6b53-720b-91e7-44c7c48f7a67', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.86653+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'succeeded', 'succeeded once', 'succeeded key', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1de7d-6b68-7689-8b21-ad1c04c5ae15', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.880717+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'failed', 'failed once', 'failed key', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1de7d-6b6e-7041-9ece-af87dc93f91a', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.887054+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'dead_letter', 'dead_letter once', 'dead_letter key', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1de7d-6b74-712d-ba25-3a43b544d652', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.89228+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'skipped', 'skipped once', 'skipped key', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1de7d-6b79-711a-aada-8e4a5d738aa3', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.897649+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'canceled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1de7d-6b7c-7416-a9c5-bbcace232d79', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.900158+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'running', 'running', 'running', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1de7d-6b7f-7314-a948-e1eb0a50ff61', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.903936+00', NULL, NULL, 100, 5, 'limited', 'default', 'manual', 'running', NULL, NULL, 'one', '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1de7d-6b84-708d-9900-7543c3b7f33e', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.90853+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'waiting', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1de7d-6b86-72dc-8ee9-a75e895b543d', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.910384+00', '2026-11-15 10:15:23.910384+00', 5, 7, 3, 'work', 'default', 'manual', 'scheduled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1de7d-6b87-71e1-875a-c49cfd4be578', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.911174+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'scheduled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1de7d-6b8b-7248-a291-990423222c0f', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.915158+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'queued', 'queued', 'queued', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1de7d-6b8c-719c-90a9-7f82bbabe59e', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.916224+00', NULL, NULL, 100, 5, 'limited', 'default', 'manual', 'queued', NULL, NULL, 'one', '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1de7d-6b8c-719c-90a9-7f83ad2725cb', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.91707+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'queued', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dea7-1cfe-72e8-b725-a7d9205fa278', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.325908+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'succeeded', 'succeeded once', 'succeeded key', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dea7-1d17-74f7-b4e2-6b73f2dd64a6', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.343469+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'failed', 'failed once', 'failed key', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dea7-1d20-7387-a182-f4b4fbe3bb52', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.352304+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'dead_letter', 'dead_letter once', 'dead_letter key', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dea7-1d26-7031-bb6d-0240985938d0', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.358852+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'skipped', 'skipped once', 'skipped key', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dea7-1d2d-7585-b509-d40317d7ecf0', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.365411+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'canceled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dea7-1d30-7396-b3d1-ed1696d4761e', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.368787+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'running', 'running', 'running', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dea7-1d35-74db-9bc9-d105ea41b22c', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.373319+00', NULL, NULL, 100, 5, 'limited', 'default', 'manual', 'running', NULL, NULL, 'one', '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dea7-1d3b-733d-952f-bd5186df04c3', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.380108+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'waiting', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dea7-1d3e-7587-839c-f9c786cd1b89', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.382569+00', '2026-11-15 11:00:56.382569+00', 5, 7, 3, 'work', 'default', 'manual', 'scheduled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dea7-1d3f-7315-9226-594174350831', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.383497+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'scheduled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dea7-1d43-71db-8676-afb08f355990', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.387685+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'queued', 'queued', 'queued', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dea7-1d44-7640-a95d-80208a814de3', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.388931+00', NULL, NULL, 100, 5, 'limited', 'default', 'manual', 'queued', NULL, NULL, 'one', '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dea7-1d45-732b-b424-4309414d13ec', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.389777+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'queued', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
 
-INSERT INTO plait.leader (name, holder, term, expires_at) VALUES ('main', 'somebody', 1, '2026-11-15 09:15:33.857634+00');
+INSERT INTO plait.leader (name, holder, term, expires_at) VALUES ('main', 'somebody', 1, '2026-11-15 10:01:06.316514+00');
 
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key) VALUES ('01a1de7d-6b7c-7416-a9c5-bbcace232d79', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.902066+00', NULL, 1, 1, 100, 0, 3, 0, 'running', true, 'default', '', 'work', 'running', NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key) VALUES ('01a1de7d-6b7f-7314-a948-e1eb0a50ff61', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.904821+00', NULL, 1, 1, 100, 0, 5, 0, 'running', true, 'default', 'k:limited:01a1de7d-6b41-7c08-b4ef-2a6b31ebea69:one', 'limited', NULL, 'one');
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key) VALUES ('01a1de7d-6b86-72dc-8ee9-a75e895b543d', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 10:15:23.910384+00', NULL, NULL, 0, 7, 0, 3, 0, 'scheduled', true, 'default', '', 'work', NULL, NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key) VALUES ('01a1de7d-6b87-71e1-875a-c49cfd4be578', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 10:15:23.913325+00', NULL, NULL, 1, 100, 1, 3, 0, 'scheduled', true, 'default', '', 'work', NULL, NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key) VALUES ('01a1de7d-6b8b-7248-a291-990423222c0f', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.915158+00', NULL, NULL, 0, 100, 0, 3, 0, 'queued', true, 'default', '', 'work', 'queued', NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key) VALUES ('01a1de7d-6b8c-719c-90a9-7f82bbabe59e', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.916224+00', NULL, NULL, 0, 100, 0, 5, 0, 'queued', true, 'default', 'k:limited:01a1de7d-6b41-7c08-b4ef-2a6b31ebea69:one', 'limited', NULL, 'one');
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key) VALUES ('01a1de7d-6b8c-719c-90a9-7f83ad2725cb', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.9187+00', NULL, NULL, 2, 100, 0, 3, 0, 'queued', true, 'default', '', 'work', NULL, NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key) VALUES ('01a1de7d-6b84-708d-9900-7543c3b7f33e', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', '2026-11-15 09:15:23.909358+00', NULL, NULL, 1, 100, 0, 3, 0, 'waiting', true, 'default', '', 'work', NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dea7-1d30-7396-b3d1-ed1696d4761e', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.371164+00', NULL, 1, 1, 100, 0, 3, 0, 'running', true, 'default', '', 'work', 'running', NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dea7-1d35-74db-9bc9-d105ea41b22c', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.374574+00', NULL, 1, 1, 100, 0, 5, 0, 'running', true, 'default', 'k:limited:01a1dea7-1ce0-7524-9f35-3d7d87d9b856:one', 'limited', NULL, 'one', NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dea7-1d3e-7587-839c-f9c786cd1b89', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 11:00:56.382569+00', NULL, NULL, 0, 7, 0, 3, 0, 'scheduled', true, 'default', '', 'work', NULL, NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dea7-1d3f-7315-9226-594174350831', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 11:00:56.385599+00', NULL, NULL, 1, 100, 1, 3, 0, 'scheduled', true, 'default', '', 'work', NULL, NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dea7-1d43-71db-8676-afb08f355990', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.387685+00', NULL, NULL, 0, 100, 0, 3, 0, 'queued', true, 'default', '', 'work', 'queued', NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dea7-1d44-7640-a95d-80208a814de3', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.388931+00', NULL, NULL, 0, 100, 0, 5, 0, 'queued', true, 'default', 'k:limited:01a1dea7-1ce0-7524-9f35-3d7d87d9b856:one', 'limited', NULL, 'one', NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dea7-1d45-732b-b424-4309414d13ec', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.391451+00', NULL, NULL, 2, 100, 0, 3, 0, 'queued', true, 'default', '', 'work', NULL, NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dea7-1d3b-733d-952f-bd5186df04c3', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', '2026-11-15 10:00:56.381362+00', NULL, NULL, 1, 100, 0, 3, 0, 'waiting', true, 'default', '', 'work', NULL, NULL, NULL);
 
-INSERT INTO plait.logins (login, tenant_id) VALUES ('ada_login', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69');
+INSERT INTO plait.logins (login, tenant_id) VALUES ('ada_login', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856');
 
-INSERT INTO plait.queues (name, paused, max_running, rate_count, rate_period_s, updated_at) VALUES ('slow', false, 1, 5, 1, '2026-11-15 09:15:23.856532+00');
+INSERT INTO plait.queues (name, paused, max_running, rate_count, rate_period_s, updated_at) VALUES ('slow', false, 1, 5, 1, '2026-11-15 10:00:56.315329+00');
 
-INSERT INTO plait.running_state (job_id, tenant_id, attempt, updated_at, progress) VALUES ('01a1de7d-6b7c-7416-a9c5-bbcace232d79', '01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', 1, '2026-11-15 09:15:23.903542+00', '{"done": 0.1}');
+INSERT INTO plait.running_state (job_id, tenant_id, attempt, updated_at, progress) VALUES ('01a1dea7-1d30-7396-b3d1-ed1696d4761e', '01a1dea7-1ce0-7524-9f35-3d7d87d9b856', 1, '2026-11-15 10:00:56.372828+00', '{"done": 0.1}');
 
-INSERT INTO plait.tenants (id, slug, name, time_zone, created_at, paused, weight, max_running, max_queued, quota_left) VALUES ('00000000-0000-7000-8000-000000000000', 'default', 'Default', 'UTC', '2026-11-15 09:15:23.496393+00', false, 1, NULL, NULL, NULL);
-INSERT INTO plait.tenants (id, slug, name, time_zone, created_at, paused, weight, max_running, max_queued, quota_left) VALUES ('01a1de7d-6b41-7c08-b4ef-2a6b31ebea69', 'ada', 'Ada & Söhne', 'Europe/Berlin', '2026-11-15 09:15:23.840594+00', false, 3, 5, 100, 87);
+INSERT INTO plait.tenants (id, slug, name, time_zone, created_at, paused, weight, max_running, max_queued, quota_left) VALUES ('00000000-0000-7000-8000-000000000000', 'default', 'Default', 'UTC', '2026-11-15 10:00:56.024271+00', false, 1, NULL, NULL, NULL);
+INSERT INTO plait.tenants (id, slug, name, time_zone, created_at, paused, weight, max_running, max_queued, quota_left) VALUES ('01a1dea7-1ce0-7524-9f35-3d7d87d9b856', 'ada', 'Ada & Söhne', 'Europe/Berlin', '2026-11-15 10:00:56.288279+00', false, 3, 5, 100, 86);
 
-INSERT INTO plait.workers (id, host, pid, version, queues, definitions, metadata, lease_s, started_at, seen_at, expires_at, state, asleep, running) OVERRIDING SYSTEM VALUE VALUES (1, 'host', 1, '0', '{default,slow}', '{work,limited}', '{"zone":"a"}', 30, '2026-11-15 09:15:23.8591+00', '2026-11-15 09:15:23.8591+00', '2026-11-15 09:15:53.8591+00', 'alive', false, 0);
+INSERT INTO plait.workers (id, host, pid, version, queues, definitions, metadata, lease_s, started_at, seen_at, expires_at, state, asleep, running, cursors) OVERRIDING SYSTEM VALUE VALUES (1, 'host', 1, '0', '{default,slow}', '{work,limited}', '{"zone":"a"}', 30, '2026-11-15 10:00:56.318023+00', '2026-11-15 10:00:56.318023+00', '2026-11-15 10:01:26.318023+00', 'alive', false, 0, '{"default": ["01a1dea7-1ce0-7524-9f35-3d7d87d9b856", "k:limited:01a1dea7-1ce0-7524-9f35-3d7d87d9b856:one"]}');
 
 SELECT pg_catalog.setval('plait.workers_id_seq', 1, true);
 
@@ -2231,6 +2486,8 @@ ALTER TABLE ONLY plait.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
 
 CREATE INDEX attempts_failed ON plait.attempts USING btree (tenant_id, job_id) WHERE (final = ANY (ARRAY['failed'::plait.status, 'dead_letter'::plait.status]));
+
+CREATE INDEX buckets_full ON plait.buckets USING btree (full_at);
 
 CREATE INDEX idempotency_job ON plait.idempotency USING btree (job_id);
 
@@ -2318,11 +2575,15 @@ GRANT USAGE ON SCHEMA plait TO plait_admin;
 
 REVOKE ALL ON FUNCTION plait._backoff(p_tries integer, p_base_s double precision, p_factor double precision, p_max_s double precision, p_jitter double precision) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION plait._check_jobs(p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[], p_priorities integer[], p_max_attempts integer[], p_delays_s double precision[], p_timeouts_s double precision[], p_dedupe_keys text[], p_idempotency_keys text[], p_limit_keys text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION plait._check_jobs(p_now timestamp with time zone, p_ids uuid[], p_tenants uuid[], p_definitions text[], p_payloads text[], p_queues text[], p_priorities integer[], p_max_attempts integer[], p_scheduled_for timestamp with time zone[], p_delays_s double precision[], p_timeouts_s double precision[], p_dedupe_keys text[], p_idempotency_keys text[], p_idempotency_ttls_s double precision[], p_limit_keys text[], p_correlation_ids text[], p_source text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION plait._check_outcomes(p_jobs uuid[], p_attempts integer[], p_outcomes text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION plait._check_outcomes(p_jobs uuid[], p_attempts integer[], p_outcomes text[], p_results text[], p_details text[], p_ran_ms double precision[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION plait._claim(p_worker integer, p_now timestamp with time zone, p_queue text, p_limit integer, p_definitions text[], INOUT p_cursor uuid, INOUT p_lane_cursor text, OUT o_jobs uuid[], OUT o_attempts integer[], OUT o_tries smallint[], OUT o_max smallint[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION plait._count_new(p_tenant uuid, p_now timestamp with time zone, p_ids uuid[], p_tenants uuid[], p_definitions text[], p_dedupe_keys text[], p_idempotency_keys text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION plait._detail(p_detail text, OUT error text, OUT traceback text, OUT reason text, OUT permanent boolean, OUT delay_s double precision, OUT pid integer, OUT exit_code integer) FROM PUBLIC;
 
 GRANT SELECT ON TABLE plait.live TO plait_client;
 GRANT SELECT ON TABLE plait.live TO plait_tenant;
@@ -2331,6 +2592,8 @@ GRANT SELECT ON TABLE plait.live TO plait_admin;
 REVOKE ALL ON FUNCTION plait._end(p_live plait.live, p_now timestamp with time zone, p_status plait.ending, p_final plait.status, p_reason text, p_error text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION plait._fetch(p_jobs uuid[], p_attempts integer[], p_tries smallint[], p_max smallint[], OUT o_jobs uuid[], OUT o_attempts integer[], OUT o_tries smallint[], OUT o_max smallint[], OUT o_tenants uuid[], OUT o_definitions text[], OUT o_queues text[], OUT o_payloads text[], OUT o_timeouts double precision[], OUT o_correlations text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION plait._give_back(p_worker integer, p_now timestamp with time zone, p_reason text, p_held uuid[], p_held_attempts integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION plait._guard_live() FROM PUBLIC;
 
@@ -2346,13 +2609,15 @@ GRANT SELECT ON TABLE plait.definitions TO plait_admin;
 
 REVOKE ALL ON FUNCTION plait._lane(p_definition text, p_tenant uuid, p_limit_key text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION plait._lanes(p_queue text, p_after text, p_upto text, p_limit integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION plait._payload_hash(p_payload text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION plait._release_keys(p_tenants uuid[], p_keys text[], p_jobs uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION plait._require_read_committed() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION plait._reserve(p_tenant uuid, p_count integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION plait._reserve(p_tenant uuid, p_count integer, p_made boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION plait._room(p_definition text, p_tenant uuid, p_limit_key text, p_now timestamp with time zone, p_spend integer) FROM PUBLIC;
 
@@ -2364,9 +2629,15 @@ REVOKE ALL ON FUNCTION plait._shares(p_tenants uuid[], p_limit integer) FROM PUB
 
 REVOKE ALL ON FUNCTION plait._take(p_worker integer, p_now timestamp with time zone, p_queue text, p_lane text, p_limit integer, p_definitions text[], INOUT p_cursor uuid, OUT o_jobs uuid[], OUT o_attempts integer[], OUT o_tries smallint[], OUT o_max smallint[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION plait._take_lanes(p_worker integer, p_now timestamp with time zone, p_queue text, p_limit integer, p_definitions text[], INOUT p_cursor uuid, INOUT p_lane_cursor text, OUT o_jobs uuid[], OUT o_attempts integer[], OUT o_tries smallint[], OUT o_max smallint[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION plait._take_suspect(p_worker integer, p_now timestamp with time zone, p_queue text, p_definitions text[], OUT o_jobs uuid[], OUT o_attempts integer[], OUT o_tries smallint[], OUT o_max smallint[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION plait._tenant(p_tenant uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION plait._tenant_or_all(p_tenant uuid, p_all boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION plait._tenants(p_queue text, p_lane text, p_after uuid, p_upto uuid, p_limit integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION plait._tokens(p_name text, p_count integer, p_period_s double precision, p_now timestamp with time zone, p_spend integer) FROM PUBLIC;
 

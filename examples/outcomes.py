@@ -1,0 +1,44 @@
+"""What becomes of a job is what its handler raises.
+
+Prints:
+
+    fetched on attempt 3
+    failed: JobFailed, permanent
+    skipped: JobSkipped
+    gave up: JobDeadLettered, attempts_exhausted
+"""
+
+import asyncio
+
+from plait import Backoff, JobFailed, PermanentError, Plait, RetryLater, Skip, Snooze, current
+
+app = Plait()
+
+
+@app.job(retries=1, backoff=Backoff(base=0.1))
+async def fetch(page: str) -> str:
+    match page:
+        case "gone":
+            raise PermanentError("404: no retry will bring it back")
+        case "unchanged":
+            raise Skip("304: there is nothing to do")
+        case "broken":
+            raise OSError("500: an ordinary error is retried after the backoff")
+        case "busy" if current().attempt == 1:
+            raise Snooze(0.1, "we are not their only client: come back, and count it as no try")
+        case "busy" if current().attempt == 2:
+            raise RetryLater(0.1, "429: a try that failed")
+    return f"fetched on attempt {current().attempt}"
+
+
+async def main() -> None:
+    print(await (await fetch.enqueue("busy")).result(timeout="1m"))
+    for page, told in (("gone", "failed"), ("unchanged", "skipped"), ("broken", "gave up")):
+        try:
+            await (await fetch.enqueue(page)).result(timeout="1m")
+        except JobFailed as error:
+            print(f"{told}: {type(error).__name__}" + (f", {error.reason}" if error.reason else ""))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,154 @@
+"""Write docs/reference from what the code says of itself: `python scripts/reference.py`. A test compares the two."""
+
+import inspect
+import re
+from pathlib import Path
+
+from plait.model import errors
+from plait.model.states import FINAL, LIVE, MOVES, RETRYABLE, Status
+from plait.runtime.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[1]
+SQL = ROOT / "plait" / "sql"
+NOTE = "<!-- Written by scripts/reference.py: change the code, and run it. -->\n"
+
+SEED_004 = {
+    "jobforge_enqueue_job": ("enqueue", ""),
+    "jobforge_claim_jobs": ("claim", ""),
+    "jobforge_heartbeat_job": ("heartbeat", "one for a worker, not one for each of its jobs"),
+    "jobforge_complete_job": ("settle", "a whole batch of outcomes; `cycle` claims the next in the same call"),
+    "jobforge_cancel_job": ("cancel", ""),
+    "jobforge_reschedule_job": ("reschedule", "a final job is opened again by `plait.retry`"),
+    "jobforge_list_jobs": ("list_jobs", ""),
+}
+
+
+def pages() -> dict[str, str]:
+    """The generated pages, by their path below docs/reference."""
+    return {"sql.md": sql(), "errors.md": error_tree(), "settings.md": settings(), "states.md": states()}
+
+
+def sql() -> str:
+    rows = []
+    for path in sorted((SQL / "functions").glob("[a-z]*.sql")):
+        text = path.read_text()
+        description = re.match(rf"-- {path.stem}: (.*)", text)
+        assert description is not None, path
+        rows.append(
+            f"| `{path.stem}` | {_cell(description[1])} | {', '.join(_granted(path.stem)) or 'nobody: internal'} |"
+        )
+    seeds = [f"| `{old}` | `plait.{new}` | {note} |" for old, (new, note) in SEED_004.items()]
+    return "\n".join(
+        [
+            "# SQL functions",
+            NOTE,
+            "The only way to change anything. Python, the command line and your own SQL call the same ones. The file of each, "
+            "`plait/sql/functions/<name>.sql`, begins with its contract: what it moves, locks and raises.",
+            "",
+            "| `plait.…` | | roles that may call it |",
+            "|---|---|---|",
+            *rows,
+            "",
+            "## The names of seed 004",
+            "| there | here | |",
+            "|---|---|---|",
+            *seeds,
+            "",
+        ]
+    )
+
+
+def _granted(function: str) -> list[str]:
+    """The roles that grants.sql lets call a function."""
+    code = re.sub(r"--[^\n]*", "", (SQL / "grants.sql").read_text())
+    roles: set[str] = set()
+    for names, to in re.findall(r"grant execute on function(.*?)\bto\b(.*?);", code, re.DOTALL):
+        if re.search(rf"\bplait\.{function}\b(?!\w)", names):
+            roles.update(role.strip().removeprefix("plait_") for role in to.split(","))
+    return sorted(roles)
+
+
+def error_tree() -> str:
+    rows = []
+
+    def visit(cls: type[BaseException], depth: int) -> None:
+        state = getattr(cls, "sqlstate", "")
+        rows.append(f"| {'&nbsp;&nbsp;' * depth}`{cls.__name__}` | {state} | {_cell(inspect.getdoc(cls) or '')} |")
+        for child in cls.__subclasses__():
+            if child.__module__ == errors.__name__:
+                visit(child, depth + 1)
+
+    visit(errors.PlaitError, 0)
+    visit(errors.Outcome, 0)
+    return "\n".join(
+        [
+            "# Errors",
+            NOTE,
+            "All in `plait.model.errors`; those that applications catch are in `plait` too. `PlaitError` is raised by plait; an "
+            "`Outcome` is raised by a handler, to say what becomes of its job. A SQLSTATE is what SQL callers see.",
+            "",
+            "| error | SQLSTATE | |",
+            "|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def settings() -> str:
+    rows = [
+        f"| `PLAIT_{name.upper()}` | {'' if field.default is None else f'`{field.default}`'} | {_cell(field.description or '')} |"
+        for name, field in Settings.model_fields.items()
+    ]
+    return "\n".join(
+        [
+            "# Settings of a process",
+            NOTE,
+            "From the environment, or `Plait(settings=Settings(…))`. Settings of queues, tenants and definitions are in the "
+            "database, and hold for every process: `plait queues set`, `plait tenants set`.",
+            "",
+            "| variable | default | |",
+            "|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def states() -> str:
+    order = list(Status)
+    moves = sorted(MOVES, key=lambda move: (order.index(move[0]), order.index(move[1])))
+    live = [status for status in order if status in LIVE]
+    final = [status for status in order if status in FINAL]
+    return "\n".join(
+        [
+            "# States of a job",
+            NOTE,
+            "A job that is not final is `live`. Each live state may end in a final one, and `retry` opens a final job again: "
+            + ", ".join(f"`{status}`" for status in final if status in RETRYABLE)
+            + ", not `succeeded`.",
+            "",
+            "```mermaid",
+            "stateDiagram-v2",
+            "  [*] --> scheduled: enqueue, later",
+            "  [*] --> queued: enqueue",
+            "  state live {",
+            *(f"    {before} --> {after}" for before, after in moves),
+            "  }",
+            *(f"  live --> {status}" for status in final),
+            *(f"  {status} --> live: retry" for status in final if status in RETRYABLE),
+            "```",
+            "",
+            f"Live: {', '.join(f'`{status}`' for status in live)}. Final: {', '.join(f'`{status}`' for status in final)}.",
+            "",
+        ]
+    )
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (ROOT / "docs" / "reference" / name).write_text(text)

@@ -1,0 +1,83 @@
+"""Calling plait as a person or a script does."""
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plait.cli import invoke
+
+PLAIT = Path(sys.executable).with_name("plait")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def call(*arguments: object) -> Ran:
+    """One command line, in this process. Not for one that serves: uvloop swallows pytest's timeout, and it could hang."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = invoke([str(argument) for argument in arguments])
+    return Ran(code=code, out=out.getvalue(), err=err.getvalue())
+
+
+def run(*arguments: object, **environment: str) -> Ran:
+    """One command line, in a process of its own, to its end."""
+    ended = subprocess.run(
+        [PLAIT, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=clean_environment() | environment,
+        stdin=subprocess.DEVNULL,
+    )
+    return Ran(code=ended.returncode, out=ended.stdout, err=ended.stderr)
+
+
+@contextlib.contextmanager
+def started(*arguments: object, **environment: str) -> Iterator["subprocess.Popen[str]"]:
+    """A command that goes on; gone at the end of the block, whatever happens."""
+    process = subprocess.Popen(
+        [PLAIT, *map(str, arguments)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment() | environment,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,  # so that a signal meets it alone
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def wait_for_line(process: "subprocess.Popen[str]", word: str) -> str:
+    """Read on until a line says the word; pytest's timeout bounds it."""
+    assert process.stderr is not None
+    read = []
+    for line in process.stderr:
+        read.append(line)
+        if word in line:
+            return line
+    raise AssertionError(f"it ended without a word of {word!r}: {''.join(read)}")
+
+
+def clean_environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("PLAIT_")}

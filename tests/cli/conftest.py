@@ -1,0 +1,111 @@
+import asyncio
+import shutil
+import sys
+import tempfile
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from plait.testing import TestDatabase, TestServer
+
+from .calling import Ran, call
+
+Plait = Callable[..., Ran]
+WriteApp = Callable[..., Path]
+
+SHOP = """
+import asyncio, os
+from plait import Backoff, PermanentError, Plait, Skip
+
+app = Plait()
+
+@app.job
+async def greet(name: str, times: int = 1) -> str:
+    return " ".join([f"Hello, {name}!"] * times)
+
+@app.job(retries=1, backoff=Backoff(base=0.05))
+async def fail(why: str) -> None:
+    raise ValueError(why)
+
+@app.job
+async def skip() -> None:
+    raise Skip("there is nothing to do")
+
+@app.job(queue="slow")
+async def sleep(seconds: float) -> float:
+    await asyncio.sleep(seconds)
+    return seconds
+
+@app.job(isolation="process")
+def pid() -> int:
+    return os.getpid()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of the developer's, and a sys.path that loading an app may change."""
+    for name in ("PLAIT_DATABASE_URL", "PLAIT_DATA_DIR", "PLAIT_DEBUG", "PLAIT_LOG_LEVEL", "PLAIT_LOG_FORMAT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+
+
+@pytest.fixture
+def write_app(tmp_path: Path) -> Iterator[WriteApp]:
+    """Write an app's file; what was imported from it is forgotten afterwards."""
+    known = set(sys.modules)
+
+    def write(text: str = SHOP, name: str = "shop.py") -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    yield write
+    for name in set(sys.modules) - known:
+        file = getattr(sys.modules[name], "__file__", None)
+        if file is not None and Path(file).is_relative_to(tmp_path):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def shop(write_app: WriteApp) -> Path:
+    return write_app()
+
+
+@pytest.fixture
+def plait_on(database: TestDatabase) -> Plait:
+    """Call plait on this test's database."""
+    return lambda *arguments: call("--url", database.url, *arguments)
+
+
+@pytest.fixture
+def real_database(server: TestServer) -> Iterator[TestDatabase]:
+    """A database whose clock runs."""
+    database = asyncio.run(server.create_database(fake_clock=False))
+    yield database
+    asyncio.run(server.drop_database(database))
+
+
+@pytest.fixture
+def empty_database(server: TestServer) -> Iterator[TestDatabase]:
+    """A database without plait."""
+    database = asyncio.run(server.create_empty_database())
+    yield database
+    asyncio.run(server.drop_database(database))
+
+
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    """A data directory with a short path that any user may pass."""
+    directory = Path(tempfile.mkdtemp(prefix="pl-", dir="/tmp"))
+    directory.chmod(0o755)
+    yield directory
+    from plait.runtime.postgres import EmbeddedPostgres
+
+    server = EmbeddedPostgres(directory)
+    server.start()
+    server.stop()  # returns when it has stopped
+    shutil.rmtree(directory)

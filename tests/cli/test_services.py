@@ -1,0 +1,115 @@
+"""Services as processes: what they refuse, what a signal does, and how they end."""
+
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from plait.testing import TestDatabase
+
+from .calling import call, run, started, wait_for_line
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("command", ["worker", "dev", "leader"])
+def test_a_signal_ends_a_service_with_its_code(
+    real_database: TestDatabase, shop: Path, command: str, number: signal.Signals, code: int
+) -> None:
+    with started(command, shop, "--url", real_database.url) as process:
+        wait_for_line(process, "leading")
+        process.send_signal(number)
+        assert process.wait(30) == code
+
+
+def test_a_worker_lets_a_job_finish_and_a_second_signal_gives_it_back(real_database: TestDatabase, shop: Path) -> None:
+    def asked(seconds: float) -> str:
+        return call("enqueue", shop, "sleep", f"seconds={seconds}", "--url", real_database.url).out.strip()
+
+    def told(job: str) -> str:
+        return str(call("jobs", "show", job, "--url", real_database.url, "--json").json["status"])
+
+    brief, long = asked(1), asked(60)
+    with started("worker", shop, "--url", real_database.url, "--queues", "slow:2", "--grace", "60s") as process:
+        wait_for_line(process, "worker started")
+        wait_until_running(real_database, brief, long)
+        process.send_signal(signal.SIGTERM)
+        wait_for_line(process, "stopping")
+        wait_until(real_database, brief, "succeeded")
+        assert told(long) == "running"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 143
+    assert (told(brief), told(long)) == ("succeeded", "queued")
+
+
+def test_run_is_stopped_by_ctrl_c(real_database: TestDatabase, shop: Path) -> None:
+    with started("run", shop, "sleep", "seconds=60", "--url", real_database.url) as process:
+        wait_until_listed(real_database, "running")
+        process.send_signal(signal.SIGINT)
+        wait_for_line(process, "the job may finish")
+        process.send_signal(signal.SIGINT)
+        wait_for_line(process, "is given back")
+        assert process.wait(30) == 130
+
+
+def test_ctrl_c_does_not_wait_for_a_server_that_is_silent(shop: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql://nobody@127.0.0.1:{silent.getsockname()[1]}/nothing"
+        with started("worker", shop, "--url", url) as process:
+            connection, _ = silent.accept()
+            with connection:
+                process.send_signal(signal.SIGINT)
+                assert process.wait(8) == 130  # it would give up by itself after 10 s
+
+
+def test_a_worker_refuses_a_superuser(database: TestDatabase, shop: Path) -> None:
+    ran = run("worker", shop, "--url", database.admin_url)
+    assert ran.code == 1
+    assert "it is a superuser. Use a login that only has the role" in ran.err.splitlines()[-1]
+
+
+def test_a_worker_needs_plait_in_the_database(empty_database: TestDatabase, shop: Path) -> None:
+    assert run("worker", shop, "--url", empty_database.admin_url).code == 3
+
+
+def test_dev_takes_an_empty_database_and_gives_up_the_superusers_rights(
+    empty_database: TestDatabase, shop: Path
+) -> None:
+    with started("dev", shop, "--url", empty_database.admin_url) as process:
+        wait_for_line(process, "worker started")
+        asked = call("enqueue", shop, "greet", "name=Ada", "--wait", "--url", empty_database.admin_url)
+        assert (asked.code, asked.out) == (0, "Hello, Ada!\n")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+
+
+def test_once_runs_what_is_there_and_ends(real_database: TestDatabase, shop: Path) -> None:
+    job = call("enqueue", shop, "greet", "name=Ada", "--url", real_database.url).out.strip()
+    for leads in ("--leader", "--no-leader"):
+        ran = run("worker", shop, "--url", real_database.url, "--once", leads)
+        assert ran.code == 0, ran.err
+    assert call("jobs", "show", job, "--url", real_database.url, "--json").json["result"] == "Hello, Ada!"
+    [*_, last] = call("workers", "--url", real_database.url, "--json").json
+    assert last["metadata"]["concurrency"] == 100
+    assert "greet" in call("definitions", "--url", real_database.url).out
+
+
+def test_bad_options_are_told_before_anything_starts(shop: Path) -> None:
+    for options in (["--queues", "a:0"], ["--grace", "soon"], ["--concurrency", "0"]):
+        assert call("worker", shop, *options).code == 2
+
+
+def wait_until_running(database: TestDatabase, *jobs: str) -> None:
+    for job in jobs:
+        wait_until(database, job, "running")
+
+
+def wait_until(database: TestDatabase, job: str, status: str) -> None:
+    """Until the job has the status; pytest's timeout bounds it."""
+    while call("jobs", "show", job, "--url", database.url, "--json").json["status"] != status:
+        pass
+
+
+def wait_until_listed(database: TestDatabase, status: str) -> None:
+    while not call("jobs", "list", "--status", status, "--url", database.url, "--json").json:
+        pass

@@ -1,0 +1,117 @@
+"""Every Python block of the README and the docs runs, every command line names a command that there is, every link leads somewhere."""
+
+import asyncio
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+import typer
+
+from plait import cli
+from plait.testing import TestDatabase
+
+from .blocks import Block, blocks, run
+from .conftest import CLIENT, WorkOn
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+every_page = pytest.mark.parametrize("page", PAGES)
+
+
+def of(page: str, language: str) -> list[Block]:
+    return [block for block in blocks(ROOT / page, page) if block.language == language]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if of(page, "python")])
+async def test_the_python_of_a_page_runs(
+    page: str, real_database: TestDatabase, work_on: WorkOn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    conn = await asyncpg.connect(real_database.url_for(CLIENT))
+    namespace: dict[str, Any] = {"__name__": "page", "conn": conn, "client_url": real_database.url_for(CLIENT)}
+    before = set(sys.modules)
+    try:
+        async with work_on(lambda: namespace.get("app")):
+            for block in of(page, "python"):
+                if block.file:
+                    (tmp_path / block.file).write_text(block.text)
+                if not block.is_test_file:
+                    await run(block, namespace)
+    finally:
+        await conn.close()
+        for name in set(sys.modules) - before:
+            if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(sys.modules[name].__file__):
+                del sys.modules[name]
+    if list(tmp_path.glob("test_*.py")):
+        await run_pytest(tmp_path)
+
+
+async def run_pytest(directory: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "--rootdir", "."),
+        cwd=directory,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    output, _ = await asyncio.wait_for(process.communicate(), 120)
+    assert process.returncode == 0, output.decode()
+    assert b"3 passed" in output
+
+
+async def test_the_hello_of_the_readme_is_the_example_and_says_hello(real_database: TestDatabase) -> None:
+    example = (ROOT / "examples" / "hello.py").read_text()
+    (hello,) = [block for block in of("README.md", "python") if block.file == "hello.py"]
+    assert hello.text.removeprefix("# hello.py\n") == example
+    assert len([line for line in example.splitlines() if line]) <= 6
+    (command,) = [line for line in command_lines("README.md") if line[:3] == ["plait", "run", "hello.py"]]
+    process = await asyncio.create_subprocess_exec(
+        str(Path(sys.executable).parent / "plait"),
+        *command[1:],
+        cwd=ROOT / "examples",
+        env={"PLAIT_DATABASE_URL": real_database.url, "PATH": ""},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    output, _ = await asyncio.wait_for(process.communicate(), 60)
+    assert (process.returncode, output.decode()) == (0, "Hello, world!\n")
+
+
+@every_page
+def test_the_commands_of_a_page_are_commands_that_there_are(page: str) -> None:
+    for words in command_lines(page):
+        check_command(words[1:], typer.main.get_command(cli.app))
+
+
+def command_lines(page: str) -> list[list[str]]:
+    lines = "".join(block.text for block in of(page, "")).splitlines()
+    return [shlex.split(line, comments=True) for line in lines if line.startswith("plait ")]
+
+
+def check_command(words: list[str], command: Any) -> None:
+    options = {word.partition("=")[0] for word in words if word.startswith("--")}
+    for word in words:
+        if not hasattr(command, "commands"):
+            break  # the rest are its arguments
+        assert word in command.commands, f"{words}: there is no command {word}"
+        command = command.commands[word]
+    known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    assert options <= known, f"{words}: there is no {options - known}"
+
+
+@every_page
+def test_the_links_of_a_page_lead_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / page).read_text()):
+        assert ((ROOT / page).parent / target).exists(), target
+
+
+def test_every_page_of_the_docs_can_be_found_from_their_first_one() -> None:
+    listed = set(re.findall(r"\]\(([^)]+\.md)\)", (ROOT / "docs" / "README.md").read_text()))
+    there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")} - {"README.md"}
+    assert listed == there
+
+
+def test_the_readme_is_one_screen() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 70

@@ -1,0 +1,26 @@
+"""Jobs for processes of their own: a child finds them here, by their module and name."""
+
+from typing import Any
+
+from plait import Plait
+from plait.runtime.settings import Settings
+
+from .nasty import ERRORS, FIXED
+
+app = Plait("postgresql://nowhere.invalid/", settings=Settings(poll=0.05, listen=False))
+
+
+@app.job(isolation="process", retries=0)
+def returns(index: int) -> Any:
+    return FIXED[index]
+
+
+@app.job(isolation="process", retries=0)
+def raises(index: int) -> None:
+    raise ERRORS[index]()  # noqa: RSE102 - it makes an exception; it is none
+
+
+def app_on(url: str) -> Plait:
+    """The app, led to the database of a test."""
+    app.target = type(app.target)(url)
+    return app
