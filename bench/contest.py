@@ -33,6 +33,7 @@ class Process:
     def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
         self._process = process
         self._log = log
+        self._stopped = False
         self.pid = process.pid
 
     @classmethod
@@ -66,6 +67,9 @@ class Process:
 
     async def stop(self) -> None:
         """End of input is the wish to stop; who does not heed it is killed, with all that it started."""
+        if self._stopped:
+            return  # its number may be another's by now
+        self._stopped = True
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:

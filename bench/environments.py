@@ -4,6 +4,7 @@ A peer that can't be installed is no reason to stop: it is named as missing, wit
 """
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -60,7 +61,7 @@ def versions(system: System) -> str:
     if system.language == "plait":
         from plait import __version__
 
-        return __version__
+        return f"{__version__}, python {platform.python_version()}"
     if system.language == "node":
         return ", ".join(system.requires)
     installed = _run([str(python(system)), "-c", "import sys; print('python', sys.version.split()[0])"])

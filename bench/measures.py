@@ -16,7 +16,7 @@ from bench.rows import Row
 from bench.systems import System
 
 PAYLOAD: Final = '{"n": <int>, "at": 0}, result {"n": <int>}'
-LONGEST_S: Final = 180.0
+LONGEST_S: Final = 300.0
 PICKUP_PAUSE_S: Final = 0.03
 HANDLERS: Final = 500
 

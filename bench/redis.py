@@ -46,8 +46,10 @@ class Redis:
         with tempfile.TemporaryDirectory(prefix="bench-redis-") as place:
             socket = Path(place) / "redis.sock"
             options = [part for name, value in SETTINGS.items() for part in (f"--{name}", value)]
+            # It ends with us, however we end.
+            leash = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
             process = await asyncio.create_subprocess_exec(
-                str(binary), "--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "700", "--dir", place, *options,
+                *leash, str(binary), "--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "700", "--dir", place, *options,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 env={**os.environ, "LD_LIBRARY_PATH": str(UNPACKED / "usr/lib/x86_64-linux-gnu")},

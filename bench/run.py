@@ -6,6 +6,7 @@ rounds. What was measured is written after every round: a run that is stopped ha
 
 import argparse
 import asyncio
+import signal
 import subprocess
 import sys
 import time
@@ -31,10 +32,13 @@ QUICK_SYSTEMS = ("plait", "graphile-worker", "pgqueuer")
 
 def main() -> int:
     asked = _arguments()
-    try:
-        return asyncio.run(_run(asked))
-    except KeyboardInterrupt:
-        return 130
+    # Both ways to stop go through every `finally`, so that no server and no worker is left behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with asyncio.Runner() as runner:
+        try:
+            return runner.run(_run(asked))
+        except KeyboardInterrupt:
+            return 130
 
 
 def _arguments() -> argparse.Namespace:
@@ -49,7 +53,9 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, help="3 unless given; 1 with --quick")
     parser.add_argument("--jobs", type=int, help="the backlog; 50,000 unless given, 20,000 with --quick")
-    parser.add_argument("--crowd", type=int, help="finished or queued jobs that stand in the way; 1,000,000 unless given")
+    parser.add_argument(
+        "--crowd", type=int, help="finished or queued jobs that stand in the way; 1,000,000 unless given"
+    )
     parser.add_argument("--sustain", type=float, metavar="SECONDS", help="how long the long runs are; 60 unless given")
     parser.add_argument("--name", help="of the files in bench/results; the date unless given")
     return parser.parse_args()
