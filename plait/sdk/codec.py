@@ -5,6 +5,7 @@ the payload says, decoded by type: the same on the first run, on a retry and on 
 plain JSON: a date as text, a tuple as a list.
 """
 
+import contextlib
 import inspect
 import math
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Never, NoReturn, get_type_hints
 
 import msgspec
+from msgspec.structs import asdict
 
 from plait.model.errors import InvalidArguments, InvalidDefinition, InvalidPayload, InvalidResult, NotSerializable
 from plait.model.texts import message_of
@@ -21,6 +23,7 @@ MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 200
 """Lists and objects within each other. Python reads what nests deeper only where its stack happens to have room."""
 
+_ENCODE = msgspec.json.Encoder().encode
 _REFUSED = (
     inspect.Parameter.VAR_POSITIONAL,
     inspect.Parameter.VAR_KEYWORD,
@@ -30,9 +33,11 @@ _REFUSED = (
 
 @dataclass(frozen=True, slots=True)
 class _Types:
-    fields: tuple[str, ...]
+    defaults: bool
     arguments: msgspec.json.Decoder[Any]
     result: msgspec.json.Decoder[Any]
+    plain_result: type | None
+    """A result of exactly this type is right as it is."""
     none_fits: bool
 
 
@@ -42,6 +47,7 @@ class Codec:
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self._function = function
         self._name = name
+        self._arguments = f"{name}: the arguments"
         try:
             self._signature = inspect.signature(function)
         except ValueError as error:
@@ -59,7 +65,7 @@ class Codec:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
             raise InvalidArguments(f"{self._name}: {error}") from None
-        text = encode(bound.arguments, what=f"{self._name}: the arguments")
+        text = encode(bound.arguments, what=self._arguments)
         self.decode_call(text)
         return text
 
@@ -72,7 +78,9 @@ class Codec:
             raise InvalidArguments(f"{self._name}: the payload is nested too deeply") from None
         except Exception as error:  # noqa: BLE001 - a model's own validators may raise anything
             raise InvalidArguments(f"{self._name}: {message_of(error)}") from None
-        return {field: value for field in types.fields if (value := getattr(decoded, field)) is not msgspec.UNSET}
+        if types.defaults:
+            return {name: value for name, value in asdict(decoded).items() if value is not msgspec.UNSET}
+        return asdict(decoded)
 
     def decode_payload(self, payload: str) -> dict[str, Any]:
         """The same for a payload that was stored: what is wrong now was not this process's mistake."""
@@ -86,6 +94,9 @@ class Codec:
         types = self._types or self._resolve()
         if value is None and types.none_fits:
             return None
+        if type(value) is types.plain_result and (type(value) is not str or len(value) < 1000):
+            with contextlib.suppress(Exception):  # a number too large, a lone surrogate: told below
+                return _ENCODE(value).decode()
         text = encode(value, what="the result")
         self.decode_result(text)
         return text
@@ -135,9 +146,10 @@ class Codec:
             struct = msgspec.defstruct(f"{self._name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
             result = msgspec.json.Decoder(returned, dec_hook=_decode_other)
             self._types = _Types(
-                fields=struct.__struct_fields__,
+                defaults=bool(struct.__struct_defaults__),
                 arguments=msgspec.json.Decoder(struct, dec_hook=_decode_other),
                 result=result,
+                plain_result=returned if returned in (int, str, bool) else None,
                 none_fits=_fits(result, "null"),
             )
         except (TypeError, ValueError) as error:

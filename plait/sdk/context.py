@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from plait.model.errors import InvalidArguments, PlaitError
@@ -51,16 +51,22 @@ class Current:
         self.report(given)
 
 
-_current: ContextVar[Current] = ContextVar("plait_current")
+class Attempt(Protocol):
+    """Whoever runs a handler: it makes the `Current` when somebody asks, which most handlers never do."""
+
+    def current(self) -> Current: ...
+
+
+_attempt: ContextVar[Attempt] = ContextVar("plait_attempt")
 
 
 def current() -> Current:
     try:
-        return _current.get()
+        return _attempt.get().current()
     except LookupError:
         raise NoCurrentJob from None
 
 
-def set_current(value: Current) -> None:
+def set_attempt(attempt: Attempt) -> None:
     """For the worker: in the context that the handler will run in."""
-    _current.set(value)
+    _attempt.set(attempt)

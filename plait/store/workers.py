@@ -19,8 +19,7 @@ from plait.store.database import UNREACHABLE, Database, translate
 _CYCLE: Final = "select * from plait.cycle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
+class Settlement(msgspec.Struct, frozen=True, gc=False):
     """One outcome of one attempt. `detail` is JSON: error, traceback, reason, permanent, delay_s, pid, exit_code."""
 
     job_id: UUID
@@ -31,8 +30,7 @@ class Settlement:
     ran_ms: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Claimed:
+class Claimed(msgspec.Struct, frozen=True, gc=False):
     """What a worker needs to run one job."""
 
     job_id: UUID

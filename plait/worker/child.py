@@ -21,7 +21,7 @@ import msgspec
 
 from plait.model.errors import InvalidDefinition
 from plait.runtime.logging import get_logger
-from plait.sdk.context import Current, set_current
+from plait.sdk.context import Current, set_attempt
 from plait.sdk.definition import Definition
 from plait.sdk.job import Job
 from plait.worker import outcomes
@@ -91,7 +91,7 @@ def _handle(request: dict[str, Any], channel: Any) -> Finished:
     try:
         definition = _find(request)
         arguments = definition.codec.decode_payload(request["payload"])
-        set_current(_current(request, channel))
+        set_attempt(_Attempt(request, channel))
         _send(channel, {"started": True})
         value = definition.function(**arguments)
         if asyncio.iscoroutine(value):
@@ -126,22 +126,29 @@ def _module(name: str, file: str | None) -> ModuleType:
     return sys.modules[alias]
 
 
-def _current(request: dict[str, Any], channel: Any) -> Current:
-    return Current(
-        job_id=UUID(request["job_id"]),
-        attempt=request["attempt"],
-        tries=request["tries"],
-        max_attempts=request["max_attempts"],
-        tenant_id=UUID(request["tenant_id"]),
-        definition=request["definition"],
-        queue=request["queue"],
-        correlation_id=request["correlation_id"],
-        deadline=time.monotonic() + request["timeout_s"],
-        logger=get_logger("job").bind(
-            job_id=request["job_id"], definition=request["definition"], attempt=request["attempt"]
-        ),
-        report=lambda progress: _send(channel, {"progress": progress}),
-    )
+class _Attempt:
+    def __init__(self, request: dict[str, Any], channel: Any) -> None:
+        self._request = request
+        self._channel = channel
+        self._deadline = time.monotonic() + request["timeout_s"]
+
+    def current(self) -> Current:
+        request = self._request
+        return Current(
+            job_id=UUID(request["job_id"]),
+            attempt=request["attempt"],
+            tries=request["tries"],
+            max_attempts=request["max_attempts"],
+            tenant_id=UUID(request["tenant_id"]),
+            definition=request["definition"],
+            queue=request["queue"],
+            correlation_id=request["correlation_id"],
+            deadline=self._deadline,
+            logger=get_logger("job").bind(
+                job_id=request["job_id"], definition=request["definition"], attempt=request["attempt"]
+            ),
+            report=lambda progress: _send(self._channel, {"progress": progress}),
+        )
 
 
 if __name__ == "__main__":

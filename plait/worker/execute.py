@@ -5,7 +5,7 @@ import contextvars
 from typing import Any, assert_never
 
 from plait.model.states import Ending
-from plait.sdk.context import set_current
+from plait.sdk.context import set_attempt
 from plait.worker import outcomes
 from plait.worker.outcomes import Finished
 from plait.worker.processes import Processes
@@ -27,11 +27,13 @@ class Executor:
             match run.definition.isolation:
                 case "loop":
                     arguments = run.definition.codec.decode_payload(run.claimed.payload)
-                    set_current(run.begin())
+                    run.begin()
+                    set_attempt(run)
                     value = await run.definition.function(**arguments)
                 case "thread":
                     arguments = run.definition.codec.decode_payload(run.claimed.payload)
-                    set_current(run.begin())
+                    run.begin()
+                    set_attempt(run)
                     value = await self._in_thread(run, arguments)
                 case "process":
                     return _unless_lost(run, await self._processes.run(run))

@@ -5,7 +5,6 @@ the job ends with a reason and the worker lives.
 """
 
 import traceback
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -32,8 +31,7 @@ _SAYS_IT_ALL = NotSerializable | InvalidPayload | InvalidResult
 """Their messages are whole sentences, and happen in no line of the handler's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True, gc=False):
     """How an attempt ended, in the words of `plait.settle`."""
 
     ending: Ending

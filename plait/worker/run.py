@@ -26,6 +26,7 @@ class Run:
         "claimed",
         "deadline",
         "definition",
+        "key",
         "progress",
         "queued_at",
         "reporting",
@@ -37,6 +38,7 @@ class Run:
 
     def __init__(self, claimed: Claimed, definition: Definition) -> None:
         self.claimed = claimed
+        self.key = (claimed.job_id, claimed.attempt)
         self.definition = definition
         self.queued_at = time.monotonic()
         self.started_at = 0.0
@@ -47,15 +49,13 @@ class Run:
         self.progress: dict[str, Any] | None = None
         self.reporting: asyncio.Lock | None = None
 
-    @property
-    def key(self) -> tuple[UUID, int]:
-        return self.claimed.job_id, self.claimed.attempt
-
-    def begin(self, *, after_s: float = 0.0) -> Current:
-        """The handler starts now, or in at most `after_s`: its time runs, and this is what `current()` will tell it."""
-        claimed = self.claimed
+    def begin(self, *, after_s: float = 0.0) -> None:
+        """The handler starts now, or in at most `after_s`: its time runs."""
         self.started_at = time.monotonic()
-        self.deadline = self.started_at + after_s + (claimed.timeout_s or self.definition.timeout_s)
+        self.deadline = self.started_at + after_s + (self.claimed.timeout_s or self.definition.timeout_s)
+
+    def current(self) -> Current:
+        claimed = self.claimed
         return Current(
             job_id=UUID(bytes=claimed.job_id.bytes),
             attempt=claimed.attempt,
@@ -90,22 +90,10 @@ class Run:
         self.progress = progress
 
 
-class _LazyLogger:
-    """A job's logger, made when first used: most handlers never ask."""
-
-    def __init__(self, claimed: Claimed) -> None:
-        self._claimed = claimed
-
-    def __getattr__(self, name: str) -> Any:
-        claimed = self._claimed
-        bound = get_logger("job").bind(
-            job_id=str(claimed.job_id),
-            tenant_id=str(claimed.tenant_id),
-            definition=claimed.definition,
-            attempt=claimed.attempt,
-        )
-        return getattr(bound, name)
-
-
 def _logger(claimed: Claimed) -> Any:
-    return _LazyLogger(claimed)
+    return get_logger("job").bind(
+        job_id=str(claimed.job_id),
+        tenant_id=str(claimed.tenant_id),
+        definition=claimed.definition,
+        attempt=claimed.attempt,
+    )

@@ -62,12 +62,13 @@ class Worker:
         self._metadata = dict(metadata or {})
         self._executor = Executor(processes=processes or os.cpu_count() or 1)
         self._slots = Slots(self._queues, concurrency, self._start)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._let_go: set[asyncio.Task[None]] = set()
         self._lost = asyncio.Event()
         self._empty = asyncio.Event()
         self.id: int | None = None
 
     async def run(self, stop: Stop) -> None:
+        self._loop = asyncio.get_running_loop()
         store = await self._app.store()
         await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
         self._pump = Pump(
@@ -183,9 +184,13 @@ class Worker:
             self._settle(run, ended(Ending.RELEASED))
 
     def _start(self, run: Run) -> None:
-        run.task = asyncio.get_running_loop().create_task(self._execute(run))
-        self._tasks.add(run.task)
-        run.task.add_done_callback(self._tasks.discard)
+        run.task = self._loop.create_task(self._execute(run))  # held by its run, which the slots hold
+
+    def _keep(self, run: Run) -> None:
+        """A run that leaves its slot before it has ended: its task must not vanish in the middle of its work."""
+        if run.task is not None and not run.task.done():
+            self._let_go.add(run.task)
+            run.task.add_done_callback(self._let_go.discard)
 
     async def _execute(self, run: Run) -> None:
         finished = await self._executor.execute(run)
@@ -233,6 +238,7 @@ class Worker:
         )
         for run in self._slots.running:
             run.stop(Stopping.LOST)
+            self._keep(run)
         self._slots.clear()
         self._pump.forget()
 
@@ -248,6 +254,7 @@ class Worker:
                         run.stop(Stopping.TIMEOUT)
                 elif now >= run.stopping_at + STOP_GRACE_S and run.definition.isolation != "process":
                     log.warning("a handler does not stop; it loses its slot", job_id=str(run.claimed.job_id))
+                    self._keep(run)
                     self._end(run, abandoned(run))
             for run in self._slots.give_back(older_than_s=GIVE_BACK_S):
                 self._settle(run, ended(Ending.RELEASED))

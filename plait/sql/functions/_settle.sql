@@ -6,7 +6,7 @@
 --   raises   nothing for a lost lease: the positions of such outcomes are returned
 --   called   settle, cycle
 --
--- The live row is the fence: (job, attempt, running, this worker). Attempts are written only from what comes back from it.
+-- The live row is the fence: (job, attempt, this worker), and only a running job has a worker. Attempts are written only from what comes back from it.
 -- One pass for each distinct attempt number, since `job_id = any(…)` walks the key leaf by leaf: twice as fast as a join.
 create or replace function plait._settle(
   p_worker int, p_now timestamptz, p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[],
@@ -57,7 +57,7 @@ begin
               where u.outcome <> 'succeeded' and u.attempt = v_attempt) x
           on x.id = l.job_id and x.attempt = v_attempt
         left join plait.definitions d on d.name = l.definition
-        where l.job_id = any(v_others) and l.attempt = v_attempt and l.state = 'running' and l.worker = p_worker
+        where l.job_id = any(v_others) and l.attempt = v_attempt and l.worker + 0 = p_worker  -- see _settle_succeeded
         order by l.job_id for update of l
       ), del as (
         delete from plait.live l using c where c.final is not null and l.job_id = c.job_id

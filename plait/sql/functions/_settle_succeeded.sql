@@ -6,6 +6,8 @@
 --   called   _settle
 --
 -- No nested loops: results are joined to deleted rows, hundreds to hundreds, and a cached plan takes both for ten.
+-- `worker + 0`, and no word of the state, which the worker implies: else the planner may read all that this worker runs, by the
+-- index of running rows, where it should look up these jobs (measured: 8 ms instead of 2 for 500 outcomes beside 1,000 running).
 create or replace function plait._settle_succeeded(
   p_worker int, p_now timestamptz, p_attempt int, p_succeeded uuid[],
   p_jobs uuid[], p_attempts int[], p_results text[], p_ran_ms float8[]
@@ -19,11 +21,11 @@ declare
 begin
   with d as (
     delete from plait.live
-    where job_id = any(p_succeeded) and attempt = p_attempt and state = 'running' and worker = p_worker
+    where job_id = any(p_succeeded) and attempt = p_attempt and worker + 0 = p_worker
     returning job_id, tenant_id, run_at, dedupe_key
   ), a as (
     insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, result)
-    select d.job_id, d.tenant_id, d.run_at, 
+    select d.job_id, d.tenant_id, d.run_at,
            greatest(d.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)), p_now,
            p_attempt, p_worker, 'succeeded', 'succeeded', x.result::json
     from d join unnest(p_jobs, p_attempts, p_results, p_ran_ms) x(id, attempt, result, ran_ms)
