@@ -1,4 +1,4 @@
-"""The Redis of celery and dramatiq: Debian's own, on a socket, with the append-only file that its documentation advises.
+"""The Redis of celery and dramatiq: Debian's own, on a socket, with an append-only file.
 
 Where there is no redis-server, Debian's packages are fetched and unpacked beside the peers' environments: nothing is installed,
 and no service is started on anybody's machine.
@@ -17,7 +17,7 @@ from typing import Final
 from bench import processes
 from bench.environments import ENVIRONMENTS, Missing
 
-# https://redis.io/docs/latest/operate/oss_and_stack/management/persistence: append-only file, fsync every second.
+# The append-only file with its default, an fsync every second.
 SETTINGS: Final = {"appendonly": "yes", "appendfsync": "everysec", "save": ""}
 UNPACKED: Final = ENVIRONMENTS / "redis"
 PACKAGES: Final = (

@@ -1,6 +1,7 @@
 """Every system of the benchmark: what is installed, in which settings it runs, and how it shows that all is done.
 
-Settings are the best that a system's own documentation names for many small jobs; the source stands beside them. `note` says
+Settings aim at the best for many small jobs; where each comes from (a page, the package itself, a trial of ours) stands beside it,
+and so does how little was tried. `note` says
 what a reader must know to compare the rows: whether completions are batched, whether history and results are kept, and what a
 power failure may cost.
 """
@@ -50,7 +51,7 @@ SYSTEMS: Final = (
         finished="select count(*) from plait.attempts where final = 'succeeded'",
         note="outcomes in batches of at most 2 ms; results and history kept; a commit is on disk",
     ),
-    # https://worker.graphile.org/docs/performance: this very preset; docs/config: refetchDelay is off unless given.
+    # https://worker.graphile.org/docs/performance: the preset of its quick stats. For pick-up, one trial without a local queue.
     System(
         name="graphile-worker",
         language="node",
@@ -78,7 +79,8 @@ SYSTEMS: Final = (
             }
         },
     ),
-    # https://pgqueuer.readthedocs.io/en/latest/performance: large batches, uvloop; tools/benchmark.py of its repository.
+    # tools/benchmark.py of janbjorge/pgqueuer (asyncpg, uvloop; its own default batch is 10). Not from its documentation:
+    # batch_size 500 was the fastest of 200, 500 and 1000, tried once each on a busy machine.
     System(
         name="pgqueuer",
         language="python",
@@ -89,8 +91,8 @@ SYSTEMS: Final = (
         note="completions in batches of up to 100 ms; history kept, no result; a commit is on disk",
         memory_settings={},
     ),
-    # https://pgboss.io/api/workers: batchSize, burstWhenBatchFull (fetch without a pause while batches come back full),
-    # localConcurrency; useListenNotify and a queue's `notify` where latency counts.
+    # docs/api/workers.md (batchSize) and the package's types.d.ts: burstWhenBatchFull (fetch without a pause while batches come
+    # back full), localConcurrency; useListenNotify and a queue's `notify` where latency counts. Sizes are our choice.
     System(
         name="pg-boss",
         language="node",
@@ -115,7 +117,8 @@ SYSTEMS: Final = (
         finished="select count(*) from pgboss.job where state = 'completed'",
         note="a batch is completed whole: one failure fails all of it, and no result is kept; history kept; a commit is on disk",
     ),
-    # https://oban.pro/docs/py/latest: a queue's limit is its concurrency; bulk acknowledgement is a feature of Oban Pro.
+    # From the package itself: a queue's limit is its concurrency; its README says that bulk acknowledgement is Oban Pro's.
+    # Limit 500 was the fastest of 50, 200 and 500, tried once each on a busy machine.
     System(
         name="oban",
         language="python",
@@ -128,7 +131,7 @@ SYSTEMS: Final = (
         note="acknowledgements with the next fetch, within 5 ms; results and history kept; a commit is on disk",
         memory_settings={},
     ),
-    # https://procrastinate.readthedocs.io/en/stable/howto/production/concurrency: async tasks, a pool that matches.
+    # From the docstring of run_worker_async: concurrency for async tasks. 30 was faster than 10, tried once each on a busy machine.
     System(
         name="procrastinate",
         language="python",
@@ -139,8 +142,8 @@ SYSTEMS: Final = (
         note="one fetch and one completion for each job; history kept, no result; a commit is on disk",
         memory_settings={"concurrency": 500},
     ),
-    # https://docs.dbos.dev/python/reference/queues: worker_concurrency, polling_interval_sec (1 s by default: too slow here);
-    # of 16 and 64 threads, and polls between 0.05 and 0.2 s, these were the fastest.
+    # https://docs.dbos.dev/python/reference/queues: worker_concurrency; polling_interval_sec is 1 s by default. The values are the
+    # fastest of five combinations, tried once each with 2,000 jobs on a busy machine; async workflows only with other values.
     System(
         name="dbos",
         language="python",
@@ -157,7 +160,7 @@ SYSTEMS: Final = (
         finished="select count(*) from dbos.workflow_status where status = 'SUCCESS'",
         note="one completion for each job; results and history kept; no bulk enqueue, 1,000 in one transaction; a commit is on disk",
     ),
-    # https://earendil-works.github.io/absurd: batch_size for claims, concurrency, poll_interval; there is no notification.
+    # From the SDK's start_worker: batch_size for claims, concurrency, poll_interval; there is no notification. Untuned.
     System(
         name="absurd-sdk",
         language="python",
@@ -174,7 +177,7 @@ SYSTEMS: Final = (
         finished="select count(*) from absurd.t_default where state = 'completed'",
         note="one completion for each job; results and history kept; no bulk enqueue, 1,000 in one transaction; a commit is on disk",
     ),
-    # https://docs.celeryq.dev/en/stable/userguide/optimizing.html: a prefetch multiplier of 64 or 128 for many short tasks.
+    # Celery's guide to optimizing (the 2.1 edition names 64 or 128): a large prefetch multiplier for many short tasks. Untuned.
     System(
         name="celery",
         language="python",
@@ -185,7 +188,7 @@ SYSTEMS: Final = (
         note="Redis: the last second may be lost in a power failure; a message is acknowledged before its job runs; results kept"
         " a day, no history; no bulk enqueue",
     ),
-    # https://dramatiq.io/advanced.html: worker threads, dramatiq_queue_prefetch; https://dramatiq.io/guide.html: results.
+    # dramatiq's changelog: dramatiq_queue_prefetch; 8 threads are the default of a worker. Untuned.
     System(
         name="dramatiq",
         language="python",
