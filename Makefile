@@ -17,10 +17,10 @@ export PYTHONUTF8 := 1
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full lint format types contracts lock clean
+.PHONY: help setup demo test test-full lint format types contracts bench bench-quick lock clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: ## make the environment in .venv (the other targets do so themselves)
 	@scripts/environment
@@ -47,6 +47,12 @@ types: setup ## check types
 
 contracts: setup ## check that imports point down only
 	$(BIN)/lint-imports --config pyproject.toml
+
+bench: setup ## plait and its peers, measured in one run on this machine (an hour; ARGS="--systems plait,pgqueuer" for less)
+	$(BIN)/python -m bench.run $(ARGS)
+
+bench-quick: setup ## the same with two peers and few measures, in two minutes
+	$(BIN)/python -m bench.run --quick $(ARGS)
 
 lock: ## lock the dependencies again (needs uv)
 	@scripts/lock

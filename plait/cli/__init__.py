@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import typer
 
 from plait.cli import (
+    bench,
     definitions,
     demo,
     dev,
@@ -35,7 +36,7 @@ from plait.cli.command import new_group, root
 
 app = new_group("Durable, multi-tenant jobs for Python on Postgres.")
 app.callback()(root)
-for module in (run, dev, worker, leader, enqueue, migrate, demo, doctor, workers):
+for module in (run, dev, worker, leader, enqueue, migrate, demo, doctor, bench, workers):
     module.register(app)
 for group in (jobs, queues, tenants, definitions):
     app.add_typer(group.group)

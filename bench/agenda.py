@@ -1,0 +1,89 @@
+"""The measures in the order in which they run, and whom each of them concerns.
+
+`fan_out` (fan_out_1000_s) and `steps` (steps_per_s) join this list when plait has fan-outs and checkpointed steps: one function
+each beside the others, and one line here.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bench import hardships, limits, measures
+from bench.ledgers import Servers
+from bench.measures import Plan
+from bench.rows import Row
+from bench.systems import System
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    name: str
+    run: Callable[[Servers, System, Plan], Awaitable[list[Row]]]
+    rows: str
+    """The measures of its rows."""
+    applies: Callable[[System], bool] = lambda _: True
+    quick: bool = False
+    rounds: int | None = None
+    """Fewer than asked for, where one takes minutes."""
+
+
+def _plait(system: System) -> bool:
+    return system.language == "plait"
+
+
+def _fast(system: System) -> bool:
+    """Who would not take half an hour to enqueue a million jobs."""
+    return system.name in {"plait", "graphile-worker", "pgqueuer", "pg-boss"}
+
+
+def _postgres(system: System) -> bool:
+    return system.store == "postgres"
+
+
+MEASURES: Final[Sequence[Measure]] = (
+    Measure(name="enqueue", run=measures.enqueue, rows="enqueue_one, enqueue_32", quick=True),
+    Measure(
+        name="process_1",
+        run=measures.process_1,
+        rows="enqueue_bulk, process_1, cpu_client_us, cpu_server_us, wal_bytes",
+        quick=True,
+    ),
+    Measure(name="process_2", run=measures.process_2, rows="process_2", quick=True),
+    Measure(name="pickup", run=measures.pickup, rows="pickup_p50_ms, pickup_p95_ms, pickup_p99_ms", quick=True),
+    Measure(
+        name="limits",
+        run=limits.limits,
+        rows="enqueue_one, enqueue_bulk, cycle, process_1 of limit_…",
+        applies=_plait,
+        quick=True,
+    ),
+    Measure(name="enqueue_8", run=hardships.enqueue_8, rows="enqueue_8"),
+    Measure(name="tenants", run=hardships.many_tenants, rows="process_1_tenants_1, …_100, …_10000", applies=_plait),
+    Measure(name="limited", run=hardships.limits_on, rows="process_1_limits, process_1_key_limits", applies=_plait),
+    Measure(
+        name="memory",
+        run=measures.memory,
+        rows="memory_500_mb",
+        applies=lambda s: s.memory_settings is not None,
+        rounds=1,
+    ),
+    Measure(name="idle", run=measures.idle, rows="idle_cpu_percent, idle_queries_per_s", rounds=1),
+    Measure(
+        name="crowd_finished", run=hardships.crowd_finished, rows="process_1_1m_finished", applies=_plait, rounds=1
+    ),
+    Measure(name="crowd_queued", run=hardships.crowd_queued, rows="process_1_1m_queued", applies=_fast, rounds=1),
+    Measure(
+        name="sustained",
+        run=hardships.sustained,
+        rows="sustained, …_first_10s, …_last_10s, …_last_to_first",
+        applies=_fast,
+        rounds=1,
+    ),
+    Measure(
+        name="old_snapshot",
+        run=hardships.old_snapshot,
+        rows="old_snapshot, …_first_10s, …_last_10s, …_last_to_first",
+        applies=_fast,
+        rounds=1,
+    ),
+)

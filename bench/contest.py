@@ -1,0 +1,229 @@
+"""One system on a fresh database: its client, its workers, and the look into the database that ends every measurement."""
+
+import asyncio
+import json
+import os
+import signal
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from bench import environments, processes
+from bench.ledgers import Ledger, Servers
+from bench.systems import System
+
+ROOT = Path(__file__).parent.parent
+READY_S = 60.0
+STOP_S = 10.0
+LONGEST_ORDER_S = 600.0
+STEERING = ("PLAIT_", "PG", "DBOS_", "OBAN_", "CELERY_", "VIRTUAL_ENV")
+"""Variables of somebody's other projects, which must not reach a driver."""
+
+
+class Failed(Exception):
+    """The system did not do what it was asked to do; the message has the last lines of its log."""
+
+
+class Process:
+    """A driver, in a session of its own, that speaks in lines."""
+
+    def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
+        self._process = process
+        self._log = log
+        self._stopped = False
+        self.pid = process.pid
+
+    @classmethod
+    async def start(cls, argv: list[str], env: Mapping[str, str], log: Path) -> "Process":
+        with log.open("ab") as errors:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=errors,
+                env=dict(env),
+                cwd=ROOT,
+                start_new_session=True,
+            )
+        return cls(process, log)
+
+    def tell(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line.encode() + b"\n")
+
+    async def hear(self, timeout_s: float | None = None) -> str:
+        assert self._process.stdout is not None
+        try:
+            async with asyncio.timeout(timeout_s):
+                line = await self._process.stdout.readline()
+        except TimeoutError:
+            raise Failed(f"silent for {timeout_s} s: {self.last_words()}") from None
+        if not line:
+            raise Failed(f"ended: {self.last_words()}")
+        return line.decode().strip()
+
+    async def stop(self) -> None:
+        """End of input is the wish to stop; who does not heed it is killed, with all that it started."""
+        if self._stopped:
+            return  # its number may be another's by now
+        self._stopped = True
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(STOP_S):
+                    await self._process.wait()
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+            await self._process.wait()
+
+    def last_words(self) -> str:
+        lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
+        return " / ".join(line.strip() for line in lines[-4:])[-600:] or "without a word"
+
+
+class Crew:
+    """Worker processes of one system, and what they have counted."""
+
+    def __init__(self, members: list[Process]) -> None:
+        self._members = members
+        self._listening: list[asyncio.Task[None]] = []
+        self._begun = asyncio.Event()
+        self.begun_at = 0.0
+        self.counted = 0
+
+    async def wait_until_ready(self) -> None:
+        for member in self._members:
+            said = await member.hear(READY_S)
+            if said != "ready":
+                raise Failed(f"said {said!r} and not that it is ready: {member.last_words()}")
+
+    def go(self) -> None:
+        for member in self._members:
+            member.tell("go")
+            self._listening.append(asyncio.create_task(self._listen(member)))
+
+    async def wait_until_begun(self, timeout_s: float = READY_S) -> None:
+        """Until the first handler of any of them runs."""
+        begun = asyncio.create_task(self._begun.wait())
+        try:
+            await asyncio.wait([begun, *self._listening], timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            begun.cancel()
+        self.check()
+        if not self._begun.is_set():
+            raise Failed(f"no job began within {timeout_s:.0f} s: {self._members[0].last_words()}")
+
+    @property
+    def uncounted(self) -> int:
+        """Jobs that may be done and not told yet: a worker tells of every 500."""
+        return 600 * len(self._members)
+
+    def check(self) -> None:
+        for task in self._listening:
+            if task.done() and (error := task.exception()):
+                raise error
+
+    async def stop(self) -> None:
+        for task in self._listening:
+            task.cancel()
+        await asyncio.gather(*self._listening, return_exceptions=True)
+        await asyncio.gather(*(member.stop() for member in self._members))
+
+    def cpu_s(self) -> float:
+        return sum(processes.cpu_s(member.pid) for member in self._members)
+
+    def rss_mb(self) -> float:
+        return max(processes.rss_mb(member.pid) for member in self._members)
+
+    async def _listen(self, member: Process) -> None:
+        while True:
+            line = await member.hear()
+            if line.startswith("+"):
+                self.counted += int(line[1:])
+            elif line.startswith("begun "):
+                at = int(line.split()[1]) / 1e9
+                self.begun_at = min(self.begun_at or at, at)
+                self._begun.set()
+
+
+class Contest:
+    """One system on a fresh ledger, with a client."""
+
+    client: Process
+
+    def __init__(self, system: System, ledger: Ledger, settings: Mapping[str, Any]) -> None:
+        self.system = system
+        self.ledger = ledger
+        self.settings = {**system.settings, **settings}
+        self._stack = AsyncExitStack()
+        self._place = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
+        self.latencies = self._place / "latencies"
+
+    @classmethod
+    @asynccontextmanager
+    async def begin(
+        cls, servers: Servers, system: System, settings: Mapping[str, Any] | None = None
+    ) -> "AsyncIterator[Contest]":
+        async with servers.ledger(system) as ledger:
+            contest = cls(system, ledger, settings or {})
+            try:
+                contest.client = await contest.new_client()
+                await contest.ask("setup")
+                yield contest
+            finally:
+                await contest._stack.aclose()
+
+    async def new_client(self) -> Process:
+        client = await self._start("client")
+        self._stack.push_async_callback(client.stop)
+        return client
+
+    async def ask(self, order: str, *, client: Process | None = None, **details: Any) -> dict[str, Any]:
+        client = client or self.client
+        client.tell(json.dumps({"do": order, **details}))
+        answer: dict[str, Any] = json.loads(await client.hear(LONGEST_ORDER_S))
+        return answer
+
+    async def workers(self, count: int, *, go: bool = True) -> Crew:
+        crew = Crew([await self._start("worker") for _ in range(count)])
+        self._stack.push_async_callback(crew.stop)
+        await crew.wait_until_ready()
+        if go:
+            crew.go()
+        return crew
+
+    async def wait_until_done(self, crew: Crew, jobs: int, *, limit_s: float) -> float:
+        """When no job was unfinished any more; the time is CLOCK_MONOTONIC.
+
+        Looking costs the server too: once a second, and often only from when the workers have counted nearly all.
+        """
+        deadline = time.monotonic() + limit_s
+        looked_at = time.monotonic()
+        pause_s = 0.02
+        while time.monotonic() < deadline:
+            near = crew.counted >= jobs - crew.uncounted
+            if near or time.monotonic() - looked_at > 1:
+                looked_at = time.monotonic()
+                if not await self.ledger.unfinished(jobs):
+                    return looked_at
+                crew.check()
+                pause_s = max(0.005, time.monotonic() - looked_at) if near else 0.02
+            await asyncio.sleep(pause_s)
+        left = await self.ledger.unfinished(jobs)
+        raise Failed(f"{left} of {jobs} jobs were not done after {limit_s:.0f} s")
+
+    async def _start(self, role: str) -> Process:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
+        env = kept | {
+            "BENCH_URL": self.ledger.url,
+            "BENCH_SETTINGS": json.dumps(self.settings),
+            "BENCH_LATENCIES": str(self.latencies),
+            "PYTHONPATH": str(ROOT),
+            "PYTHONNOUSERSITE": "1",
+        }
+        return await Process.start(environments.command(self.system, role), env, self._place / f"{role}.log")

@@ -1,0 +1,79 @@
+"""Absurd: its async SDK, whose worker claims in batches and completes one by one."""
+
+import asyncio
+import contextlib
+from typing import Any
+
+import psycopg
+from absurd_sdk import AsyncAbsurd
+from absurdctl import BUNDLED_SCHEMA_SQL
+
+from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive
+
+tally = Tally(every=100)
+
+
+async def noop(params: Payload, context: Any) -> dict[str, int]:  # noqa: ARG001 - Absurd passes it
+    result = tally.job(params)
+    if seconds := params.get("seconds"):
+        await asyncio.sleep(seconds)
+    return result
+
+
+class AbsurdDriver:
+    async def setup(self) -> None:
+        async with await psycopg.AsyncConnection.connect(URL, autocommit=True) as connection:
+            await connection.execute(BUNDLED_SCHEMA_SQL)
+        app = AsyncAbsurd(URL)
+        await app.create_queue("default")
+        await app.close()
+
+    async def open(self) -> None:
+        """A connection of the SDK takes one call at a time; so many callers share a few of them."""
+        self._apps: asyncio.Queue[Any] = asyncio.Queue()
+        for _ in range(SETTINGS["client_connections"]):
+            self._apps.put_nowait(self._new_app())
+
+    async def enqueue(self, payload: Payload) -> None:
+        app = await self._apps.get()
+        try:
+            await app.spawn("noop", payload)
+        finally:
+            self._apps.put_nowait(app)
+
+    async def enqueue_many(self, payloads: list[Payload]) -> None:
+        """There is no call for many: one by one, and one commit for all of them."""
+        async with await psycopg.AsyncConnection.connect(URL) as connection:
+            app = self._new_app(connection)
+            for payload in payloads:
+                await app.spawn("noop", payload)
+
+    async def close(self) -> None:
+        while not self._apps.empty():
+            await self._apps.get_nowait().close()
+
+    async def work(self, stop: asyncio.Event) -> None:
+        app = self._new_app()
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(
+                app.start_worker(
+                    concurrency=SETTINGS["concurrency"],
+                    batch_size=SETTINGS["batch_size"],
+                    poll_interval=SETTINGS["poll_interval"],
+                )
+            )
+            await stop.wait()
+            app.stop_worker()
+            running.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await running
+        await app.close()
+
+    def _new_app(self, connection: Any = URL) -> Any:
+        app = AsyncAbsurd(connection)
+        app.register_task(name="noop")(noop)
+        return app
+
+
+if __name__ == "__main__":
+    drive(AbsurdDriver())

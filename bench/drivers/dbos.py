@@ -1,0 +1,71 @@
+"""DBOS Transact: workflows on a queue, enqueued by its client."""
+
+import os
+import threading
+import time
+from typing import Any
+
+import sqlalchemy
+from dbos import DBOS, DBOSClient, run_dbos_database_migrations
+
+from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive_sync
+
+OPTIONS: Any = {"queue_name": "bench", "workflow_name": "noop", "app_version": "bench"}
+SQLALCHEMY_URL = URL.replace("postgresql://", "postgresql+psycopg://")
+
+tally = Tally(every=50)
+
+
+def noop(payload: Payload) -> dict[str, int]:
+    result = tally.job(payload)
+    if seconds := payload.get("seconds"):
+        time.sleep(seconds)
+    return result
+
+
+class DbosDriver:
+    def setup(self) -> None:
+        run_dbos_database_migrations(URL)
+
+    def open(self) -> None:
+        self._client = DBOSClient(system_database_url=URL, system_database_pool_size=SETTINGS["client_pool"])
+        self._engine = sqlalchemy.create_engine(SQLALCHEMY_URL)
+
+    def enqueue(self, payload: Payload) -> None:
+        self._client.enqueue(OPTIONS, payload)
+
+    def enqueue_many(self, payloads: list[Payload]) -> None:
+        """There is no call for many: one by one, and one commit for all of them."""
+        with self._engine.begin() as connection:
+            for payload in payloads:
+                self._client.enqueue_in_transaction(connection, OPTIONS, payload)
+
+    def close(self) -> None:
+        self._client.destroy()
+        self._engine.dispose()
+
+    def work(self, stop: threading.Event) -> None:
+        config: Any = {
+            "name": "bench",
+            "system_database_url": URL,
+            "application_version": "bench",
+            "executor_id": str(os.getpid()),
+            "sys_db_pool_size": SETTINGS["worker_pool"],
+            "max_executor_threads": SETTINGS["threads"],
+            "run_migrations": False,
+            "log_level": "ERROR",
+        }
+        DBOS(config=config)
+        DBOS.workflow(name="noop")(noop)
+        DBOS.launch()
+        DBOS.register_queue(
+            "bench",
+            worker_concurrency=SETTINGS["worker_concurrency"],
+            polling_interval_sec=SETTINGS["polling_interval_sec"],
+        )
+        stop.wait()
+        DBOS.destroy()
+
+
+if __name__ == "__main__":
+    drive_sync(DbosDriver())

@@ -1,0 +1,120 @@
+"""plait's own driver: the public interface, as a user would write it."""
+
+import asyncio
+import os
+import time
+from typing import Any
+
+from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive, say
+from bench.tenants import tenant_id
+from plait import Plait
+from plait.model.ids import DEFAULT_TENANT, new_id
+from plait.model.policies import Rate
+from plait.model.states import Ending
+from plait.runtime.logging import configure
+from plait.runtime.service import Stop
+from plait.store.jobs import NewJob
+from plait.store.workers import Cursor, CycleConnection, Settlement
+from plait.worker.worker import Worker
+
+LIMITS: dict[str | None, dict[str, Any]] = {
+    None: {},
+    "definition": {"max_running": 100_000, "rate": Rate(10_000_000, 1)},
+    "key": {"key": "key", "key_max_running": 50_000},
+}
+"""Limits that never bite, so that what they cost is measured and not what they forbid."""
+KEYS = 50
+BATCH = 500
+
+app = Plait(URL)
+tally = Tally()
+
+
+async def noop(n: int, at: int = 0, seconds: float = 0, key: str = "") -> dict[str, int]:  # noqa: ARG001 - limits count by it
+    result = tally.job({"n": n, "at": at})
+    if seconds:
+        await asyncio.sleep(seconds)
+    return result
+
+
+job = app.job(name="noop", **LIMITS[SETTINGS.get("limits")])(noop)
+
+
+class PlaitDriver:
+    async def setup(self) -> None:
+        """The harness migrates, as an administrator would; this login may not."""
+
+    async def open(self) -> None:
+        store = await app.store()
+        await store.definitions.define([definition.row() for definition in app.definitions.values()])
+
+    async def enqueue(self, payload: Payload) -> None:
+        await job.enqueue(payload["n"], payload["at"])
+
+    async def enqueue_many(self, payloads: list[Payload]) -> None:
+        if SETTINGS.get("tenants") or SETTINGS.get("limits"):
+            await self._enqueue_in_turn(payloads)
+        else:
+            await job.enqueue_many([(payload["n"], payload["at"], payload.get("seconds", 0)) for payload in payloads])
+
+    async def _enqueue_in_turn(self, payloads: list[Payload]) -> None:
+        """Over the tenants, and over the keys where limits count by key."""
+        tenants, keyed = SETTINGS.get("tenants", 0), SETTINGS.get("limits") == "key"
+        encode = job.definition.codec.encode_call
+        new = []
+        for payload in payloads:
+            n = payload["n"]
+            key = f"key-{n % KEYS}" if keyed else ""
+            tenant = tenant_id(n % tenants) if tenants else DEFAULT_TENANT
+            call = encode((n, 0, 0, key), {})
+            new.append(NewJob(id=new_id(), definition="noop", payload=call, tenant_id=tenant, limit_key=key or None))
+        await (await app.store()).jobs.enqueue_many(new)
+
+    async def close(self) -> None:
+        await app.close()
+
+    async def work(self, stop: asyncio.Event) -> None:
+        configure(level="warning")
+        if SETTINGS.get("bare"):
+            await self._cycle_alone(stop)
+            return
+        ending = Stop()
+        worker = Worker(app, queues={"default": SETTINGS["concurrency"]}, concurrency=SETTINGS["concurrency"])
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(worker.run(ending))
+            await stop.wait()
+            ending.request()
+            await running
+        await app.close()
+
+    async def _cycle_alone(self, stop: asyncio.Event) -> None:
+        """The worker's one statement in a bare loop: no handlers, no tasks, no codec."""
+        store = await app.store()
+        await self.open()
+        worker = await store.workers.register(
+            host="bench", pid=os.getpid(), version="bench", queues=["default"], definitions=["noop"], lease_s=600
+        )
+        connection = await CycleConnection.open(store.database)
+        cursors: dict[str, Cursor] = {}
+        outcomes: list[Settlement] = []
+        said = False
+        while not stop.is_set():
+            cycle = await connection.cycle(worker, {"default": BATCH}, cursors, outcomes, sleep=False)
+            if cycle.claimed and not said:
+                say(f"begun {time.monotonic_ns()}")
+                said = True
+            if outcomes:
+                say(f"+{len(outcomes)}")
+            outcomes = [
+                Settlement(claimed.job_id, claimed.attempt, Ending.SUCCEEDED, '{"n": 1}', None, 0.01)
+                for claimed in cycle.claimed
+            ]
+            if not cycle.claimed:
+                await asyncio.sleep(0.01)
+        await connection.close()
+        await app.close()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PLAIT_GRACE", "1")
+    drive(PlaitDriver())

@@ -1,0 +1,116 @@
+"""An environment of its own for every peer, made when it is first needed and made again when what it needs has changed.
+
+A peer that can't be installed is no reason to stop: it is named as missing, with what the installer said.
+"""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.systems import System
+
+HERE = Path(__file__).parent
+ENVIRONMENTS = HERE / ".envs"
+LONGEST_S = 600
+
+
+class Missing(Exception):
+    """This peer can't be measured here."""
+
+
+def python(system: System) -> Path:
+    if system.language == "plait":
+        return Path(sys.executable)
+    return ENVIRONMENTS / system.name / "bin" / "python"
+
+
+def command(system: System, role: str) -> list[str]:
+    """How to start the system's driver."""
+    if system.language == "node":
+        place = ENVIRONMENTS / system.name
+        return [str(place / "node_modules/node/bin/node"), str(place / f"{system.name}.mjs"), role]
+    return [str(python(system)), "-m", f"bench.drivers.{system.module}", role]
+
+
+def prepare(system: System) -> None:
+    """Make the system's environment, unless it is there already."""
+    if system.language == "plait":
+        return
+    place = ENVIRONMENTS / system.name
+    stamp, wanted = place / "made-from", "\n".join(system.requires)
+    if not (stamp.exists() and stamp.read_text() == wanted):
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        if system.language == "node":
+            _install_node(place, system.requires)
+        else:
+            _install_python(place, system)
+        stamp.write_text(wanted)
+    if system.language == "node":
+        # Modules are looked for beside the importing file, so the drivers go to where the packages are.
+        for name in ("driving.mjs", f"{system.name}.mjs"):
+            shutil.copyfile(HERE / "drivers" / name, place / name)
+
+
+def versions(system: System) -> str:
+    """What was installed, in one line."""
+    if system.language == "plait":
+        from plait import __version__
+
+        return f"{__version__}, python {platform.python_version()}"
+    if system.language == "node":
+        return ", ".join(system.requires)
+    installed = _run([str(python(system)), "-c", "import sys; print('python', sys.version.split()[0])"])
+    return ", ".join([*system.requires, installed.strip()])
+
+
+def _install_python(place: Path, system: System) -> None:
+    interpreter = _find_python(system.oldest_python)
+    if shutil.which("uv"):
+        _run(["uv", "venv", "--quiet", "--clear", "--python", interpreter, str(place)])
+        _run(["uv", "pip", "install", "--quiet", "--python", str(place / "bin/python"), *system.requires])
+    else:
+        _run([interpreter, "-m", "venv", "--clear", str(place)])
+        _run([str(place / "bin/python"), "-m", "pip", "install", "--quiet", *system.requires])
+
+
+def _find_python(oldest: tuple[int, int]) -> str:
+    """The newest of 3.13, 3.12, 3.11 that is here; not a newer one, for which a peer may have no wheels yet."""
+    for minor in (13, 12, 11):
+        if (3, minor) < oldest:
+            break
+        if found := _interpreter(f"3.{minor}"):
+            return found
+    raise Missing(f"needs Python {oldest[0]}.{oldest[1]} or newer, and there is none here")
+
+
+def _interpreter(version: str) -> str | None:
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates = [shutil.which(f"python{version}"), *map(str, root.glob(f"{version}.*/bin/python{version}"))]
+    for candidate in candidates:
+        # A shim of pyenv is there for versions that are not chosen, and fails.
+        if candidate and subprocess.run([candidate, "--version"], capture_output=True, check=False).returncode == 0:
+            return candidate
+    return None
+
+
+def _install_node(place: Path, packages: Sequence[str]) -> None:
+    if not shutil.which("npm"):
+        raise Missing("needs npm, which is not here")
+    (place / "package.json").write_text('{"private": true, "type": "module"}\n')
+    _run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(place), *packages])
+
+
+def _run(argv: Sequence[str]) -> str:
+    try:
+        ran = subprocess.run(argv, capture_output=True, text=True, timeout=LONGEST_S, check=False, cwd=HERE)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Missing(f"{argv[0]}: {error}") from error
+    if ran.returncode:
+        said = [line for line in (ran.stderr or ran.stdout).splitlines() if line.strip()]
+        raise Missing(f"{' '.join(argv[:3])}: {' / '.join(said[-3:])}")
+    return ran.stdout

@@ -1,0 +1,151 @@
+"""plait's hot path under what a year of use does to it: a crowd of jobs, many tenants, limits, long runs, an old snapshot."""
+
+import asyncio
+import time
+from typing import Any
+
+import asyncpg
+
+from bench import tenants
+from bench.contest import Contest, Crew, Failed
+from bench.ledgers import PostgresLedger, Servers
+from bench.measures import Plan, fill, process, rate_row, row
+from bench.rows import Row
+from bench.systems import System
+
+AHEAD = 20_000
+"""While enqueuing and processing go on together, so many jobs wait at most."""
+EDGE_S = 10.0
+
+
+async def crowd_finished(servers: Servers, system: System, plan: Plan) -> list[Row]:
+    """A million jobs are done already."""
+    async with Contest.begin(servers, system, {"bare": True}) as before:
+        await fill(before, plan.crowd)
+        crew = await before.workers(1)
+        await crew.wait_until_begun()
+        await before.wait_until_done(crew, plan.crowd, limit_s=300)
+        await crew.stop()
+        del before.settings["bare"]
+        await fill(before, plan.jobs)
+        return await process(before, plan.jobs, "process_1_1m_finished", finished_before=plan.crowd)
+
+
+async def crowd_queued(servers: Servers, system: System, plan: Plan) -> list[Row]:
+    """A million jobs wait; the rate of the first of them."""
+    async with Contest.begin(servers, system) as contest:
+        await fill(contest, plan.crowd)
+        await contest.ledger.settle_down()
+        crew = await contest.workers(1)
+        await crew.wait_until_begun()
+        await _wait_until_counted(crew, plan.jobs)
+        ended_at = time.monotonic()
+        done = plan.crowd - await contest.ledger.unfinished(plan.crowd)
+        return [rate_row("process_1_1m_queued", contest, done, ended_at - crew.begun_at, queued_before=plan.crowd)]
+
+
+async def _wait_until_counted(crew: Crew, jobs: int) -> None:
+    deadline = time.monotonic() + 180
+    while crew.counted < jobs:
+        crew.check()
+        if time.monotonic() > deadline:
+            raise Failed(f"{crew.counted} of {jobs} jobs were done after 180 s")
+        await asyncio.sleep(0.005)
+
+
+async def many_tenants(servers: Servers, system: System, plan: Plan) -> list[Row]:
+    rows = []
+    for count in (1, 100, 10_000):
+        rows += await _with_tenants(servers, system, plan, f"process_1_tenants_{count}", {"tenants": count})
+    return rows
+
+
+async def limits_on(servers: Servers, system: System, plan: Plan) -> list[Row]:
+    """Limits that never bite: of the definition, with a hundred tenants in turn; and by key, over fifty keys."""
+    fair = {"tenants": 100, "limits": "definition"}
+    return [
+        *await _with_tenants(servers, system, plan, "process_1_limits", fair),
+        *await _with_tenants(servers, system, plan, "process_1_key_limits", {"limits": "key"}),
+    ]
+
+
+async def _with_tenants(
+    servers: Servers, system: System, plan: Plan, measure: str, settings: dict[str, Any]
+) -> list[Row]:
+    async with Contest.begin(servers, system, settings) as contest:
+        assert isinstance(contest.ledger, PostgresLedger)
+        if count := settings.get("tenants"):
+            await contest.ledger.execute(tenants.CREATE.format(last=count - 1))
+        await fill(contest, plan.jobs)
+        return await process(contest, plan.jobs, measure)
+
+
+async def enqueue_8(servers: Servers, system: System, plan: Plan) -> list[Row]:
+    """Eight processes, each one by one."""
+    async with Contest.begin(servers, system) as contest:
+        clients = [contest.client, *[await contest.new_client() for _ in range(7)]]
+        await asyncio.gather(*(contest.ask("open", client=client) for client in clients))
+        await contest.ledger.settle_down()
+        answers = await asyncio.gather(
+            *(contest.ask("enqueue_one", client=client, n=10_000_000, seconds=plan.one_s) for client in clients)
+        )
+        done = sum(answer["n"] for answer in answers)
+        if (stored := await contest.ledger.stored()) != done:
+            raise Failed(f"{done} jobs were enqueued, the database has {stored}")
+        return [rate_row("enqueue_8", contest, done, max(answer["seconds"] for answer in answers), enqueuers=8)]
+
+
+async def sustained(servers: Servers, system: System, plan: Plan) -> list[Row]:
+    async with Contest.begin(servers, system) as contest:
+        return await _sustain(contest, plan, "sustained")
+
+
+async def old_snapshot(servers: Servers, system: System, plan: Plan) -> list[Row]:
+    """The same while somebody's transaction keeps everything from being vacuumed away."""
+    async with Contest.begin(servers, system) as contest:
+        assert isinstance(contest.ledger, PostgresLedger)
+        holder = await asyncpg.connect(servers.postgres.url(contest.ledger.database))
+        try:
+            await holder.execute("begin isolation level repeatable read")
+            await holder.execute("select count(*) from pg_class")
+            return await _sustain(contest, plan, "old_snapshot")
+        finally:
+            await holder.close()
+
+
+async def _sustain(contest: Contest, plan: Plan, measure: str) -> list[Row]:
+    """Enqueue in bulk and process, together; the queue stays short, and the rates of the first and last seconds are compared."""
+    await contest.ask("open")
+    await contest.ledger.settle_down()
+    crew = await contest.workers(1)
+    asked = 0
+    seen: list[tuple[float, int]] = []
+    began = time.monotonic()
+    until = began + plan.sustain_s
+    while (now := time.monotonic()) < until:
+        crew.check()
+        seen.append((now, crew.counted))
+        if asked - crew.counted < AHEAD:
+            answer = await contest.ask("enqueue_bulk", n=2 * contest.system.bulk, batch=contest.system.bulk)
+            asked += answer["n"]
+        else:
+            await asyncio.sleep(0.005)
+    ended_at = time.monotonic()
+    done = asked - await contest.ledger.unfinished(asked)
+    edge = min(EDGE_S, plan.sustain_s / 3)
+    first = _rate_between(seen, crew.begun_at, crew.begun_at + edge)
+    last = _rate_between(seen, until - edge, until)
+    return [
+        rate_row(measure, contest, done, ended_at - crew.begun_at, seconds_each=plan.sustain_s),
+        row(f"{measure}_first_10s", contest, first, "jobs/s", seconds=edge),
+        row(f"{measure}_last_10s", contest, last, "jobs/s", seconds=edge),
+        row(f"{measure}_last_to_first", contest, last / first, "ratio", seconds=edge),
+    ]
+
+
+def _rate_between(seen: list[tuple[float, int]], start: float, end: float) -> float:
+    inside = [(at, count) for at, count in seen if start <= at <= end]
+    if len(inside) < 2:
+        raise Failed("too little was seen to tell a rate")
+    (began, first), (ended, last) = inside[0], inside[-1]
+    return (last - first) / (ended - began)

@@ -1,0 +1,133 @@
+"""Where a system keeps its jobs, as the harness sees it: what is stored, what is done, what that cost."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import asyncpg
+
+from bench.redis import Redis
+from bench.server import Postgres
+from bench.systems import System
+from plait.store.migrate import migrate
+from plait.store.roles import DEV_LOGIN, ensure_dev_login
+
+
+class Ledger(Protocol):
+    @property
+    def url(self) -> str: ...
+    async def stored(self) -> int:
+        """Jobs that wait, while no worker runs."""
+        ...
+
+    async def unfinished(self, asked: int) -> int:
+        """Of the jobs that were asked for, those that are not final."""
+        ...
+
+    async def finished(self) -> int | None:
+        """Jobs that are shown as finished; None where nothing is kept of them."""
+        ...
+
+    async def settle_down(self) -> None:
+        """The same start for everybody: nobody pays for what came before."""
+        ...
+
+    async def written(self) -> int:
+        """Bytes of the log."""
+        ...
+
+    def cpu_s(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    postgres: Postgres
+    redis: Redis | None
+
+    @asynccontextmanager
+    async def ledger(self, system: System) -> AsyncIterator[Ledger]:
+        """A fresh one."""
+        if system.store == "redis":
+            assert self.redis is not None
+            await self.redis.empty()
+            yield RedisLedger(self.redis, system)
+            return
+        async with self.postgres.fresh_database() as database:
+            if system.language == "plait":
+                await migrate(self.postgres.url(database))
+                await ensure_dev_login(self.postgres.url(database))
+            connection = await asyncpg.connect(self.postgres.url(database))
+            try:
+                yield PostgresLedger(self.postgres, system, database, connection)
+            finally:
+                await connection.close()
+
+
+class PostgresLedger:
+    def __init__(self, postgres: Postgres, system: System, database: str, connection: asyncpg.Connection) -> None:
+        self._postgres = postgres
+        self._system = system
+        self.database = database
+        self._connection = connection
+
+    @property
+    def url(self) -> str:
+        """plait refuses a superuser."""
+        user = DEV_LOGIN if self._system.language == "plait" else "postgres"
+        return self._postgres.url(self.database, user=user)
+
+    async def stored(self) -> int:
+        return int(await self.fetchval(self._system.unfinished))
+
+    async def unfinished(self, asked: int) -> int:  # noqa: ARG002 - the database knows by itself
+        return await self.stored()
+
+    async def finished(self) -> int | None:
+        return int(await self.fetchval(self._system.finished)) if self._system.finished else None
+
+    async def settle_down(self) -> None:
+        await self.execute("vacuum analyze")
+        await self.execute("checkpoint")
+
+    async def written(self) -> int:
+        return int(await self.fetchval("select pg_current_wal_insert_lsn() - '0/0'::pg_lsn"))
+
+    def cpu_s(self) -> float:
+        return self._postgres.cpu_s()
+
+    async def fetchval(self, sql: str, *arguments: Any) -> Any:
+        return await self._connection.fetchval(sql, *arguments)
+
+    async def execute(self, sql: str) -> None:
+        await self._connection.execute(sql)
+
+
+class RedisLedger:
+    """Results have a database of their own, so their number is what is done."""
+
+    def __init__(self, redis: Redis, system: System) -> None:
+        self._redis = redis
+        self._system = system
+
+    @property
+    def url(self) -> str:
+        return self._redis.url
+
+    async def stored(self) -> int:
+        return int(await self._redis.ask("llen", self._system.queue_key))
+
+    async def unfinished(self, asked: int) -> int:
+        return asked - int(await self._redis.ask("dbsize", database=1))
+
+    async def finished(self) -> int | None:
+        return int(await self._redis.ask("dbsize", database=1))
+
+    async def settle_down(self) -> None:
+        """Nothing grows stale in Redis."""
+
+    async def written(self) -> int:
+        return await self._redis.written()
+
+    def cpu_s(self) -> float:
+        return self._redis.cpu_s()

@@ -1,0 +1,207 @@
+"""What is measured. A measure takes one system on a fresh database and gives rows; round after round, systems in turn.
+
+The clock of a backlog starts with the first handler of any worker process, so that nobody is charged for imports, connections
+or the compilation of his code, and stops when the database shows no unfinished job.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from bench.contest import Contest, Failed
+from bench.ledgers import PostgresLedger, Servers
+from bench.rows import Row
+from bench.systems import System
+
+PAYLOAD: Final = '{"n": <int>, "at": 0}, result {"n": <int>}'
+LONGEST_S: Final = 300.0
+PICKUP_PAUSE_S: Final = 0.03
+HANDLERS: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How much of everything."""
+
+    jobs: int = 50_000
+    one_s: float = 4.0
+    pickups: int = 300
+    idle_s: float = 15.0
+    sustain_s: float = 60.0
+    crowd: int = 1_000_000
+    """How many finished or queued jobs stand in the way."""
+
+
+Measuring = Callable[[Servers, System, Plan], Awaitable[list[Row]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    name: str
+    run: Measuring
+    rows: str
+    """The measures of its rows, in words."""
+    quick: bool = False
+    rounds: int | None = None
+    """Fewer than asked for, where one takes minutes."""
+    applies: Callable[[System], bool] = field(default=lambda _: True)
+
+
+async def enqueue(servers: Servers, system: System, plan: Plan) -> list[Row]:
+    """One by one, each committed before the next; then 32 callers in one process, each waiting for its own commit."""
+    rows = []
+    async with Contest.begin(servers, system) as contest:
+        await contest.ask("open")
+        await contest.ask("enqueue_one", n=20)
+        for measure in ("enqueue_one", "enqueue_32"):
+            await contest.ledger.settle_down()
+            done = await contest.ask(measure, n=10_000_000, seconds=plan.one_s)
+            rows.append(rate_row(measure, contest, done["n"], done["seconds"]))
+        stored = await contest.ledger.stored()
+        asked = 20 + sum(row.settings["jobs"] for row in rows)
+        if stored != asked:
+            raise Failed(f"{asked} jobs were enqueued, the database has {stored}")
+    return rows
+
+
+async def process_1(servers: Servers, system: System, plan: Plan) -> list[Row]:
+    async with Contest.begin(servers, system) as contest:
+        bulk = await fill(contest, plan.jobs)
+        return [bulk, *await process(contest, plan.jobs, "process_1", costs=True)]
+
+
+async def process_2(servers: Servers, system: System, plan: Plan) -> list[Row]:
+    async with Contest.begin(servers, system) as contest:
+        await fill(contest, plan.jobs)
+        return await process(contest, plan.jobs, "process_2", workers=2)
+
+
+async def fill(contest: Contest, jobs: int) -> Row:
+    """A backlog, enqueued in bulk."""
+    await contest.ask("open")
+    batch = contest.system.bulk
+    done = await contest.ask("enqueue_bulk", n=jobs, batch=batch)
+    stored = await contest.ledger.stored()
+    if stored != jobs:
+        raise Failed(f"{jobs} jobs were enqueued, the database has {stored}")
+    return rate_row("enqueue_bulk", contest, done["n"], done["seconds"], batch=batch)
+
+
+async def process(
+    contest: Contest, jobs: int, measure: str, *, workers: int = 1, costs: bool = False, finished_before: int = 0
+) -> list[Row]:
+    """All that is in the queue, by so many worker processes."""
+    await contest.ledger.settle_down()
+    crew = await contest.workers(workers, go=False)
+    used, served, written = crew.cpu_s(), contest.ledger.cpu_s(), await contest.ledger.written()
+    crew.go()
+    await crew.wait_until_begun()
+    ended_at = await contest.wait_until_done(crew, jobs, limit_s=LONGEST_S)
+    rows = [rate_row(measure, contest, jobs, ended_at - crew.begun_at, processes=workers)]
+    if costs:
+        rows += [
+            row("cpu_client_us", contest, (crew.cpu_s() - used) / jobs * 1e6, "µs/job", processes=workers),
+            row("cpu_server_us", contest, (contest.ledger.cpu_s() - served) / jobs * 1e6, "µs/job", processes=workers),
+            row(
+                "wal_bytes", contest, (await contest.ledger.written() - written) / jobs, "bytes/job", processes=workers
+            ),
+        ]
+    await crew.stop()
+    finished = await contest.ledger.finished()
+    if finished is not None and finished != jobs + finished_before:
+        raise Failed(f"{jobs} jobs were done, the database shows {finished} as finished")
+    return rows
+
+
+async def pickup(servers: Servers, system: System, plan: Plan) -> list[Row]:
+    """From the start of the enqueue call to the start of the handler, with nothing else to do."""
+    async with Contest.begin(servers, system, system.pickup_settings) as contest:
+        await contest.ask("open")
+        crew = await contest.workers(1)
+        await asyncio.sleep(1)
+        await contest.ask("pickup", n=10, pause_s=PICKUP_PAUSE_S)
+        await crew.wait_until_begun()
+        await _wait_for_latencies(contest, 10)
+        contest.latencies.write_text("")
+        await contest.ask("pickup", n=plan.pickups, pause_s=PICKUP_PAUSE_S)
+        took = sorted(await _wait_for_latencies(contest, plan.pickups))
+        return [
+            row(
+                f"pickup_p{share}_ms",
+                contest,
+                took[min(len(took) - 1, len(took) * share // 100)] / 1e6,
+                "ms",
+                jobs=plan.pickups,
+            )
+            for share in (50, 95, 99)
+        ]
+
+
+async def _wait_for_latencies(contest: Contest, count: int) -> list[int]:
+    deadline = time.monotonic() + 30
+    lines: list[str] = []
+    while time.monotonic() < deadline:
+        lines = contest.latencies.read_text().split() if contest.latencies.exists() else []
+        if len(lines) >= count:
+            return [int(line) for line in lines]
+        await asyncio.sleep(0.05)
+    raise Failed(f"{len(lines)} of {count} jobs were picked up within 30 s")
+
+
+def rate_row(measure: str, contest: Contest, jobs: int, seconds: float, **settings: Any) -> Row:
+    return row(measure, contest, jobs / seconds, "jobs/s", jobs=jobs, seconds=round(seconds, 3), **settings)
+
+
+def row(measure: str, contest: Contest, value: float, unit: str, **settings: Any) -> Row:
+    return Row(
+        measure=measure,
+        system=contest.system.name,
+        value=value,
+        unit=unit,
+        settings={**contest.settings, **settings},
+    )
+
+
+async def idle(servers: Servers, system: System, plan: Plan) -> list[Row]:
+    """A worker with nothing to do: what it uses, and how often it asks."""
+    async with Contest.begin(servers, system) as contest:
+        crew = await contest.workers(1)
+        await asyncio.sleep(3)
+        used, began = crew.cpu_s(), time.monotonic()
+        before = await _transactions(contest)
+        await asyncio.sleep(plan.idle_s)
+        after = await _transactions(contest)
+        cpu = (crew.cpu_s() - used) / (time.monotonic() - began)
+        rows = [row("idle_cpu_percent", contest, cpu * 100, "%", seconds=plan.idle_s)]
+        if before and after:
+            (asked, asked_at), (now, now_at) = before, after
+            # One of them is ours: the look itself.
+            rate = (now - asked - 1) / (now_at - asked_at)
+            rows.append(row("idle_queries_per_s", contest, rate, "/s", seconds=plan.idle_s))
+        return rows
+
+
+async def _transactions(contest: Contest) -> tuple[int, float] | None:
+    """Every query of an idle worker is a transaction of its own, near enough; backends report them within a second."""
+    if not isinstance(contest.ledger, PostgresLedger):
+        return None
+    sql = "select xact_commit + xact_rollback from pg_stat_database where datname = current_database()"
+    return int(await contest.ledger.fetchval(sql)), time.monotonic()
+
+
+async def memory(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - 500 it is, by definition
+    """One worker process while 500 handlers run."""
+    async with Contest.begin(servers, system, system.memory_settings) as contest:
+        await contest.ask("open")
+        await contest.ask("enqueue_bulk", n=HANDLERS, batch=HANDLERS, sleep=5)
+        crew = await contest.workers(1)
+        await crew.wait_until_begun()
+        deadline = time.monotonic() + 4
+        while crew.counted < HANDLERS:
+            if time.monotonic() > deadline:
+                raise Failed(f"{crew.counted} of {HANDLERS} handlers ran at once")
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.5)
+        return [row("memory_500_mb", contest, crew.rss_mb(), "MB", handlers=HANDLERS)]

@@ -1,0 +1,81 @@
+"""The one Postgres of the benchmark: the wheel's server under fixed settings, and a fresh database for every measurement."""
+
+import asyncio
+import itertools
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import asyncpg
+
+from bench import processes
+from plait.runtime.postgres import EmbeddedPostgres, Server
+
+SETTINGS: Final = {
+    "fsync": "on",
+    "full_page_writes": "on",
+    "synchronous_commit": "on",
+    "shared_buffers": "1GB",
+    "max_connections": "200",
+    # No checkpoint may fall into one system's minute and not into another's: each measurement begins with one.
+    "max_wal_size": "8GB",
+    "checkpoint_timeout": "30min",
+}
+DATA = Path(__file__).parent / ".data"
+
+
+class Postgres:
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._numbers = itertools.count(1)
+        self.pid = int((DATA / f"pg{server.version}" / "data" / "postmaster.pid").read_text().split()[0])
+
+    @classmethod
+    @asynccontextmanager
+    async def running(cls) -> "AsyncIterator[Postgres]":
+        shutil.rmtree(DATA, ignore_errors=True)
+        embedded = EmbeddedPostgres(DATA, settings=SETTINGS)
+        server = await asyncio.to_thread(embedded.start)
+        try:
+            yield cls(server)
+        finally:
+            await asyncio.to_thread(embedded.stop)
+            shutil.rmtree(DATA, ignore_errors=True)
+
+    def url(self, database: str = "postgres", *, user: str = "postgres") -> str:
+        return self._server.url(user=user, database=database)
+
+    @property
+    def socket_dir(self) -> str:
+        return str(self._server.socket_dir)
+
+    @asynccontextmanager
+    async def fresh_database(self) -> AsyncIterator[str]:
+        name = f"bench_{next(self._numbers)}"
+        await self.execute(f"create database {name}")
+        try:
+            yield name
+        finally:
+            await self.execute(f"drop database {name} with (force)")
+
+    async def execute(self, sql: str, *, database: str = "postgres") -> None:
+        connection = await asyncpg.connect(self.url(database))
+        try:
+            await connection.execute(sql)
+        finally:
+            await connection.close()
+
+    async def fetchval(self, sql: str, *, database: str = "postgres") -> Any:
+        connection = await asyncpg.connect(self.url(database))
+        try:
+            return await connection.fetchval(sql)
+        finally:
+            await connection.close()
+
+    def cpu_s(self) -> float:
+        return processes.cpu_s(self.pid)
+
+    async def version(self) -> str:
+        return str(await self.fetchval("show server_version"))

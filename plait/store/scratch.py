@@ -1,0 +1,62 @@
+"""A database that is there for a moment: on the user's own server, beside his data and never in it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import uuid4
+
+import asyncpg
+
+from plait.model.errors import PlaitError
+from plait.store.database import UNREACHABLE, translate
+from plait.store.migrate import ROLES
+from plait.store.roles import DEV_LOGIN
+
+
+@asynccontextmanager
+async def scratch_database(url: str) -> AsyncIterator[str]:
+    """The URL of a new, empty database on the server of `url`. It goes at the end, with the roles of plait that came meanwhile."""
+    name = f"plait_scratch_{uuid4().hex[:12]}"
+    before = await _create(url, name)
+    try:
+        yield _with_database(url, name)
+    finally:
+        await _drop(url, name, keep=before)
+
+
+async def _create(url: str, name: str) -> set[str]:
+    """The roles that were there."""
+    try:
+        connection = await asyncpg.connect(url, timeout=10)
+        try:
+            roles = {row["rolname"] for row in await connection.fetch("select rolname::text from pg_roles")}
+            await connection.execute(f'create database "{name}"')
+            return roles
+        finally:
+            await connection.close()
+    except asyncpg.InsufficientPrivilegeError as error:
+        raise PlaitError(
+            "this needs a database of its own, and the login may not create one. Use a superuser's URL."
+        ) from error
+    except (asyncpg.PostgresError, *UNREACHABLE) as error:
+        raise translate(error) from error
+
+
+async def _drop(url: str, name: str, *, keep: set[str]) -> None:
+    connection = await asyncpg.connect(url, timeout=10)
+    try:
+        await connection.execute(f'drop database if exists "{name}" with (force)')
+        for role in (DEV_LOGIN, *ROLES):
+            if role not in keep:
+                # Somebody may have installed plait elsewhere on this server meanwhile: then the role is his.
+                try:
+                    await connection.execute(f'drop role if exists "{role}"')
+                except asyncpg.DependentObjectsStillExistError:
+                    continue
+    finally:
+        await connection.close()
+
+
+def _with_database(url: str, name: str) -> str:
+    head, mark, query = url.partition("?")
+    scheme, _, rest = head.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}/{name}{mark}{query}"
