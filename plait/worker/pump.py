@@ -22,7 +22,7 @@ from plait.worker.slots import Slots
 
 log = get_logger("worker")
 
-BATCH = 500
+BATCH = 1000
 COMPANY_S = 0.002
 LOOK_AGAIN_S = 0.03
 """On going to sleep, look once more: an enqueue that left its NOTIFY to another one commits within this time."""

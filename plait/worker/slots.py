@@ -13,8 +13,10 @@ from uuid import UUID
 from plait.worker.run import Run
 
 AHEAD_S = 0.05
-"""Claim what will be finished within this time, judging by the last second."""
-AHEAD_MAX = 1000
+"""Claim what will be finished within this time, judging by the last moments."""
+AHEAD_MAX = 2000
+RATE_S = 0.002
+"""No rate is measured over less."""
 GIVE_BACK_S = 1.0
 
 
@@ -61,6 +63,7 @@ class Slots:
         A queue that had less than was asked of it last time is asked for one, to see whether it has more again; the others
         share the rest. So a full queue gets nearly all of the room, and an empty one before it never hides it.
         """
+        self._measure_rate()
         ahead = min(AHEAD_MAX, int(self._rate * AHEAD_S))
         room = self._total + ahead - len(self)
         free = {
@@ -125,13 +128,12 @@ class Slots:
         self._running.clear()
         self._running_in = dict.fromkeys(self._limits, 0)
 
-    def tick(self) -> None:
-        """Some times a second: how fast do runs finish?"""
+    def _measure_rate(self) -> None:
+        """How fast do runs finish? Asked before each claim, so that it follows a change within a few of them."""
         now = time.monotonic()
         span = now - self._rated_at
-        if span >= 0.1:
-            share = min(1.0, span)
-            self._rate += share * (self._finished / span - self._rate)
+        if span >= RATE_S:
+            self._rate = (self._rate + self._finished / span) / 2
             self._finished = 0
             self._rated_at = now
 

@@ -247,7 +247,6 @@ class Worker:
         while True:
             await asyncio.sleep(TICK_S)
             now = time.monotonic()
-            self._slots.tick()
             for run in self._slots.running:
                 if run.stopping is None:
                     if run.deadline and now >= run.deadline:

@@ -39,6 +39,7 @@ CREATE FUNCTION plait._check_jobs(p_now timestamp with time zone, p_ids uuid[], 
 declare
   v_n   int := cardinality(p_ids);
   v_bad text;
+  v_payloads json[];
   v_low uuid := plait._uuid_floor(clock_timestamp() - interval '1 day');  -- clock: an id is a physical thing
   v_high uuid := plait._uuid_floor(clock_timestamp() + interval '1 day');  -- clock: as above
 begin
@@ -56,52 +57,65 @@ begin
     raise exception 'a source is manual, event, schedule or system, not %', coalesce(quote_literal(left(p_source, 80)), 'null')
       using errcode = 'PL001';
   end if;
-  if exists (select from unnest(p_ids) i where i is null or i < v_low or i > v_high or substr(i::text, 15, 1) <> '7')
+  if exists (select from unnest(p_ids) i where i is null or i < v_low or i > v_high or get_byte(uuid_send(i), 6) >> 4 <> 7)
      or (select count(distinct i) from unnest(p_ids) i) < v_n then
     raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
   end if;
 
-  select case
-    when definition is null or definition !~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'
-      then 'a definition''s name is 1 to 200 printable characters, not ' || coalesce(quote_literal(left(definition, 80)), 'null')
-    when payload is null or octet_length(payload) > 1048576 then 'a payload is JSON of at most 1 MiB'
-    when ltrim(left(payload, 80), E' \t\r\n') !~ '^\{' then 'a payload is a JSON object: the arguments by name'
-    when queue !~ '^[A-Za-z0-9_.:-]{1,100}$'
-      then 'a queue''s name is 1 to 100 letters, digits and _ . : -, not ' || quote_literal(left(queue, 80))
-    when priority not between -32768 and 32767 then 'a priority is between -32768 and 32767, not ' || priority
-    when max_attempts not between 1 and 10000 then 'max_attempts is between 1 and 10000, not ' || max_attempts
-    when delay_s < 0 or delay_s > 3.2e9 then 'a delay is between 0 and 100 years, not ' || delay_s || ' s'
-    when scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
-      then 'a job is scheduled within 100 years of now, not for ' || scheduled_for
-    when timeout_s <= 0 or timeout_s = 'NaN' then 'a timeout is more than 0, not ' || timeout_s || ' s'
-    when ttl_s <= 0 or ttl_s > 3.2e9 then 'an idempotency key''s ttl is more than 0 and at most 100 years, not ' || ttl_s || ' s'
-    else 'a dedupe key, idempotency key, limit key or correlation id is 1 to 500 characters' end
-  into v_bad
-  from unnest(p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s, p_timeouts_s,
-              p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids)
-       i(definition, payload, queue, priority, max_attempts, scheduled_for, delay_s, timeout_s,
-         dedupe_key, idempotency_key, ttl_s, limit_key, correlation_id)
-  where definition is null or definition !~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'
-     or payload is null or octet_length(payload) > 1048576
-     or ltrim(left(payload, 80), E' \t\r\n') !~ '^\{'
-     or queue !~ '^[A-Za-z0-9_.:-]{1,100}$'
-     or priority not between -32768 and 32767
-     or max_attempts not between 1 and 10000
-     or delay_s < 0 or delay_s > 3.2e9                                     -- NaN is greater than all
-     or scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
-     or timeout_s <= 0 or timeout_s = 'NaN' or ttl_s <= 0 or ttl_s > 3.2e9
-     or length(dedupe_key) not between 1 and 500 or length(idempotency_key) not between 1 and 500
-     or length(limit_key) not between 1 and 500 or length(correlation_id) not between 1 and 500
-  limit 1;
-  if found then
+  -- Names by their few distinct values: a pattern costs more than all the rest. (`offset 0` keeps it from being tried on each.)
+  select 'a definition''s name is 1 to 200 printable characters, not ' || coalesce(quote_literal(left(d, 80)), 'null') into v_bad
+    from (select distinct d from unnest(p_definitions) d offset 0) n
+    where d is null or d !~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$' limit 1;
+  if v_bad is null then
+    select 'a queue''s name is 1 to 100 letters, digits and _ . : -, not ' || quote_literal(left(q, 80)) into v_bad
+      from (select distinct q from unnest(p_queues) q offset 0) n where q !~ '^[A-Za-z0-9_.:-]{1,100}$' limit 1;
+  end if;
+  if v_bad is null then
+    select case
+      when payload is null or octet_length(payload) > 1048576 then 'a payload is JSON of at most 1 MiB'
+      when priority not between -32768 and 32767 then 'a priority is between -32768 and 32767, not ' || priority
+      when max_attempts not between 1 and 10000 then 'max_attempts is between 1 and 10000, not ' || max_attempts
+      when delay_s < 0 or delay_s > 3.2e9 then 'a delay is between 0 and 100 years, not ' || delay_s || ' s'
+      when scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
+        then 'a job is scheduled within 100 years of now, not for ' || scheduled_for
+      else 'a timeout is more than 0, not ' || timeout_s || ' s' end
+    into v_bad
+    from unnest(p_payloads, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s, p_timeouts_s)
+         i(payload, priority, max_attempts, scheduled_for, delay_s, timeout_s)
+    where payload is null or octet_length(payload) > 1048576
+       or priority not between -32768 and 32767
+       or max_attempts not between 1 and 10000
+       or delay_s < 0 or delay_s > 3.2e9                                     -- NaN is greater than all
+       or scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
+       or timeout_s <= 0 or timeout_s = 'NaN'
+    limit 1;
+  end if;
+  if v_bad is null and (p_dedupe_keys is not null or p_idempotency_keys is not null or p_idempotency_ttls_s is not null
+                        or p_limit_keys is not null or p_correlation_ids is not null) then
+    select case when ttl_s <= 0 or ttl_s > 3.2e9
+                then 'an idempotency key''s ttl is more than 0 and at most 100 years, not ' || ttl_s || ' s'
+                else 'a dedupe key, idempotency key, limit key or correlation id is 1 to 500 characters' end
+    into v_bad
+    from unnest(p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids)
+         i(dedupe_key, idempotency_key, ttl_s, limit_key, correlation_id)
+    where ttl_s <= 0 or ttl_s > 3.2e9
+       or length(dedupe_key) not between 1 and 500 or length(idempotency_key) not between 1 and 500
+       or length(limit_key) not between 1 and 500 or length(correlation_id) not between 1 and 500
+    limit 1;
+  end if;
+  if v_bad is not null then
     raise exception '%', v_bad using errcode = 'PL001';
   end if;
 
   begin
-    return p_payloads::json[];
+    v_payloads := p_payloads::json[];
   exception when data_exception or program_limit_exceeded then
     raise exception 'a payload is JSON, and this is not: %', sqlerrm using errcode = 'PL001';
   end;
+  if exists (select from unnest(v_payloads) p where json_typeof(p) <> 'object') then
+    raise exception 'a payload is a JSON object: the arguments by name' using errcode = 'PL001';
+  end if;
+  return v_payloads;
 end $_$;
 
 CREATE FUNCTION plait._check_outcomes(p_jobs uuid[], p_attempts integer[], p_outcomes text[], p_results text[], p_details text[], p_ran_ms double precision[]) RETURNS void
@@ -1139,6 +1153,9 @@ begin
   if cardinality(p_jobs) > 0 then
     perform plait._check_outcomes(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
     o_stale := plait._settle(p_worker, v_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+  else
+    -- Nothing here is worth waiting for the disk: a claim that a crash undoes leaves its jobs queued, and who claimed them stale.
+    perform set_config('synchronous_commit', 'off', true);
   end if;
 
   select definitions, asleep into v_worker from plait.workers where id = p_worker and state = 'alive' for key share;
@@ -1321,7 +1338,7 @@ declare
   v_metered  uuid[];
   v_bad      text;
   v_queues   text[];
-  v_known    int;
+  v_there    uuid[];
   r          record;
 begin
   if p_tenants is null or exists (select from plait.logins where login = session_user) then
@@ -1370,51 +1387,52 @@ begin
     end if;
   end if;
 
-  with x as materialized (
-    select i.id, coalesce(v_tenant, i.tenant_id) as tenant_id, i.definition, i.payload,
-           coalesce(i.queue, d.queue, 'default') as queue,
-           coalesce(i.priority, d.priority, 100)::smallint as priority,
-           coalesce(i.max_attempts, d.max_attempts, 5)::smallint as max_attempts,
-           greatest(i.scheduled_for, v_now + make_interval(secs => i.delay_s)) as scheduled_for,
-           i.timeout_s, i.dedupe_key, i.idempotency_key, i.limit_key, i.correlation_id,
-           case when i.limit_key is not null then 'k:' || i.definition || ':' || t.id || ':' || i.limit_key
-                when d.max_running is not null or d.rate_count is not null then 'd:' || i.definition
-                else '' end as lane,
-           t.max_queued is not null as metered
+  -- What is there already was sent again, or is somebody else's, which looks like any bad id. Asked before the insert, since ON
+  -- CONFLICT costs half as much again for each row; of two that send the same at once, one is told to try again (23505).
+  v_there := array(select j.id from plait.jobs j where j.id = any(v_ids));
+  if cardinality(v_there) > 0 then
+    if exists (select from unnest(p_ids, p_tenants, p_definitions) i(id, tenant_id, definition)
+               left join plait.jobs j on j.id = i.id and j.tenant_id = coalesce(v_tenant, i.tenant_id) and j.definition = i.definition
+               where i.id = any(v_there) and j.id is null) then
+      raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+    end if;
+    v_ids := array(select i from unnest(v_ids) i where not i = any(v_there));
+    if cardinality(v_ids) = 0 then
+      return;
+    end if;
+  end if;
+
+  with j as (
+    insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
+                            source, correlation_id, dedupe_key, idempotency_key, limit_key, payload)
+    select i.id, coalesce(v_tenant, i.tenant_id), v_now, greatest(i.scheduled_for, v_now + make_interval(secs => i.delay_s)),
+           i.timeout_s, coalesce(i.priority, d.priority, 100), coalesce(i.max_attempts, d.max_attempts, 5), i.definition,
+           coalesce(i.queue, d.queue, 'default'), p_source, i.correlation_id, i.dedupe_key, i.idempotency_key, i.limit_key, i.payload
     from unnest(p_ids, p_tenants, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for,
                 p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_limit_keys, p_correlation_ids)
          i(id, tenant_id, definition, payload, queue, priority, max_attempts, scheduled_for,
            delay_s, timeout_s, dedupe_key, idempotency_key, limit_key, correlation_id)
     left join plait.definitions d on d.name = i.definition
-    join plait.tenants t on t.id = coalesce(v_tenant, i.tenant_id)
     where cardinality(v_ids) = cardinality(p_ids) or i.id = any(v_ids)
-  ), j as (
-    insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
-                            source, correlation_id, dedupe_key, idempotency_key, limit_key, payload)
-    select id, tenant_id, v_now, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
-           p_source, correlation_id, dedupe_key, idempotency_key, limit_key, payload
-    from x
-    on conflict (id) do nothing
-    returning id
+    returning id, tenant_id, scheduled_for, priority, max_attempts, definition, queue, dedupe_key, limit_key
   ), l as (
+    -- From what the first insert gives back, and not joined to what was asked: that join would be many to many.
     insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition,
                             dedupe_key, limit_key)
-    select x.id, x.tenant_id, case when x.scheduled_for > v_now then x.scheduled_for else v_now end, x.priority, x.max_attempts,
-           case when x.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status, x.metered, x.queue, x.lane,
-           x.definition, x.dedupe_key, x.limit_key
-    from x join j using (id)
+    select j.id, j.tenant_id, case when j.scheduled_for > v_now then j.scheduled_for else v_now end, j.priority, j.max_attempts,
+           case when j.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status, t.max_queued is not null, j.queue,
+           case when j.limit_key is not null then 'k:' || j.definition || ':' || j.tenant_id || ':' || j.limit_key
+                when d.max_running is not null or d.rate_count is not null then 'd:' || j.definition
+                else '' end,
+           j.definition, j.dedupe_key, j.limit_key
+    from j
+    left join plait.definitions d on d.name = j.definition
+    join plait.tenants t on t.id = j.tenant_id
     returning queue, state, tenant_id, metered
   )
-  select count(*), array_agg(distinct queue) filter (where state = 'queued'), array_agg(tenant_id) filter (where metered)
-    into v_known, v_queues, v_metered from l;
+  select array_agg(distinct queue) filter (where state = 'queued'), array_agg(tenant_id) filter (where metered)
+    into v_queues, v_metered from l;
 
-  -- Fewer rows than asked: sent again, or an id that somebody else has. The latter looks like any bad id.
-  if v_known < cardinality(v_ids) and exists (
-       select from unnest(p_ids, p_tenants, p_definitions) i(id, tenant_id, definition)
-       left join plait.jobs j on j.id = i.id and j.tenant_id = coalesce(v_tenant, i.tenant_id) and j.definition = i.definition
-       where i.id = any(v_ids) and j.id is null) then
-    raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
-  end if;
   for r in select t as id, count(*)::int as n from unnest(v_metered) t group by t order by t loop
     perform plait._reserve(r.id, r.n, true);
   end loop;
@@ -2376,67 +2394,67 @@ ALTER TABLE plait.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1deb3-1d7c-7534-9963-90eddfba4b09', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.90234+00', '2026-11-15 10:14:02.90234+00', '2026-11-15 10:14:02.912943+00', 1, 1, 'succeeded', 'succeeded', NULL, NULL, NULL, NULL, NULL, '{"n": 1}', '{"done": 0.5}');
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1deb3-1da6-73cc-90fd-93da2a169053', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.922403+00', '2026-11-15 10:14:02.922403+00', '2026-11-15 10:14:02.92546+00', 1, 1, 'failed', 'failed', NULL, 2, 'permanent', 'no such file', NULL, NULL, '{"done": 0.5}');
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1deb3-1db1-7453-8667-f2dea8f59225', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.93257+00', '2026-11-15 10:14:02.93257+00', '2026-11-15 10:14:02.93571+00', 1, 1, 'failed', 'dead_letter', NULL, NULL, 'attempts_exhausted', 'again and again', '…', NULL, '{"done": 0.5}');
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1deb3-1dba-7709-afed-20903a86d3ed', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.941822+00', '2026-11-15 10:14:02.941822+00', '2026-11-15 10:14:02.944897+00', 1, 1, 'skipped', 'skipped', NULL, NULL, 'nothing_to_do', NULL, NULL, NULL, '{"done": 0.5}');
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1deb3-1dc3-735f-9ddb-98fd11a7df14', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', NULL, NULL, '2026-11-15 10:14:02.951425+00', 1, NULL, 'canceled', 'canceled', NULL, NULL, 'canceled', 'not wanted', NULL, NULL, NULL);
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1deb3-1ddd-75e9-8719-15bb8078d0c0', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.974571+00', '2026-11-15 10:14:02.974571+00', '2026-11-15 10:14:02.976924+00', 1, 1, 'failed', NULL, NULL, NULL, NULL, 'try again', NULL, NULL, NULL);
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1deb3-1de7-762e-9fdc-aa51fc8c9a20', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', NULL, NULL, '2026-11-15 10:14:02.985074+00', 1, NULL, 'canceled', 'canceled', NULL, NULL, 'canceled', NULL, NULL, NULL, NULL);
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1deb3-1de7-762e-9fdc-aa51fc8c9a20', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', NULL, NULL, '2026-11-15 10:14:02.986187+00', 2, NULL, 'released', NULL, NULL, NULL, 'retried', NULL, NULL, NULL, NULL);
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3c98-7576-bae4-593c5b6a615a', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.146594+00', '2026-11-15 10:22:55.146594+00', '2026-11-15 10:22:55.152829+00', 1, 1, 'succeeded', 'succeeded', NULL, NULL, NULL, NULL, NULL, '{"n": 1}', '{"done": 0.5}');
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3cb4-76ef-8754-20fe077cf197', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.160331+00', '2026-11-15 10:22:55.160331+00', '2026-11-15 10:22:55.163208+00', 1, 1, 'failed', 'failed', NULL, 2, 'permanent', 'no such file', NULL, NULL, '{"done": 0.5}');
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3cbe-7205-8bb6-e508c28d6dce', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.169641+00', '2026-11-15 10:22:55.169641+00', '2026-11-15 10:22:55.172157+00', 1, 1, 'failed', 'dead_letter', NULL, NULL, 'attempts_exhausted', 'again and again', '…', NULL, '{"done": 0.5}');
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3cc5-7515-bcbd-f5b6bde58b66', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.177088+00', '2026-11-15 10:22:55.177088+00', '2026-11-15 10:22:55.17997+00', 1, 1, 'skipped', 'skipped', NULL, NULL, 'nothing_to_do', NULL, NULL, NULL, '{"done": 0.5}');
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3ccd-71fc-827c-07788ec45f28', '01a1debb-3c79-7c38-9221-a9a45413e615', NULL, NULL, '2026-11-15 10:22:55.184805+00', 1, NULL, 'canceled', 'canceled', NULL, NULL, 'canceled', 'not wanted', NULL, NULL, NULL);
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3ce5-7122-b3e8-a8cb76398788', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.206268+00', '2026-11-15 10:22:55.206268+00', '2026-11-15 10:22:55.207733+00', 1, 1, 'failed', NULL, NULL, NULL, NULL, 'try again', NULL, NULL, NULL);
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3cec-7701-bacd-da2495b7af5f', '01a1debb-3c79-7c38-9221-a9a45413e615', NULL, NULL, '2026-11-15 10:22:55.213549+00', 1, NULL, 'canceled', 'canceled', NULL, NULL, 'canceled', NULL, NULL, NULL, NULL);
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3cec-7701-bacd-da2495b7af5f', '01a1debb-3c79-7c38-9221-a9a45413e615', NULL, NULL, '2026-11-15 10:22:55.214552+00', 2, NULL, 'released', NULL, NULL, NULL, 'retried', NULL, NULL, NULL, NULL);
 
-INSERT INTO plait.buckets (name, tokens, at, full_at) VALUES ('definition limited', 9, '2026-11-15 10:14:02.961009+00', '2026-11-15 10:14:08.961009+00');
+INSERT INTO plait.buckets (name, tokens, at, full_at) VALUES ('definition limited', 9, '2026-11-15 10:22:55.192617+00', '2026-11-15 10:23:01.192617+00');
 
-INSERT INTO plait.dedupe (tenant_id, key, job_id) VALUES ('01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', 'running', '01a1deb3-1dc8-7577-839c-77a038c0c3b8');
-INSERT INTO plait.dedupe (tenant_id, key, job_id) VALUES ('01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', 'queued', '01a1deb3-1de3-759b-90c7-416e04e2c37d');
+INSERT INTO plait.dedupe (tenant_id, key, job_id) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'running', '01a1debb-3cd1-77b2-885c-71a000105a8a');
+INSERT INTO plait.dedupe (tenant_id, key, job_id) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'queued', '01a1debb-3ce9-7579-b3e4-bd270edc8d06');
 
-INSERT INTO plait.definitions (name, kind, active, queue, priority, max_attempts, timeout_s, backoff_base_s, backoff_factor, backoff_max_s, backoff_jitter, max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s, updated_at) VALUES ('limited', 'function', true, 'default', 100, 5, 3600, 1, 2, 3600, 0.2, 2, 10, 60, 1, NULL, NULL, '2026-11-15 10:14:02.865987+00');
-INSERT INTO plait.definitions (name, kind, active, queue, priority, max_attempts, timeout_s, backoff_base_s, backoff_factor, backoff_max_s, backoff_jitter, max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s, updated_at) VALUES ('work', 'function', true, 'default', 100, 3, 3600, 1, 2, 3600, 0.2, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-15 10:14:02.865987+00');
+INSERT INTO plait.definitions (name, kind, active, queue, priority, max_attempts, timeout_s, backoff_base_s, backoff_factor, backoff_max_s, backoff_jitter, max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s, updated_at) VALUES ('limited', 'function', true, 'default', 100, 5, 3600, 1, 2, 3600, 0.2, 2, 10, 60, 1, NULL, NULL, '2026-11-15 10:22:55.121686+00');
+INSERT INTO plait.definitions (name, kind, active, queue, priority, max_attempts, timeout_s, backoff_base_s, backoff_factor, backoff_max_s, backoff_jitter, max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s, updated_at) VALUES ('work', 'function', true, 'default', 100, 3, 3600, 1, 2, 3600, 0.2, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-15 10:22:55.121687+00');
 
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', 'work', 'succeeded key', '01a1deb3-1d7c-7534-9963-90eddfba4b09', '9104d655f84767d76fc5450d3586d4bf', NULL);
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', 'work', 'failed key', '01a1deb3-1da6-73cc-90fd-93da2a169053', '9104d655f84767d76fc5450d3586d4bf', NULL);
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', 'work', 'dead_letter key', '01a1deb3-1db1-7453-8667-f2dea8f59225', '9104d655f84767d76fc5450d3586d4bf', NULL);
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', 'work', 'skipped key', '01a1deb3-1dba-7709-afed-20903a86d3ed', '9104d655f84767d76fc5450d3586d4bf', NULL);
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', 'work', 'running', '01a1deb3-1dc8-7577-839c-77a038c0c3b8', '9104d655f84767d76fc5450d3586d4bf', '2026-11-15 11:14:02.952379+00');
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', 'work', 'queued', '01a1deb3-1de3-759b-90c7-416e04e2c37d', '9104d655f84767d76fc5450d3586d4bf', NULL);
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'work', 'succeeded key', '01a1debb-3c98-7576-bae4-593c5b6a615a', '9104d655f84767d76fc5450d3586d4bf', NULL);
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'work', 'failed key', '01a1debb-3cb4-76ef-8754-20fe077cf197', '9104d655f84767d76fc5450d3586d4bf', NULL);
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'work', 'dead_letter key', '01a1debb-3cbe-7205-8bb6-e508c28d6dce', '9104d655f84767d76fc5450d3586d4bf', NULL);
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'work', 'skipped key', '01a1debb-3cc5-7515-bcbd-f5b6bde58b66', '9104d655f84767d76fc5450d3586d4bf', NULL);
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'work', 'running', '01a1debb-3cd1-77b2-885c-71a000105a8a', '9104d655f84767d76fc5450d3586d4bf', '2026-11-15 11:22:55.185737+00');
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'work', 'queued', '01a1debb-3ce9-7579-b3e4-bd270edc8d06', '9104d655f84767d76fc5450d3586d4bf', NULL);
 
-INSERT INTO plait.installed (one, version, functions_hash, updated_at) VALUES (true, 1, 'ef2b4286036b8247b8032d19e050d3f758f8ee2ecd74d9a00e8b646d016e5957', '2026-11-15 10:12:08.451206+00');
+INSERT INTO plait.installed (one, version, functions_hash, updated_at) VALUES (true, 1, 'a84f7a20cf9d4ef8185d452bab7abd6756445f74739ef03e040155b918e48df1', '2026-11-15 10:22:54.98161+00');
 
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1deb3-1d7c-7534-9963-90eddfba4b09', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.889128+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'succeeded', 'succeeded once', 'succeeded key', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1deb3-1da6-73cc-90fd-93da2a169053', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.91843+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'failed', 'failed once', 'failed key', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1deb3-1db1-7453-8667-f2dea8f59225', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.929495+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'dead_letter', 'dead_letter once', 'dead_letter key', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1deb3-1dba-7709-afed-20903a86d3ed', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.93839+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'skipped', 'skipped once', 'skipped key', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1deb3-1dc3-735f-9ddb-98fd11a7df14', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.947463+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'canceled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1deb3-1dc8-7577-839c-77a038c0c3b8', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.952379+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'running', 'running', 'running', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1deb3-1dce-729a-935e-7d59c7a4dcc8', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.959105+00', NULL, NULL, 100, 5, 'limited', 'default', 'manual', 'running', NULL, NULL, 'one', '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1deb3-1dd7-715b-9d5f-62097162ecec', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.968246+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'waiting', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1deb3-1ddb-77c0-9dfe-db64055bb7c8', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.97189+00', '2026-11-15 11:14:02.97189+00', 5, 7, 3, 'work', 'default', 'manual', 'scheduled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1deb3-1ddd-75e9-8719-15bb8078d0c0', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.973408+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'scheduled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1deb3-1de3-759b-90c7-416e04e2c37d', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.979541+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'queued', 'queued', 'queued', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1deb3-1de5-7053-a5f2-1f1446c1da41', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.981854+00', NULL, NULL, 100, 5, 'limited', 'default', 'manual', 'queued', NULL, NULL, 'one', '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1deb3-1de7-762e-9fdc-aa51fc8c9a20', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.983515+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'queued', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3c98-7576-bae4-593c5b6a615a', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.136936+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'succeeded', 'succeeded once', 'succeeded key', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3cb4-76ef-8754-20fe077cf197', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.156835+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'failed', 'failed once', 'failed key', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3cbe-7205-8bb6-e508c28d6dce', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.166743+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'dead_letter', 'dead_letter once', 'dead_letter key', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3cc5-7515-bcbd-f5b6bde58b66', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.174103+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'skipped', 'skipped once', 'skipped key', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3ccd-71fc-827c-07788ec45f28', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.182064+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'canceled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3cd1-77b2-885c-71a000105a8a', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.185737+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'running', 'running', 'running', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3cd7-70bb-8599-fc8e087d4299', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.191371+00', NULL, NULL, 100, 5, 'limited', 'default', 'manual', 'running', NULL, NULL, 'one', '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3cdf-727b-9562-60d2d6ab1a20', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.200223+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'waiting', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3ce3-745e-895c-b32a279518b8', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.203932+00', '2026-11-15 11:22:55.203932+00', 5, 7, 3, 'work', 'default', 'manual', 'scheduled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3ce5-7122-b3e8-a8cb76398788', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.205271+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'scheduled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3ce9-7579-b3e4-bd270edc8d06', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.209982+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'queued', 'queued', 'queued', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3ceb-70fd-a6ce-fb2ce4163586', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.211343+00', NULL, NULL, 100, 5, 'limited', 'default', 'manual', 'queued', NULL, NULL, 'one', '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3cec-7701-bacd-da2495b7af5f', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.212417+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'queued', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
 
-INSERT INTO plait.leader (name, holder, term, expires_at) VALUES ('main', 'somebody', 1, '2026-11-15 10:14:12.873165+00');
+INSERT INTO plait.leader (name, holder, term, expires_at) VALUES ('main', 'somebody', 1, '2026-11-15 10:23:05.126191+00');
 
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1deb3-1dc8-7577-839c-77a038c0c3b8', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.955497+00', NULL, 1, 1, 100, 0, 3, 0, 'running', true, 'default', '', 'work', 'running', NULL, NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1deb3-1dce-729a-935e-7d59c7a4dcc8', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.961009+00', NULL, 1, 1, 100, 0, 5, 0, 'running', true, 'default', 'k:limited:01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0:one', 'limited', NULL, 'one', NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1deb3-1ddb-77c0-9dfe-db64055bb7c8', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 11:14:02.97189+00', NULL, NULL, 0, 7, 0, 3, 0, 'scheduled', true, 'default', '', 'work', NULL, NULL, NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1deb3-1ddd-75e9-8719-15bb8078d0c0', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 11:14:02.976924+00', NULL, NULL, 1, 100, 1, 3, 0, 'scheduled', true, 'default', '', 'work', NULL, NULL, NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1deb3-1de3-759b-90c7-416e04e2c37d', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.979541+00', NULL, NULL, 0, 100, 0, 3, 0, 'queued', true, 'default', '', 'work', 'queued', NULL, NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1deb3-1de5-7053-a5f2-1f1446c1da41', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.981854+00', NULL, NULL, 0, 100, 0, 5, 0, 'queued', true, 'default', 'k:limited:01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0:one', 'limited', NULL, 'one', NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1deb3-1de7-762e-9fdc-aa51fc8c9a20', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.986187+00', NULL, NULL, 2, 100, 0, 3, 0, 'queued', true, 'default', '', 'work', NULL, NULL, NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1deb3-1dd7-715b-9d5f-62097162ecec', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', '2026-11-15 10:14:02.970019+00', NULL, NULL, 1, 100, 0, 3, 0, 'waiting', true, 'default', '', 'work', NULL, NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3cd1-77b2-885c-71a000105a8a', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.188306+00', NULL, 1, 1, 100, 0, 3, 0, 'running', true, 'default', '', 'work', 'running', NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3cd7-70bb-8599-fc8e087d4299', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.192617+00', NULL, 1, 1, 100, 0, 5, 0, 'running', true, 'default', 'k:limited:01a1debb-3c79-7c38-9221-a9a45413e615:one', 'limited', NULL, 'one', NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3ce3-745e-895c-b32a279518b8', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 11:22:55.203932+00', NULL, NULL, 0, 7, 0, 3, 0, 'scheduled', true, 'default', '', 'work', NULL, NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3ce5-7122-b3e8-a8cb76398788', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 11:22:55.207733+00', NULL, NULL, 1, 100, 1, 3, 0, 'scheduled', true, 'default', '', 'work', NULL, NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3ce9-7579-b3e4-bd270edc8d06', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.209982+00', NULL, NULL, 0, 100, 0, 3, 0, 'queued', true, 'default', '', 'work', 'queued', NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3ceb-70fd-a6ce-fb2ce4163586', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.211343+00', NULL, NULL, 0, 100, 0, 5, 0, 'queued', true, 'default', 'k:limited:01a1debb-3c79-7c38-9221-a9a45413e615:one', 'limited', NULL, 'one', NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3cec-7701-bacd-da2495b7af5f', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.214552+00', NULL, NULL, 2, 100, 0, 3, 0, 'queued', true, 'default', '', 'work', NULL, NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3cdf-727b-9562-60d2d6ab1a20', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.202001+00', NULL, NULL, 1, 100, 0, 3, 0, 'waiting', true, 'default', '', 'work', NULL, NULL, NULL);
 
-INSERT INTO plait.logins (login, tenant_id) VALUES ('ada_login', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0');
+INSERT INTO plait.logins (login, tenant_id) VALUES ('ada_login', '01a1debb-3c79-7c38-9221-a9a45413e615');
 
-INSERT INTO plait.queues (name, paused, max_running, rate_count, rate_period_s, updated_at) VALUES ('slow', false, 1, 5, 1, '2026-11-15 10:14:02.870902+00');
+INSERT INTO plait.queues (name, paused, max_running, rate_count, rate_period_s, updated_at) VALUES ('slow', false, 1, 5, 1, '2026-11-15 10:22:55.124827+00');
 
-INSERT INTO plait.running_state (job_id, tenant_id, attempt, updated_at, progress) VALUES ('01a1deb3-1dc8-7577-839c-77a038c0c3b8', '01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', 1, '2026-11-15 10:14:02.95805+00', '{"done": 0.1}');
+INSERT INTO plait.running_state (job_id, tenant_id, attempt, updated_at, progress) VALUES ('01a1debb-3cd1-77b2-885c-71a000105a8a', '01a1debb-3c79-7c38-9221-a9a45413e615', 1, '2026-11-15 10:22:55.19074+00', '{"done": 0.1}');
 
-INSERT INTO plait.tenants (id, slug, name, time_zone, created_at, paused, weight, max_running, max_queued, quota_left) VALUES ('00000000-0000-7000-8000-000000000000', 'default', 'Default', 'UTC', '2026-11-15 10:12:08.319702+00', false, 1, NULL, NULL, NULL);
-INSERT INTO plait.tenants (id, slug, name, time_zone, created_at, paused, weight, max_running, max_queued, quota_left) VALUES ('01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0', 'ada', 'Ada & Söhne', 'Europe/Berlin', '2026-11-15 10:14:02.842399+00', false, 3, 5, 100, 86);
+INSERT INTO plait.tenants (id, slug, name, time_zone, created_at, paused, weight, max_running, max_queued, quota_left) VALUES ('00000000-0000-7000-8000-000000000000', 'default', 'Default', 'UTC', '2026-11-15 10:22:54.897234+00', false, 1, NULL, NULL, NULL);
+INSERT INTO plait.tenants (id, slug, name, time_zone, created_at, paused, weight, max_running, max_queued, quota_left) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'ada', 'Ada & Söhne', 'Europe/Berlin', '2026-11-15 10:22:55.09694+00', false, 3, 5, 100, 86);
 
-INSERT INTO plait.workers (id, host, pid, version, queues, definitions, metadata, lease_s, started_at, seen_at, expires_at, state, asleep, running, cursors) OVERRIDING SYSTEM VALUE VALUES (1, 'host', 1, '0', '{default,slow}', '{work,limited}', '{"zone":"a"}', 30, '2026-11-15 10:14:02.875893+00', '2026-11-15 10:14:02.875893+00', '2026-11-15 10:14:32.875893+00', 'alive', false, 0, '{"default": ["01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0", "k:limited:01a1deb3-1d5a-7564-aeba-9e79b6cb7aa0:one"]}');
+INSERT INTO plait.workers (id, host, pid, version, queues, definitions, metadata, lease_s, started_at, seen_at, expires_at, state, asleep, running, cursors) OVERRIDING SYSTEM VALUE VALUES (1, 'host', 1, '0', '{default,slow}', '{work,limited}', '{"zone":"a"}', 30, '2026-11-15 10:22:55.127952+00', '2026-11-15 10:22:55.127952+00', '2026-11-15 10:23:25.127952+00', 'alive', false, 0, '{"default": ["01a1debb-3c79-7c38-9221-a9a45413e615", "k:limited:01a1debb-3c79-7c38-9221-a9a45413e615:one"]}');
 
 SELECT pg_catalog.setval('plait.workers_id_seq', 1, true);
 
