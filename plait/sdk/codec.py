@@ -57,15 +57,21 @@ class Codec:
                 raise InvalidDefinition(
                     f"job {name}: every argument needs a name by which it can be given; {parameter} has none"
                 )
+        kinds = {parameter.kind for parameter in self._signature.parameters.values()}
+        # A call that gives all arguments by position needs no binding; -1 where that can't be.
+        self._positional = -1 if inspect.Parameter.KEYWORD_ONLY in kinds else len(self._signature.parameters)
         self._types: _Types | None = None
 
     def encode_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """The payload of a call; an error when the arguments do not fit the signature."""
-        try:
-            bound = self._signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise InvalidArguments(f"{self._name}: {error}") from None
-        text = encode(bound.arguments, what=self._arguments)
+        if not kwargs and len(args) == self._positional:
+            arguments: dict[str, Any] = dict(zip(self._signature.parameters, args, strict=True))
+        else:
+            try:
+                arguments = self._signature.bind(*args, **kwargs).arguments
+            except TypeError as error:
+                raise InvalidArguments(f"{self._name}: {error}") from None
+        text = encode(arguments, what=self._arguments)
         self.decode_call(text)
         return text
 

@@ -141,7 +141,7 @@ class Job(Generic[P, R]):
         return Handle(
             self._app,
             self.definition.codec,
-            job_id=UUID(bytes=job_id.bytes),
+            job_id=new.id if job_id == new.id else UUID(bytes=job_id.bytes),
             tenant=tenant_id or new.tenant_id,
             deduplicated=job_id != new.id,
         )

@@ -32,7 +32,7 @@ begin
       using errcode = 'PL001';
   end if;
   if exists (select from unnest(p_ids) i where i is null or i < v_low or i > v_high or get_byte(uuid_send(i), 6) >> 4 <> 7)
-     or (select count(distinct i) from unnest(p_ids) i) < v_n then
+     or v_n > 1 and (select count(distinct i) from unnest(p_ids) i) < v_n then
     raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
   end if;
 

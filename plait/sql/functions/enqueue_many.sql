@@ -36,6 +36,7 @@ declare
   v_payloads json[];
   v_metered  uuid[];
   v_bad      text;
+  v_quota    boolean;
   v_queues   text[];
   v_there    uuid[];
   r          record;
@@ -51,25 +52,29 @@ begin
     v_now, p_ids, p_tenants, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s,
     p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids, p_source);
 
-  for r in
-    select t.id, t.max_queued, x.tenant_id
-    from (select distinct coalesce(v_tenant, u) tenant_id from unnest(p_ids, p_tenants) i(id, u)) x
-    left join plait.tenants t on t.id = x.tenant_id order by x.tenant_id
-  loop
-    if r.id is null then
-      raise exception 'there is no tenant %', coalesce(r.tenant_id::text, 'null') using errcode = 'PL003';
-    end if;
-    if r.max_queued is not null then
+  select min(x.tenant_id::text) filter (where t.id is null), bool_or(t.max_queued is not null) into v_bad, v_quota
+    from (select distinct coalesce(v_tenant, u) as tenant_id from unnest(p_ids, p_tenants) i(id, u)) x
+    left join plait.tenants t on t.id = x.tenant_id;
+  if v_bad is not null or array_position(p_tenants, null) is not null and v_tenant is null then
+    raise exception 'there is no tenant %', coalesce(v_bad, 'null') using errcode = 'PL003';
+  end if;
+  if v_quota then
+    for r in
+      select t.id from plait.tenants t
+      where t.max_queued is not null and t.id in (select coalesce(v_tenant, u) from unnest(p_ids, p_tenants) i(id, u)) order by t.id
+    loop
       perform plait._reserve(r.id, 0);   -- locks; who is here after us sees what we make
       perform plait._reserve(r.id, plait._count_new(r.id, v_now, p_ids, case when v_tenant is null then p_tenants end, p_definitions,
                                                     p_dedupe_keys, p_idempotency_keys));
-    end if;
-  end loop;
+    end loop;
+  end if;
 
-  select min(d.name) into v_bad from unnest(p_ids, p_definitions) n(id, name) join plait.definitions d on d.name = n.name
-    where not d.active and not exists (select from plait.jobs j where j.id = n.id);
-  if v_bad is not null then
-    raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
+  if exists (select from plait.definitions d where not d.active and d.name = any(p_definitions)) then
+    select min(d.name) into v_bad from unnest(p_ids, p_definitions) n(id, name) join plait.definitions d on d.name = n.name
+      where not d.active and not exists (select from plait.jobs j where j.id = n.id);
+    if v_bad is not null then
+      raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
+    end if;
   end if;
 
   if p_idempotency_keys is not null or p_dedupe_keys is not null then
@@ -132,9 +137,11 @@ begin
   select array_agg(distinct queue) filter (where state = 'queued'), array_agg(tenant_id) filter (where metered)
     into v_queues, v_metered from l;
 
-  for r in select t as id, count(*)::int as n from unnest(v_metered) t group by t order by t loop
-    perform plait._reserve(r.id, r.n, true);
-  end loop;
+  if v_metered is not null then
+    for r in select t as id, count(*)::int as n from unnest(v_metered) t group by t order by t loop
+      perform plait._reserve(r.id, r.n, true);
+    end loop;
+  end if;
   if v_queues is not null then
     perform plait._wake(v_queues, p_in_transaction);
   end if;

@@ -58,7 +58,7 @@ begin
       using errcode = 'PL001';
   end if;
   if exists (select from unnest(p_ids) i where i is null or i < v_low or i > v_high or get_byte(uuid_send(i), 6) >> 4 <> 7)
-     or (select count(distinct i) from unnest(p_ids) i) < v_n then
+     or v_n > 1 and (select count(distinct i) from unnest(p_ids) i) < v_n then
     raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
   end if;
 
@@ -1337,6 +1337,7 @@ declare
   v_payloads json[];
   v_metered  uuid[];
   v_bad      text;
+  v_quota    boolean;
   v_queues   text[];
   v_there    uuid[];
   r          record;
@@ -1352,25 +1353,29 @@ begin
     v_now, p_ids, p_tenants, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s,
     p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids, p_source);
 
-  for r in
-    select t.id, t.max_queued, x.tenant_id
-    from (select distinct coalesce(v_tenant, u) tenant_id from unnest(p_ids, p_tenants) i(id, u)) x
-    left join plait.tenants t on t.id = x.tenant_id order by x.tenant_id
-  loop
-    if r.id is null then
-      raise exception 'there is no tenant %', coalesce(r.tenant_id::text, 'null') using errcode = 'PL003';
-    end if;
-    if r.max_queued is not null then
+  select min(x.tenant_id::text) filter (where t.id is null), bool_or(t.max_queued is not null) into v_bad, v_quota
+    from (select distinct coalesce(v_tenant, u) as tenant_id from unnest(p_ids, p_tenants) i(id, u)) x
+    left join plait.tenants t on t.id = x.tenant_id;
+  if v_bad is not null or array_position(p_tenants, null) is not null and v_tenant is null then
+    raise exception 'there is no tenant %', coalesce(v_bad, 'null') using errcode = 'PL003';
+  end if;
+  if v_quota then
+    for r in
+      select t.id from plait.tenants t
+      where t.max_queued is not null and t.id in (select coalesce(v_tenant, u) from unnest(p_ids, p_tenants) i(id, u)) order by t.id
+    loop
       perform plait._reserve(r.id, 0);   -- locks; who is here after us sees what we make
       perform plait._reserve(r.id, plait._count_new(r.id, v_now, p_ids, case when v_tenant is null then p_tenants end, p_definitions,
                                                     p_dedupe_keys, p_idempotency_keys));
-    end if;
-  end loop;
+    end loop;
+  end if;
 
-  select min(d.name) into v_bad from unnest(p_ids, p_definitions) n(id, name) join plait.definitions d on d.name = n.name
-    where not d.active and not exists (select from plait.jobs j where j.id = n.id);
-  if v_bad is not null then
-    raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
+  if exists (select from plait.definitions d where not d.active and d.name = any(p_definitions)) then
+    select min(d.name) into v_bad from unnest(p_ids, p_definitions) n(id, name) join plait.definitions d on d.name = n.name
+      where not d.active and not exists (select from plait.jobs j where j.id = n.id);
+    if v_bad is not null then
+      raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
+    end if;
   end if;
 
   if p_idempotency_keys is not null or p_dedupe_keys is not null then
@@ -1433,9 +1438,11 @@ begin
   select array_agg(distinct queue) filter (where state = 'queued'), array_agg(tenant_id) filter (where metered)
     into v_queues, v_metered from l;
 
-  for r in select t as id, count(*)::int as n from unnest(v_metered) t group by t order by t loop
-    perform plait._reserve(r.id, r.n, true);
-  end loop;
+  if v_metered is not null then
+    for r in select t as id, count(*)::int as n from unnest(v_metered) t group by t order by t loop
+      perform plait._reserve(r.id, r.n, true);
+    end loop;
+  end if;
   if v_queues is not null then
     perform plait._wake(v_queues, p_in_transaction);
   end if;
@@ -2394,67 +2401,67 @@ ALTER TABLE plait.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3c98-7576-bae4-593c5b6a615a', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.146594+00', '2026-11-15 10:22:55.146594+00', '2026-11-15 10:22:55.152829+00', 1, 1, 'succeeded', 'succeeded', NULL, NULL, NULL, NULL, NULL, '{"n": 1}', '{"done": 0.5}');
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3cb4-76ef-8754-20fe077cf197', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.160331+00', '2026-11-15 10:22:55.160331+00', '2026-11-15 10:22:55.163208+00', 1, 1, 'failed', 'failed', NULL, 2, 'permanent', 'no such file', NULL, NULL, '{"done": 0.5}');
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3cbe-7205-8bb6-e508c28d6dce', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.169641+00', '2026-11-15 10:22:55.169641+00', '2026-11-15 10:22:55.172157+00', 1, 1, 'failed', 'dead_letter', NULL, NULL, 'attempts_exhausted', 'again and again', '…', NULL, '{"done": 0.5}');
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3cc5-7515-bcbd-f5b6bde58b66', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.177088+00', '2026-11-15 10:22:55.177088+00', '2026-11-15 10:22:55.17997+00', 1, 1, 'skipped', 'skipped', NULL, NULL, 'nothing_to_do', NULL, NULL, NULL, '{"done": 0.5}');
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3ccd-71fc-827c-07788ec45f28', '01a1debb-3c79-7c38-9221-a9a45413e615', NULL, NULL, '2026-11-15 10:22:55.184805+00', 1, NULL, 'canceled', 'canceled', NULL, NULL, 'canceled', 'not wanted', NULL, NULL, NULL);
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3ce5-7122-b3e8-a8cb76398788', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.206268+00', '2026-11-15 10:22:55.206268+00', '2026-11-15 10:22:55.207733+00', 1, 1, 'failed', NULL, NULL, NULL, NULL, 'try again', NULL, NULL, NULL);
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3cec-7701-bacd-da2495b7af5f', '01a1debb-3c79-7c38-9221-a9a45413e615', NULL, NULL, '2026-11-15 10:22:55.213549+00', 1, NULL, 'canceled', 'canceled', NULL, NULL, 'canceled', NULL, NULL, NULL, NULL);
-INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1debb-3cec-7701-bacd-da2495b7af5f', '01a1debb-3c79-7c38-9221-a9a45413e615', NULL, NULL, '2026-11-15 10:22:55.214552+00', 2, NULL, 'released', NULL, NULL, NULL, 'retried', NULL, NULL, NULL, NULL);
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dec1-ea61-775a-8cf4-24d889715329', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.849074+00', '2026-11-15 10:30:12.849074+00', '2026-11-15 10:30:12.855734+00', 1, 1, 'succeeded', 'succeeded', NULL, NULL, NULL, NULL, NULL, '{"n": 1}', '{"done": 0.5}');
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dec1-ea7b-7056-a544-85e86e9fb9ba', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.862804+00', '2026-11-15 10:30:12.862804+00', '2026-11-15 10:30:12.865401+00', 1, 1, 'failed', 'failed', NULL, 2, 'permanent', 'no such file', NULL, NULL, '{"done": 0.5}');
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dec1-ea84-70d3-b024-7acf178f274f', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.871479+00', '2026-11-15 10:30:12.871479+00', '2026-11-15 10:30:12.873947+00', 1, 1, 'failed', 'dead_letter', NULL, NULL, 'attempts_exhausted', 'again and again', '…', NULL, '{"done": 0.5}');
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dec1-ea8b-70dd-baff-3b14888331ca', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.878328+00', '2026-11-15 10:30:12.878328+00', '2026-11-15 10:30:12.880724+00', 1, 1, 'skipped', 'skipped', NULL, NULL, 'nothing_to_do', NULL, NULL, NULL, '{"done": 0.5}');
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dec1-ea92-7197-946f-8df35b5b02e1', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', NULL, NULL, '2026-11-15 10:30:12.886536+00', 1, NULL, 'canceled', 'canceled', NULL, NULL, 'canceled', 'not wanted', NULL, NULL, NULL);
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dec1-eaa7-70de-b74c-963d5e8564d8', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.904653+00', '2026-11-15 10:30:12.904653+00', '2026-11-15 10:30:12.905949+00', 1, 1, 'failed', NULL, NULL, NULL, NULL, 'try again', NULL, NULL, NULL);
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dec1-eaae-7297-97f5-fd453144a4b6', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', NULL, NULL, '2026-11-15 10:30:12.911297+00', 1, NULL, 'canceled', 'canceled', NULL, NULL, 'canceled', NULL, NULL, NULL, NULL);
+INSERT INTO plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, pid, exit_code, reason, error, traceback, result, progress) VALUES ('01a1dec1-eaae-7297-97f5-fd453144a4b6', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', NULL, NULL, '2026-11-15 10:30:12.912161+00', 2, NULL, 'released', NULL, NULL, NULL, 'retried', NULL, NULL, NULL, NULL);
 
-INSERT INTO plait.buckets (name, tokens, at, full_at) VALUES ('definition limited', 9, '2026-11-15 10:22:55.192617+00', '2026-11-15 10:23:01.192617+00');
+INSERT INTO plait.buckets (name, tokens, at, full_at) VALUES ('definition limited', 9, '2026-11-15 10:30:12.894707+00', '2026-11-15 10:30:18.894707+00');
 
-INSERT INTO plait.dedupe (tenant_id, key, job_id) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'running', '01a1debb-3cd1-77b2-885c-71a000105a8a');
-INSERT INTO plait.dedupe (tenant_id, key, job_id) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'queued', '01a1debb-3ce9-7579-b3e4-bd270edc8d06');
+INSERT INTO plait.dedupe (tenant_id, key, job_id) VALUES ('01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', 'running', '01a1dec1-ea97-72f0-8f2e-5426d4e98309');
+INSERT INTO plait.dedupe (tenant_id, key, job_id) VALUES ('01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', 'queued', '01a1dec1-eaab-70ab-98a0-8ed62984d89b');
 
-INSERT INTO plait.definitions (name, kind, active, queue, priority, max_attempts, timeout_s, backoff_base_s, backoff_factor, backoff_max_s, backoff_jitter, max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s, updated_at) VALUES ('limited', 'function', true, 'default', 100, 5, 3600, 1, 2, 3600, 0.2, 2, 10, 60, 1, NULL, NULL, '2026-11-15 10:22:55.121686+00');
-INSERT INTO plait.definitions (name, kind, active, queue, priority, max_attempts, timeout_s, backoff_base_s, backoff_factor, backoff_max_s, backoff_jitter, max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s, updated_at) VALUES ('work', 'function', true, 'default', 100, 3, 3600, 1, 2, 3600, 0.2, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-15 10:22:55.121687+00');
+INSERT INTO plait.definitions (name, kind, active, queue, priority, max_attempts, timeout_s, backoff_base_s, backoff_factor, backoff_max_s, backoff_jitter, max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s, updated_at) VALUES ('limited', 'function', true, 'default', 100, 5, 3600, 1, 2, 3600, 0.2, 2, 10, 60, 1, NULL, NULL, '2026-11-15 10:30:12.825843+00');
+INSERT INTO plait.definitions (name, kind, active, queue, priority, max_attempts, timeout_s, backoff_base_s, backoff_factor, backoff_max_s, backoff_jitter, max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s, updated_at) VALUES ('work', 'function', true, 'default', 100, 3, 3600, 1, 2, 3600, 0.2, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-15 10:30:12.825844+00');
 
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'work', 'succeeded key', '01a1debb-3c98-7576-bae4-593c5b6a615a', '9104d655f84767d76fc5450d3586d4bf', NULL);
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'work', 'failed key', '01a1debb-3cb4-76ef-8754-20fe077cf197', '9104d655f84767d76fc5450d3586d4bf', NULL);
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'work', 'dead_letter key', '01a1debb-3cbe-7205-8bb6-e508c28d6dce', '9104d655f84767d76fc5450d3586d4bf', NULL);
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'work', 'skipped key', '01a1debb-3cc5-7515-bcbd-f5b6bde58b66', '9104d655f84767d76fc5450d3586d4bf', NULL);
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'work', 'running', '01a1debb-3cd1-77b2-885c-71a000105a8a', '9104d655f84767d76fc5450d3586d4bf', '2026-11-15 11:22:55.185737+00');
-INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'work', 'queued', '01a1debb-3ce9-7579-b3e4-bd270edc8d06', '9104d655f84767d76fc5450d3586d4bf', NULL);
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', 'work', 'succeeded key', '01a1dec1-ea61-775a-8cf4-24d889715329', '9104d655f84767d76fc5450d3586d4bf', NULL);
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', 'work', 'failed key', '01a1dec1-ea7b-7056-a544-85e86e9fb9ba', '9104d655f84767d76fc5450d3586d4bf', NULL);
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', 'work', 'dead_letter key', '01a1dec1-ea84-70d3-b024-7acf178f274f', '9104d655f84767d76fc5450d3586d4bf', NULL);
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', 'work', 'skipped key', '01a1dec1-ea8b-70dd-baff-3b14888331ca', '9104d655f84767d76fc5450d3586d4bf', NULL);
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', 'work', 'running', '01a1dec1-ea97-72f0-8f2e-5426d4e98309', '9104d655f84767d76fc5450d3586d4bf', '2026-11-15 11:30:12.887434+00');
+INSERT INTO plait.idempotency (tenant_id, definition, key, job_id, payload_hash, expires_at) VALUES ('01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', 'work', 'queued', '01a1dec1-eaab-70ab-98a0-8ed62984d89b', '9104d655f84767d76fc5450d3586d4bf', NULL);
 
-INSERT INTO plait.installed (one, version, functions_hash, updated_at) VALUES (true, 1, 'a84f7a20cf9d4ef8185d452bab7abd6756445f74739ef03e040155b918e48df1', '2026-11-15 10:22:54.98161+00');
+INSERT INTO plait.installed (one, version, functions_hash, updated_at) VALUES (true, 1, 'a7f0b196433747e7cefcc260ab9f60a8dadeb69faa463eab5ea89f1b23a06250', '2026-11-15 10:30:12.642465+00');
 
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3c98-7576-bae4-593c5b6a615a', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.136936+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'succeeded', 'succeeded once', 'succeeded key', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3cb4-76ef-8754-20fe077cf197', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.156835+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'failed', 'failed once', 'failed key', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3cbe-7205-8bb6-e508c28d6dce', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.166743+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'dead_letter', 'dead_letter once', 'dead_letter key', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3cc5-7515-bcbd-f5b6bde58b66', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.174103+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'skipped', 'skipped once', 'skipped key', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3ccd-71fc-827c-07788ec45f28', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.182064+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'canceled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3cd1-77b2-885c-71a000105a8a', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.185737+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'running', 'running', 'running', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3cd7-70bb-8599-fc8e087d4299', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.191371+00', NULL, NULL, 100, 5, 'limited', 'default', 'manual', 'running', NULL, NULL, 'one', '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3cdf-727b-9562-60d2d6ab1a20', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.200223+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'waiting', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3ce3-745e-895c-b32a279518b8', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.203932+00', '2026-11-15 11:22:55.203932+00', 5, 7, 3, 'work', 'default', 'manual', 'scheduled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3ce5-7122-b3e8-a8cb76398788', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.205271+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'scheduled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3ce9-7579-b3e4-bd270edc8d06', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.209982+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'queued', 'queued', 'queued', NULL, '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3ceb-70fd-a6ce-fb2ce4163586', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.211343+00', NULL, NULL, 100, 5, 'limited', 'default', 'manual', 'queued', NULL, NULL, 'one', '{"path": "a.png", "width": 200}');
-INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1debb-3cec-7701-bacd-da2495b7af5f', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.212417+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'queued', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dec1-ea61-775a-8cf4-24d889715329', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.841057+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'succeeded', 'succeeded once', 'succeeded key', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dec1-ea7b-7056-a544-85e86e9fb9ba', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.859588+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'failed', 'failed once', 'failed key', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dec1-ea84-70d3-b024-7acf178f274f', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.868692+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'dead_letter', 'dead_letter once', 'dead_letter key', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dec1-ea8b-70dd-baff-3b14888331ca', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.875829+00', NULL, NULL, 100, 1, 'work', 'default', 'manual', 'skipped', 'skipped once', 'skipped key', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dec1-ea92-7197-946f-8df35b5b02e1', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.882978+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'canceled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dec1-ea97-72f0-8f2e-5426d4e98309', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.887434+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'running', 'running', 'running', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dec1-ea9d-77dd-abc7-6ffae588366c', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.893472+00', NULL, NULL, 100, 5, 'limited', 'default', 'manual', 'running', NULL, NULL, 'one', '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dec1-eaa3-76d2-bc0d-e5296fca3fd1', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.8999+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'waiting', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dec1-eaa6-77c6-8d55-9c847181b689', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.902567+00', '2026-11-15 11:30:12.902567+00', 5, 7, 3, 'work', 'default', 'manual', 'scheduled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dec1-eaa7-70de-b74c-963d5e8564d8', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.903642+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'scheduled', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dec1-eaab-70ab-98a0-8ed62984d89b', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.908045+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'queued', 'queued', 'queued', NULL, '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dec1-eaad-76d4-924f-770628ff64c5', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.909445+00', NULL, NULL, 100, 5, 'limited', 'default', 'manual', 'queued', NULL, NULL, 'one', '{"path": "a.png", "width": 200}');
+INSERT INTO plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, dedupe_key, idempotency_key, limit_key, payload) VALUES ('01a1dec1-eaae-7297-97f5-fd453144a4b6', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.910356+00', NULL, NULL, 100, 3, 'work', 'default', 'manual', 'queued', NULL, NULL, NULL, '{"path": "a.png", "width": 200}');
 
-INSERT INTO plait.leader (name, holder, term, expires_at) VALUES ('main', 'somebody', 1, '2026-11-15 10:23:05.126191+00');
+INSERT INTO plait.leader (name, holder, term, expires_at) VALUES ('main', 'somebody', 1, '2026-11-15 10:30:22.830608+00');
 
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3cd1-77b2-885c-71a000105a8a', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.188306+00', NULL, 1, 1, 100, 0, 3, 0, 'running', true, 'default', '', 'work', 'running', NULL, NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3cd7-70bb-8599-fc8e087d4299', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.192617+00', NULL, 1, 1, 100, 0, 5, 0, 'running', true, 'default', 'k:limited:01a1debb-3c79-7c38-9221-a9a45413e615:one', 'limited', NULL, 'one', NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3ce3-745e-895c-b32a279518b8', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 11:22:55.203932+00', NULL, NULL, 0, 7, 0, 3, 0, 'scheduled', true, 'default', '', 'work', NULL, NULL, NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3ce5-7122-b3e8-a8cb76398788', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 11:22:55.207733+00', NULL, NULL, 1, 100, 1, 3, 0, 'scheduled', true, 'default', '', 'work', NULL, NULL, NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3ce9-7579-b3e4-bd270edc8d06', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.209982+00', NULL, NULL, 0, 100, 0, 3, 0, 'queued', true, 'default', '', 'work', 'queued', NULL, NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3ceb-70fd-a6ce-fb2ce4163586', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.211343+00', NULL, NULL, 0, 100, 0, 5, 0, 'queued', true, 'default', 'k:limited:01a1debb-3c79-7c38-9221-a9a45413e615:one', 'limited', NULL, 'one', NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3cec-7701-bacd-da2495b7af5f', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.214552+00', NULL, NULL, 2, 100, 0, 3, 0, 'queued', true, 'default', '', 'work', NULL, NULL, NULL);
-INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1debb-3cdf-727b-9562-60d2d6ab1a20', '01a1debb-3c79-7c38-9221-a9a45413e615', '2026-11-15 10:22:55.202001+00', NULL, NULL, 1, 100, 0, 3, 0, 'waiting', true, 'default', '', 'work', NULL, NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dec1-ea97-72f0-8f2e-5426d4e98309', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.890814+00', NULL, 1, 1, 100, 0, 3, 0, 'running', true, 'default', '', 'work', 'running', NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dec1-ea9d-77dd-abc7-6ffae588366c', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.894707+00', NULL, 1, 1, 100, 0, 5, 0, 'running', true, 'default', 'k:limited:01a1dec1-ea3d-72c3-98e2-d4a69b2fc273:one', 'limited', NULL, 'one', NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dec1-eaa6-77c6-8d55-9c847181b689', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 11:30:12.902567+00', NULL, NULL, 0, 7, 0, 3, 0, 'scheduled', true, 'default', '', 'work', NULL, NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dec1-eaa7-70de-b74c-963d5e8564d8', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 11:30:12.905949+00', NULL, NULL, 1, 100, 1, 3, 0, 'scheduled', true, 'default', '', 'work', NULL, NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dec1-eaab-70ab-98a0-8ed62984d89b', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.908045+00', NULL, NULL, 0, 100, 0, 3, 0, 'queued', true, 'default', '', 'work', 'queued', NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dec1-eaad-76d4-924f-770628ff64c5', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.909445+00', NULL, NULL, 0, 100, 0, 5, 0, 'queued', true, 'default', 'k:limited:01a1dec1-ea3d-72c3-98e2-d4a69b2fc273:one', 'limited', NULL, 'one', NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dec1-eaae-7297-97f5-fd453144a4b6', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.912161+00', NULL, NULL, 2, 100, 0, 3, 0, 'queued', true, 'default', '', 'work', NULL, NULL, NULL);
+INSERT INTO plait.live (job_id, tenant_id, run_at, cancel_requested, worker, attempt, priority, tries, max_attempts, losses, state, metered, queue, lane, definition, dedupe_key, limit_key, cancel_reason) VALUES ('01a1dec1-eaa3-76d2-bc0d-e5296fca3fd1', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', '2026-11-15 10:30:12.901212+00', NULL, NULL, 1, 100, 0, 3, 0, 'waiting', true, 'default', '', 'work', NULL, NULL, NULL);
 
-INSERT INTO plait.logins (login, tenant_id) VALUES ('ada_login', '01a1debb-3c79-7c38-9221-a9a45413e615');
+INSERT INTO plait.logins (login, tenant_id) VALUES ('ada_login', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273');
 
-INSERT INTO plait.queues (name, paused, max_running, rate_count, rate_period_s, updated_at) VALUES ('slow', false, 1, 5, 1, '2026-11-15 10:22:55.124827+00');
+INSERT INTO plait.queues (name, paused, max_running, rate_count, rate_period_s, updated_at) VALUES ('slow', false, 1, 5, 1, '2026-11-15 10:30:12.82922+00');
 
-INSERT INTO plait.running_state (job_id, tenant_id, attempt, updated_at, progress) VALUES ('01a1debb-3cd1-77b2-885c-71a000105a8a', '01a1debb-3c79-7c38-9221-a9a45413e615', 1, '2026-11-15 10:22:55.19074+00', '{"done": 0.1}');
+INSERT INTO plait.running_state (job_id, tenant_id, attempt, updated_at, progress) VALUES ('01a1dec1-ea97-72f0-8f2e-5426d4e98309', '01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', 1, '2026-11-15 10:30:12.892851+00', '{"done": 0.1}');
 
-INSERT INTO plait.tenants (id, slug, name, time_zone, created_at, paused, weight, max_running, max_queued, quota_left) VALUES ('00000000-0000-7000-8000-000000000000', 'default', 'Default', 'UTC', '2026-11-15 10:22:54.897234+00', false, 1, NULL, NULL, NULL);
-INSERT INTO plait.tenants (id, slug, name, time_zone, created_at, paused, weight, max_running, max_queued, quota_left) VALUES ('01a1debb-3c79-7c38-9221-a9a45413e615', 'ada', 'Ada & Söhne', 'Europe/Berlin', '2026-11-15 10:22:55.09694+00', false, 3, 5, 100, 86);
+INSERT INTO plait.tenants (id, slug, name, time_zone, created_at, paused, weight, max_running, max_queued, quota_left) VALUES ('00000000-0000-7000-8000-000000000000', 'default', 'Default', 'UTC', '2026-11-15 10:30:12.557067+00', false, 1, NULL, NULL, NULL);
+INSERT INTO plait.tenants (id, slug, name, time_zone, created_at, paused, weight, max_running, max_queued, quota_left) VALUES ('01a1dec1-ea3d-72c3-98e2-d4a69b2fc273', 'ada', 'Ada & Söhne', 'Europe/Berlin', '2026-11-15 10:30:12.79732+00', false, 3, 5, 100, 86);
 
-INSERT INTO plait.workers (id, host, pid, version, queues, definitions, metadata, lease_s, started_at, seen_at, expires_at, state, asleep, running, cursors) OVERRIDING SYSTEM VALUE VALUES (1, 'host', 1, '0', '{default,slow}', '{work,limited}', '{"zone":"a"}', 30, '2026-11-15 10:22:55.127952+00', '2026-11-15 10:22:55.127952+00', '2026-11-15 10:23:25.127952+00', 'alive', false, 0, '{"default": ["01a1debb-3c79-7c38-9221-a9a45413e615", "k:limited:01a1debb-3c79-7c38-9221-a9a45413e615:one"]}');
+INSERT INTO plait.workers (id, host, pid, version, queues, definitions, metadata, lease_s, started_at, seen_at, expires_at, state, asleep, running, cursors) OVERRIDING SYSTEM VALUE VALUES (1, 'host', 1, '0', '{default,slow}', '{work,limited}', '{"zone":"a"}', 30, '2026-11-15 10:30:12.832559+00', '2026-11-15 10:30:12.832559+00', '2026-11-15 10:30:42.83256+00', 'alive', false, 0, '{"default": ["01a1dec1-ea3d-72c3-98e2-d4a69b2fc273", "k:limited:01a1dec1-ea3d-72c3-98e2-d4a69b2fc273:one"]}');
 
 SELECT pg_catalog.setval('plait.workers_id_seq', 1, true);
 
