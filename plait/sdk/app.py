@@ -201,7 +201,9 @@ class Plait:
     async def _connect(self) -> _Connected:
         loop = asyncio.get_running_loop()
         connecting = self._connected.get(loop)
-        if connecting is None or (connecting.done() and (connecting.cancelled() or connecting.exception() is not None)):
+        if connecting is not None and connecting.done() and not connecting.cancelled() and not connecting.exception():
+            return connecting.result()
+        if connecting is None or connecting.done():
             connecting = loop.create_task(self._open())  # shared by all who come meanwhile
             self._connected[loop] = connecting
         return await asyncio.shield(connecting)

@@ -104,7 +104,8 @@ class Database:
     async def _connection(self) -> AsyncIterator[asyncpg.Connection]:
         try:
             pool = self._pool or await self._open()
-            async with pool.acquire(timeout=30) as connection:
+            # No timeout here: asyncpg would make a task for each. To connect has one; to wait for others to be done needs none.
+            async with pool.acquire() as connection:
                 try:
                     yield connection
                 except UNREACHABLE as error:
