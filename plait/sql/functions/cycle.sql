@@ -30,9 +30,6 @@ begin
   if cardinality(p_jobs) > 0 then
     perform plait._check_outcomes(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
     o_stale := plait._settle(p_worker, v_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
-  else
-    -- Nothing here is worth waiting for the disk: a claim that a crash undoes leaves its jobs queued, and who claimed them stale.
-    perform set_config('synchronous_commit', 'off', true);
   end if;
 
   select definitions, asleep into v_worker from plait.workers where id = p_worker and state = 'alive' for key share;
