@@ -33,12 +33,13 @@ class Leader:
         self,
         app: Plait,
         *,
-        lease_s: float = LEASE_S,
+        lease_s: float | None = None,
         retention: Retention | None = None,
         duties: Sequence[Duty] | None = None,
     ) -> None:
         self._app = app
-        self._lease_s = lease_s
+        # No longer than half a worker's: a process that dies may have been both, and its jobs wait for the next leader.
+        self._lease_s = min(LEASE_S, app.settings.lease / 2) if lease_s is None else lease_s
         self._duties = duties or (Promote(), Rescue(), Prune(retention or Retention()))
         # A random part: host names and pids repeat in containers, and two holders of one name would both lead.
         self._holder = f"{platform.node()}:{os.getpid()}:{uuid4().hex[:8]}"
