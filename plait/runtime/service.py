@@ -26,10 +26,6 @@ class Stop:
             self._now.set()
         self._gracefully.set()
 
-    def request_now(self) -> None:
-        self._gracefully.set()
-        self._now.set()
-
     @property
     def requested(self) -> bool:
         return self._gracefully.is_set()
@@ -40,9 +36,6 @@ class Stop:
 
     async def wait(self) -> None:
         await self._gracefully.wait()
-
-    async def wait_hard(self) -> None:
-        await self._now.wait()
 
     async def wait_for(self, seconds: float) -> bool:
         """Sleep, but no longer than until the wish comes; tells whether it has."""

@@ -5,7 +5,7 @@ holds a connection of its own.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -95,10 +95,6 @@ class Database:
     async def fetchval(self, sql: str, *args: Any) -> Any:
         async with self._connection() as connection:
             return await connection.fetchval(sql, *args)
-
-    async def fetchmany(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        async with self._connection() as connection:
-            await connection.executemany(sql, rows)
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[asyncpg.Connection]:
