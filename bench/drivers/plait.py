@@ -12,6 +12,7 @@ from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.model.policies import Rate
 from plait.model.states import Ending
 from plait.runtime.logging import configure
+from plait.runtime.memory import collect_seldom
 from plait.runtime.service import Stop
 from plait.store.jobs import NewJob
 from plait.store.workers import Cursor, CycleConnection, Settlement
@@ -78,6 +79,7 @@ class PlaitDriver:
         if SETTINGS.get("bare"):
             await self._cycle_alone(stop)
             return
+        collect_seldom()  # as `plait worker` does
         ending = Stop()
         worker = Worker(app, queues={"default": SETTINGS["concurrency"]}, concurrency=SETTINGS["concurrency"])
         async with asyncio.TaskGroup() as group:
