@@ -24,7 +24,7 @@ select o_jobs::text as jobs, o_attempts::text as attempts, coalesce(o_cursors[1]
 from plait.cycle(:worker, '{default}', '{500}', array[nullif(:cursor, 'none')::uuid], array[null::text],
   cast(:jobs as uuid[]), cast(:attempts as int[]), array_fill('succeeded'::text, array[cardinality(cast(:jobs as uuid[]))]),
   array_fill('{"n": 1}'::text, array[cardinality(cast(:jobs as uuid[]))]), null,
-  array_fill(0.01::float8, array[cardinality(cast(:jobs as uuid[]))]), false) \\gset
+  array_fill(0.01::float8, array[cardinality(cast(:jobs as uuid[]))]), false, null) \\gset
 """
 ENQUEUE: Final = """
 select plait.enqueue_many(array_agg(plait.uuidv7()), array_agg('noop'::text), array_agg('{{"n": 1, "at": 0}}'::text))

@@ -72,6 +72,15 @@ class FakeWorker:
     async def leave(self) -> int:
         return await self._store.workers.leave(self.id)
 
+    def marks(self, queue: str = "default") -> str | None:
+        return self._cursors[queue].marks
+
+    async def flush_statistics(self) -> None:
+        """What its claims have read so far shows in Postgres's statistics after this."""
+        await self.cycle()
+        assert self._connection is not None
+        await self._connection._connection.fetchval("select pg_stat_force_next_flush()")
+
     async def disconnect(self) -> None:
         if self._connection is not None:
             await self._connection.close()

@@ -83,12 +83,9 @@ class Codec:
             raise InvalidArguments(f"{self._name}: {error}") from None
 
     def decode_call(self, payload: str) -> dict[str, Any]:
-        """The arguments of a payload, by name; an error when it does not fit the signature."""
-        types = self._types or self._resolve()
+        """The arguments that a payload gives, by name; an error when it does not fit the signature."""
         arguments = asdict(self._decode(payload))
-        if types.unset and msgspec.UNSET in arguments.values():
-            return {name: value for name, value in arguments.items() if value is not msgspec.UNSET}
-        return arguments
+        return {name: arguments[name] for name in msgspec.json.decode(payload)}
 
     def _decode(self, payload: str) -> Any:
         types = self._types or self._resolve()
@@ -100,11 +97,15 @@ class Codec:
             raise InvalidArguments(f"{self._name}: {message_of(error)}") from None
 
     def decode_payload(self, payload: str) -> dict[str, Any]:
-        """The same for a payload that was stored: what is wrong now was not this process's mistake."""
+        """What the function is called with, for a payload that was stored: what is wrong now was not this process's mistake."""
+        types = self._types or self._resolve()
         try:
-            return self.decode_call(payload)
+            arguments = asdict(self._decode(payload))
         except InvalidArguments as error:
             raise InvalidPayload(str(error)) from None
+        if types.unset and msgspec.UNSET in arguments.values():
+            return {name: value for name, value in arguments.items() if value is not msgspec.UNSET}
+        return arguments
 
     def encode_result(self, value: Any) -> str | None:
         """The stored form of what a handler returned; an error when it has none, or does not fit the annotation."""

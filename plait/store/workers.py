@@ -16,7 +16,7 @@ import msgspec
 from plait.model.states import Ending
 from plait.store.database import UNREACHABLE, Database, translate
 
-_CYCLE: Final = "select * from plait.cycle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+_CYCLE: Final = "select * from plait.cycle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
 
 
 class Settlement(msgspec.Struct, frozen=True, gc=False):
@@ -47,10 +47,12 @@ class Claimed(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(slots=True)
 class Cursor:
-    """Where the fair claim of one queue goes on: over tenants, and over lanes."""
+    """Where the fair claim of one queue goes on: over tenants, over lanes, and past what is gone."""
 
     tenant: UUID | None = None
     lane: str | None = None
+    marks: str | None = None
+    """What need not be looked at again; only the database reads it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +210,7 @@ class CycleConnection:
                 [cursor.lane for cursor in at],
                 *settled,
                 sleep,
+                [cursor.marks for cursor in at],
             )
         except (asyncpg.PostgresError, *UNREACHABLE) as error:
             ours = translate(error)
@@ -215,8 +218,8 @@ class CycleConnection:
                 raise
             raise ours from error
         if row["o_cursors"]:
-            for cursor, tenant, lane in zip(at, row["o_cursors"], row["o_lane_cursors"], strict=True):
-                cursor.tenant, cursor.lane = tenant, lane
+            for cursor, *moved in zip(at, row["o_cursors"], row["o_lane_cursors"], row["o_marks"], strict=True):
+                cursor.tenant, cursor.lane, cursor.marks = moved
         jobs = row["o_jobs"] or []
         nothing = [None] * len(jobs)
         return Cycle(

@@ -28,6 +28,8 @@ BATCH = 1000
 LINES = 2
 """Round trips under way at once, each on a connection of its own; a second only when there is half a batch for it."""
 COMPANY_S = 0.002
+LOOK_EVERYWHERE_S = 30.0
+"""The marks of the claims are forgotten so often: they rest on the database's clock, which may have been set back."""
 LOOK_AGAIN_S = 0.03
 """On going to sleep, look once more: an enqueue that left its NOTIFY to another one commits within this time."""
 
@@ -58,6 +60,7 @@ class Pump:
         self._cursors: dict[str, Cursor] = {}
         self._wake = asyncio.Event()
         self._turned_at = 0.0
+        self._forget_at = 0.0
         self._claim_at = 0.0
         self._said_asleep = False
         self._look_again = True
@@ -130,6 +133,7 @@ class Pump:
             cycle = await self._cycle(worker, wanted, batch, sleep=alone)
         except DatabaseUnreachable as error:
             self._outbox[:0] = batch
+            self._cursors.clear()  # it may be another server that answers next
             self.reconcile = True  # a reply may have been lost, and with it what was claimed
             log.warning("the database is out of reach", error=str(error))
             await self.close()
@@ -172,7 +176,14 @@ class Pump:
                 async with asyncio.timeout(None if at == math.inf else at - now):
                     await self._wake.wait()
 
+    def _forget_marks(self) -> None:
+        if (now := time.monotonic()) >= self._forget_at:
+            self._forget_at = now + LOOK_EVERYWHERE_S
+            for cursor in self._cursors.values():
+                cursor.marks = None
+
     async def _cycle(self, worker: int, wanted: dict[str, int], batch: list[Settlement], *, sleep: bool) -> Cycle:
+        self._forget_marks()
         line = self._idle_lines.pop() if self._idle_lines else await CycleConnection.open(self._store.database)
         try:
             cycle = await line.cycle(worker, wanted, self._cursors, batch, sleep=sleep)

@@ -147,11 +147,12 @@ class Slots:
         self._running_in = dict.fromkeys(self._limits, 0)
 
     def _measure_rate(self) -> None:
-        """How fast do runs finish? Asked before each claim, so that it follows a change within a few of them."""
+        """How fast do runs finish? Asked before each claim, so that it follows a rise at once, and a fall within a few of them."""
         now = time.monotonic()
         span = now - self._rated_at
         if span >= RATE_S:
-            self._rate = (self._rate + self._finished / span) / 2
+            rate = self._finished / span
+            self._rate = max(rate, (self._rate + rate) / 2)
             self._finished = 0
             self._rated_at = now
 

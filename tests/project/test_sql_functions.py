@@ -1,5 +1,7 @@
 """One public SQL function per file, which bears its name and begins with its contract."""
 
+import re
+
 from .sql_functions import faults
 from .tree import name_of, sources
 
@@ -63,3 +65,14 @@ def test_a_helper_lives_with_its_only_caller_or_in_a_file_of_its_own() -> None:
     assert faults({CANCEL: CONTRACT + calling, **retry, **own}) == []
     assert faults({CANCEL: CONTRACT + calling + HELPER, **retry})
     assert faults({"plait/sql/functions/_mark.sql": HELPER})
+
+
+def test_whoever_makes_a_job_queued_takes_the_time_by_moment() -> None:
+    """The marks of a claim rest on it: a transaction has its number before it reads the clock (_moment, _advance)."""
+    queues = re.compile(r"insert into plait\.live|set\s+state = ('queued'|v_state|case)")
+    given = {"_enqueue_plain", "_settle", "_give_back"}  # their callers pass it
+    others = {"rescue"}  # into the lane of suspects, which has no marks
+    makers = {path.stem: path.read_text() for path in sources("plait/sql/functions", ".sql")}
+    makers = {name: text for name, text in makers.items() if queues.search(text) and name not in given | others}
+    assert {"enqueue_many", "promote", "reschedule", "retry"} <= makers.keys()
+    assert [name for name, text in makers.items() if "plait._moment()" not in text] == []

@@ -6,11 +6,14 @@
 --   raises   nothing
 --   called   claim, cycle
 --
+-- p_marks comes back as it shall be sent with the next claim of this queue by this worker; null looks at everything. p_seen_at is
+-- a time that was read before this transaction got its number; without one the marks stay where they are.
+--
 -- The main lane '' holds everybody without limits. The other lanes get half of the limit while the main lane has work, in turn
 -- from a cursor of their own; of an odd limit the last one by lot, so that a worker that asks for one job at a time is fair too.
 create or replace function plait._claim(
   p_worker int, p_now timestamptz, p_queue text, p_limit int, p_definitions text[],
-  inout p_cursor uuid, inout p_lane_cursor text,
+  p_seen_at timestamptz, inout p_cursor uuid, inout p_lane_cursor text, inout p_marks plait.marks,
   out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[]
 ) language plpgsql as $$
 declare
@@ -59,8 +62,11 @@ begin
     end if;
   end if;
   if v_main and cardinality(o_jobs) < p_limit then
-    t := plait._take(p_worker, p_now, p_queue, '', p_limit - cardinality(o_jobs), p_definitions, p_cursor);
+    t := plait._take(p_worker, p_now, p_queue, '', p_limit - cardinality(o_jobs), p_definitions, p_marks, p_cursor);
     p_cursor := t.p_cursor;
+    if cardinality(t.o_jobs) >= 100 and p_seen_at is not null then
+      p_marks := plait._advance(p_marks, p_seen_at, p_queue, p_definitions, t.o_tenants, t.o_priorities);
+    end if;
     o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_tries := o_tries || t.o_tries; o_max := o_max || t.o_max;
     if v_lanes and cardinality(o_jobs) < p_limit then   -- it had less than its part
       t := plait._take_lanes(p_worker, p_now, p_queue, p_limit - cardinality(o_jobs), p_definitions, p_cursor, p_lane_cursor);

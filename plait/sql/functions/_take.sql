@@ -9,13 +9,16 @@
 -- their jobs, each gets its share, and what is left over goes to whoever has more, in equal parts. The window is never wider
 -- than the limit, so every tenant in it gets at least one job, and the cursor passes nobody by. With weights it is as wide as it
 -- can be, and shares of less than one job are drawn by lot. Where a window yields nothing (paused tenants, definitions that this
--- worker does not know) the next one is tried at once.
+-- worker does not know) the next one is tried at once; where it yields too little, a few more.
 create or replace function plait._take(
   p_worker int, p_now timestamptz, p_queue text, p_lane text, p_limit int, p_definitions text[],
-  inout p_cursor uuid, out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[]
+  p_marks plait.marks,
+  inout p_cursor uuid, out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[],
+  out o_tenants uuid[], out o_priorities smallint[]
 ) language plpgsql as $$
 declare
-  v_window  int := case when exists (select from plait.tenants where weight <> 1) then 128 else least(p_limit, 128) end;
+  v_weights boolean := exists (select from plait.tenants where weight <> 1);
+  v_window  int;
   c_first   constant uuid := '00000000-0000-0000-0000-000000000000';
   c_last    constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
   v_start   uuid := coalesce(p_cursor, c_first);
@@ -25,26 +28,28 @@ declare
   v_caps    int[];
   v_n       int;
   v_got     int := 0;
+  v_windows int := 0;
   v_taken   int[];
   v_wrapped boolean := false;
   r         record;
 begin
-  o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
+  o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}'; o_tenants := '{}'; o_priorities := '{}';
   p_cursor := v_start;
   loop
-    v_tenants := plait._tenants(p_queue, p_lane, p_cursor, case when v_wrapped then v_start else c_last end, v_window);
+    v_window := case when v_weights then 128 else least(p_limit - v_got, 128) end;
+    v_tenants := plait._tenants(p_queue, p_lane, p_cursor, case when v_wrapped then v_start else c_last end, v_window, p_marks);
     if cardinality(v_tenants) < v_window and not v_wrapped and v_start > c_first then
       v_wrapped := true;
-      v_tenants := v_tenants || plait._tenants(p_queue, p_lane, c_first, v_start, v_window - cardinality(v_tenants));
+      v_tenants := v_tenants || plait._tenants(p_queue, p_lane, c_first, v_start, v_window - cardinality(v_tenants), p_marks);
     end if;
     v_n := cardinality(v_tenants);
     exit when v_n = 0;
 
     v_caps := null;
-    v_shares := array_fill(greatest(1, p_limit / v_n), array[v_n]);
+    v_shares := array_fill(greatest(1, (p_limit - v_got) / v_n), array[v_n]);
     if v_special then
       select array_agg(s.share order by s.n), array_agg(s.cap order by s.n) into v_shares, v_caps
-      from plait._shares(v_tenants, p_limit) s;
+      from plait._shares(v_tenants, p_limit - v_got) s;
     end if;
 
     v_taken := array_fill(0, array[v_n]);
@@ -52,11 +57,12 @@ begin
       with w as (
         update plait.live set state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now
         where ctid = any(case when p_lane = '' then array(
-          select y.ctid from unnest(v_tenants, v_shares) u(tenant_id, share) cross join lateral (
+          select y.ctid from plait._between(p_marks, v_tenants) s cross join lateral (
             select l.ctid from plait.live l
-            where l.state = 'queued' and l.queue = p_queue and l.lane = '' and l.tenant_id = u.tenant_id
+            where l.state = 'queued' and l.queue = p_queue and l.lane = '' and l.tenant_id = s.tenant_id
+              and (l.priority, l.run_at) >= (s.priority, s.mark) and l.priority < s.upto_priority
               and l.definition = any(p_definitions)
-            order by l.priority, l.run_at, l.job_id limit u.share for update skip locked) y
+            order by l.priority, l.run_at, l.job_id limit v_shares[s.n] for update skip locked) y
           limit p_limit - v_got) else array(
           select y.ctid from unnest(v_tenants, v_shares) u(tenant_id, share) cross join lateral (
             select l.ctid from plait.live l
@@ -64,12 +70,13 @@ begin
               and l.definition = any(p_definitions)
             order by l.priority, l.run_at, l.job_id limit u.share for update skip locked) y
           limit p_limit - v_got) end)
-        returning job_id, attempt, tries, max_attempts, tenant_id
+        returning job_id, attempt, tries, max_attempts, tenant_id, priority
       )
       select array_agg(job_id) as jobs, array_agg(attempt) as attempts, array_agg(tries) as tries,
-             array_agg(max_attempts) as max, array_agg(tenant_id) as tenants into r from w;
+             array_agg(max_attempts) as max, array_agg(tenant_id) as tenants, array_agg(priority) as priorities into r from w;
       if r.jobs is not null then
         o_jobs := o_jobs || r.jobs; o_attempts := o_attempts || r.attempts; o_tries := o_tries || r.tries; o_max := o_max || r.max;
+        o_tenants := o_tenants || r.tenants; o_priorities := o_priorities || r.priorities;
         v_got := cardinality(o_jobs);
       end if;
       exit when v_got >= p_limit or v_n = 1;
@@ -78,12 +85,15 @@ begin
              array_agg(case when u.got < u.share then 0 else greatest(0, least(u.cap - v_taken[u.n] - u.got, u.part)) end order by u.n)
         into v_taken, v_shares
         from (select w.n, w.share, w.cap, w.got, ceil((p_limit - v_got)::float8 / greatest(1, count(*) filter (where w.got >= w.share) over ()))::int as part
-              from (select x.n, x.share, x.cap, (select count(*)::int from unnest(r.tenants) t where t = x.tenant_id) as got
-                    from unnest(v_tenants, v_shares, v_caps) with ordinality x(tenant_id, share, cap, n)) w) u;
+              from (select x.n, x.share, x.cap, coalesce(g.got, 0) as got
+                    from unnest(v_tenants, v_shares, v_caps) with ordinality x(tenant_id, share, cap, n)
+                    left join (select t as tenant_id, count(*)::int as got from unnest(r.tenants) t group by t) g
+                      on g.tenant_id = x.tenant_id) w) u;
       exit when (select max(s) from unnest(v_shares) s) = 0;
     end loop;
 
     p_cursor := v_tenants[v_n];
-    exit when v_got > 0 or v_n < v_window;
+    v_windows := v_windows + 1;
+    exit when v_got >= p_limit or v_n < v_window or v_got > 0 and v_windows >= 4;
   end loop;
 end $$;

@@ -68,7 +68,7 @@ begin
             v_tenants := v_tenants || plait._tenants(p_queue, v_lanes[i], c_first, v_cursor, 128 - cardinality(v_tenants));
             v_first := v_tenants[1 + floor(random() * cardinality(v_tenants))::int];
           end if;
-          t := plait._take(p_worker, p_now, p_queue, v_lanes[i], v_share, p_definitions, v_first);
+          t := plait._take(p_worker, p_now, p_queue, v_lanes[i], v_share, p_definitions, null, v_first);
           continue when cardinality(t.o_jobs) = 0;
           perform plait._room(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now, cardinality(t.o_jobs));
           p_cursor := t.p_cursor;

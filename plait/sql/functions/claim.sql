@@ -20,7 +20,7 @@ begin
   if not found then
     raise exception 'worker % is lost or unknown: register again', p_worker using errcode = 'PL011';
   end if;
-  c := plait._claim(p_worker, plait.now(), p_queue, coalesce(p_limit, 1), v_definitions, (v_cursor ->> 0)::uuid, v_cursor ->> 1);
+  c := plait._claim(p_worker, plait.now(), p_queue, coalesce(p_limit, 1), v_definitions, null, (v_cursor ->> 0)::uuid, v_cursor ->> 1, null);
   -- Remembered for a worker that has no memory of its own between calls: this is what keeps its claims fair over tenants.
   perform from plait.workers where id = p_worker for no key update skip locked;
   if found and jsonb_build_array(c.p_cursor, c.p_lane_cursor) is distinct from v_cursor then

@@ -7,21 +7,23 @@
 --   called   plait.store.workers.cycle
 --
 -- o_stale holds the positions of outcomes that changed nothing. o_alive is false when the worker is lost: it must stop its
--- handlers and register anew. p_sleep: when nothing is claimed, enqueues shall notify this worker from now on.
+-- handlers and register anew. o_marks: to be sent with the next claims, see _advance. p_sleep: when nothing is claimed, enqueues shall notify this worker from now on.
 create or replace function plait.cycle(
   p_worker int,
   p_queues text[], p_limits int[], p_cursors uuid[], p_lane_cursors text[],
   p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[], p_ran_ms float8[],
-  p_sleep boolean,
+  p_sleep boolean, p_marks text[],
   out o_alive boolean, out o_stale int[], out o_cancel_jobs uuid[], out o_cancel_attempts int[],
-  out o_cursors uuid[], out o_lane_cursors text[],
+  out o_cursors uuid[], out o_lane_cursors text[], out o_marks text[],
   out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[], out o_tenants uuid[],
   out o_definitions text[], out o_queues text[], out o_payloads text[], out o_timeouts float8[], out o_correlations text[]
 )
 language plpgsql security definer set search_path = plait, pg_temp
 set enable_seqscan = off set enable_mergejoin = off set lock_timeout = '2s' as $$
 declare
-  v_now    timestamptz := plait.now();
+  v_seen   timestamptz := case when pg_current_xact_id_if_assigned() is null then plait.now() end;  -- for the marks
+  v_now    timestamptz := case when cardinality(p_jobs) > 0 then plait._moment() else plait.now() end;
+  v_marks  plait.marks;
   v_worker record;
   v_asked  int := 0;
   c        record;
@@ -40,11 +42,17 @@ begin
 
   o_cursors := p_cursors;
   o_lane_cursors := p_lane_cursors;
+  o_marks := p_marks;
   o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
   for i in 1..coalesce(cardinality(p_queues), 0) loop
     continue when coalesce(p_limits[i], 0) <= 0;
     v_asked := v_asked + p_limits[i];
-    c := plait._claim(p_worker, v_now, p_queues[i], p_limits[i], v_worker.definitions, p_cursors[i], p_lane_cursors[i]);
+    v_marks := p_marks[i]::plait.marks;
+    c := plait._claim(p_worker, v_now, p_queues[i], p_limits[i], v_worker.definitions, v_seen, p_cursors[i], p_lane_cursors[i],
+                      v_marks);
+    if (c.p_marks).seen_at is distinct from v_marks.seen_at then
+      o_marks[i] := (c.p_marks)::text;
+    end if;
     o_cursors[i] := c.p_cursor;
     o_lane_cursors[i] := c.p_lane_cursor;
     if cardinality(c.o_jobs) > 0 then

@@ -31,7 +31,7 @@ create or replace function plait.enqueue_many(
 language plpgsql security definer set search_path = plait, pg_temp as $$
 #variable_conflict use_column
 declare
-  v_now      timestamptz := plait.now();
+  v_now      timestamptz := plait._moment();
   v_n        int := cardinality(p_ids);
   v_tenant   uuid := plait._bound_tenant();
   v_ids      uuid[] := p_ids;

@@ -10,7 +10,7 @@
 create or replace function plait.leave(p_worker int) returns int
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare
-  v_now  timestamptz := plait.now();
+  v_now  timestamptz;
   v_back int;
 begin
   perform plait._require_read_committed();
@@ -18,6 +18,7 @@ begin
   if not found then
     return 0;
   end if;
+  v_now := plait._moment();
   v_back := plait._give_back(p_worker, v_now, 'left', '{}', '{}');
   update plait.workers set asleep = false, running = 0, seen_at = v_now,
     state = case when exists (select from plait.live where worker = p_worker and state = 'running') then 'lost' else 'gone' end

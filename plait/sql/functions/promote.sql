@@ -14,6 +14,9 @@ declare
   v_queues text[];
 begin
   perform plait._require_read_committed();
+  if exists (select from plait.live where state = 'scheduled' and run_at <= v_now) then
+    v_now := plait._moment();
+  end if;
   with due as materialized (
     select job_id from plait.live where state = 'scheduled' and run_at <= v_now order by run_at limit p_limit for update skip locked
   ), u as (

@@ -9,7 +9,7 @@ create or replace function plait.reschedule(
 ) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
-  v_now    timestamptz := plait.now();
+  v_now    timestamptz := plait._moment();
   v_tenant uuid := plait._tenant(p_tenant);
   v_live   plait.live;
   v_state  plait.status;
@@ -31,6 +31,7 @@ begin
   if p_max_attempts <= v_live.tries then
     raise exception 'this job has had % tries: max_attempts must be more', v_live.tries using errcode = 'PL001';
   end if;
+  v_now := plait.now();  -- it may have waited for the lock
   v_state := case when p_run_at > v_now then 'scheduled' when p_run_at is null then v_live.state else 'queued' end;
   update plait.live set
     state = v_state,

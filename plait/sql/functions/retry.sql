@@ -12,7 +12,7 @@ create or replace function plait.retry(
 ) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
-  v_now     timestamptz := plait.now();
+  v_now     timestamptz := plait._moment();
   v_tenant  uuid := plait._tenant(p_tenant);
   v_job     plait.jobs;
   v_attempt int;
@@ -46,6 +46,7 @@ begin
       raise exception 'another job holds the dedupe key %', quote_literal(v_job.dedupe_key) using errcode = 'PL013';
     end if;
   end if;
+  v_now := plait.now();  -- it may have waited for a lock
   v_state := case when p_run_at > v_now then 'scheduled' else 'queued' end;
   insert into plait.live (job_id, tenant_id, run_at, attempt, priority, max_attempts, state, metered, queue, lane, definition, dedupe_key, limit_key)
   values (p_job, v_tenant, case when p_run_at > v_now then p_run_at else v_now end, v_attempt + 1, v_job.priority,

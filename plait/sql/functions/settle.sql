@@ -20,7 +20,7 @@ begin
   if exists (select from unnest(p_jobs, p_attempts) x(job, attempt) group by job, attempt having count(*) > 1) then
     raise exception 'an attempt is named twice in one batch' using errcode = 'PL001';
   end if;
-  v_stale := plait._settle(p_worker, plait.now(), p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+  v_stale := plait._settle(p_worker, plait._moment(), p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
   return query
     select x.id, x.attempt, not coalesce(x.n = any(v_stale), false), v.status::text
     from unnest(p_jobs, p_attempts) with ordinality x(id, attempt, n) left join plait.job v on v.id = x.id order by x.n;

@@ -1,0 +1,15 @@
+-- _moment: now, for whoever puts a job into the queue.
+--
+--   moves    nothing
+--   locks    nothing
+--   raises   nothing
+--   called   by every function that makes a job `queued`
+--
+-- The transaction gets its number first, then the time: so a job that becomes queued in a transaction without a number yet has
+-- a later run_at than any time that others have read before. The marks of _advance rest on it.
+create or replace function plait._moment() returns timestamptz
+language plpgsql volatile as $$
+begin
+  perform pg_current_xact_id();
+  return plait.now();
+end $$;

@@ -1,0 +1,196 @@
+"""The marks of a worker's claims: they spare it what is gone, and hide nothing that is there or may yet come."""
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from ..fake_worker import FakeWorker
+from ..world import World
+
+MANY = 120
+"""A claim moves the marks only when it took at least a hundred."""
+
+
+async def move_marks(world: World, worker: FakeWorker, *, tenant: str = "default") -> None:
+    """As many claims as it takes, some time apart, for the marks to be where the queue begins."""
+    for _ in range(3):
+        await world.enqueue_many("add", MANY, tenant=tenant)
+        await world.advance(seconds=1)
+        assert len(await worker.claim(MANY)) == MANY
+    assert worker.marks() is not None
+
+
+@asynccontextmanager
+async def transaction(world: World) -> AsyncIterator[asyncpg.Connection]:
+    async with world.connection() as connection:
+        await connection.execute("begin")
+        yield connection
+
+
+async def claimed(worker: FakeWorker, n: int = 1000) -> set[UUID]:
+    return {lease.job_id for lease in await worker.claim(n)}
+
+
+async def test_a_job_whose_transaction_commits_late_is_claimed(world: World) -> None:
+    worker = await world.worker()
+    async with transaction(world) as late:
+        job = await late.fetchval("select plait.enqueue('add')")
+        await move_marks(world, worker)
+        assert await claimed(worker) == set()
+        await late.execute("commit")
+        assert await claimed(worker) == {job}
+
+
+async def test_a_job_of_a_transaction_that_had_no_number_yet_is_claimed(world: World) -> None:
+    """Its transaction began before the marks moved, and wrote for the first time afterwards."""
+    worker = await world.worker()
+    async with transaction(world) as late:
+        await late.fetchval("select 1")
+        await move_marks(world, worker)
+        job = await late.fetchval("select plait.enqueue('add')")
+        await world.advance(seconds=1)
+        await move_marks(world, worker)
+        await late.execute("commit")
+        assert await claimed(worker) == {job}
+
+
+async def test_a_job_that_was_locked_whenever_the_marks_moved_is_claimed(world: World) -> None:
+    """By one transaction when the time was seen, by a later one when the marks moved on to that time."""
+    worker = await world.worker()
+    job = await world.enqueue("add")
+    for _ in range(3):
+        async with transaction(world) as operator:
+            await operator.fetchval("select plait.cancel($1)", job)
+            await world.enqueue_many("add", MANY)
+            await world.advance(seconds=1)
+            assert job not in await claimed(worker, MANY)
+            await operator.execute("rollback")
+    assert worker.marks() is not None
+    assert await claimed(worker) == {job}
+
+
+@pytest.mark.parametrize("how", ["released", "failed", "snoozed", "rescheduled", "retried", "left"])
+async def test_a_job_that_comes_back_is_claimed(world: World, how: str) -> None:
+    await world.define("add", backoff_base_s=1, max_attempts=3)
+    worker, other = await world.worker(), await world.worker()
+    job = await world.enqueue("add")
+    lease = await other.claim_one()
+    await move_marks(world, worker)
+    match how:
+        case "released":
+            await other.release(lease)
+        case "failed":
+            await other.fail(lease)
+        case "snoozed":
+            await other.snooze(lease, 2)
+        case "rescheduled":
+            await other.snooze(lease, 600)
+            await world.store.jobs.reschedule(job, run_at=await world.now())
+        case "retried":
+            await other.fail(lease, permanent=True)
+            await world.store.jobs.retry(job)
+        case _:
+            await world.store.workers.leave(other.id)
+    await world.advance(seconds=30)
+    await world.promote()
+    assert await claimed(worker) == {job}
+
+
+async def test_other_tenants_and_priorities_beside_the_marks_are_claimed(world: World) -> None:
+    worker = await world.worker()
+    await world.tenant("m")
+    await move_marks(world, worker, tenant="m")
+    tenants = ["a", "m", "z"]
+    jobs = [
+        await world.enqueue("add", tenant=tenant, priority=priority) for tenant in tenants for priority in (1, 100, 200)
+    ]
+    assert await claimed(worker) == set(jobs)
+
+
+async def test_t114_dead_entries_are_not_read_again_under_an_old_snapshot(world: World) -> None:
+    """T114: a transaction holds the horizon, so nothing that was claimed can be cleaned up; a claim still reads only its own."""
+    worker, forgetful = await world.worker(), await world.worker()
+    async with transaction(world) as old:
+        await old.execute("set transaction isolation level repeatable read")
+        await old.fetchval("select count(*) from plait.live")
+        for _ in range(20):
+            await move_marks(world, worker)
+        while not await world.sql(FRESH, worker.marks()):  # another test's transaction, on the same server, held them
+            await move_marks(world, worker)
+        await world.enqueue_many("add", 2)
+        before = await entries_read(world, worker)
+        assert len(await worker.claim(1)) == 1
+        with_marks = await entries_read(world, worker) - before
+        assert len(await forgetful.claim(1)) == 1
+        without = await entries_read(world, forgetful) - before - with_marks
+    assert without > 20 * 3 * MANY  # it walked over all that was ever claimed
+    assert with_marks < 3 * MANY
+
+
+FRESH = "select (m).marks[1] > plait.now() - interval '3 s' from (select $1::text::plait.marks as m) x"
+
+
+async def entries_read(world: World, *workers: FakeWorker) -> int:
+    for worker in workers:
+        await worker.flush_statistics()
+    return int(await world.sql("select idx_tup_read from pg_stat_user_indexes where indexrelname = 'live_claim'"))
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_whatever_commits_whenever_is_claimed_once(world: World, seed: int) -> None:
+    """Transactions that stay open for a while, several tenants and priorities, two workers with marks of their own."""
+    dice = random.Random(seed)
+    workers = [await world.worker(), await world.worker()]
+    tenants = [await world.tenant(name) for name in "abc"]
+    expected: set[UUID] = set()
+    seen: list[UUID] = []
+    open_: list[tuple[asyncpg.Connection, list[UUID]]] = []
+
+    async def enqueue(connection: asyncpg.Connection, n: int) -> list[UUID]:
+        tenant, priority = dice.choice(tenants), dice.choice((1, 100))
+        rows = await connection.fetch(
+            "select plait.enqueue('add', tenant => $1, priority => $2) as id from generate_series(1, $3)",
+            str(tenant),
+            priority,
+            n,
+        )
+        return [row["id"] for row in rows]
+
+    async with AsyncExitStack() as stack:
+        free = [await stack.enter_async_context(world.connection()) for _ in range(5)]
+        for _ in range(120):
+            match dice.choice(("begin", "end", "many", "claim", "claim", "time")):
+                case "begin" if len(free) > 1:
+                    connection = free.pop()
+                    await connection.execute("begin")
+                    open_.append((connection, await enqueue(connection, dice.randint(1, 5))))
+                case "end" if open_:
+                    connection, jobs = open_.pop(dice.randrange(len(open_)))
+                    if dice.random() < 0.7:
+                        await connection.execute("commit")
+                        expected.update(jobs)
+                    else:
+                        await connection.execute("rollback")
+                    free.append(connection)
+                case "many":
+                    expected.update(await enqueue(free[0], 150))
+                case "claim":
+                    seen += await claimed_list(dice.choice(workers), dice.choice((1, 130, 400)))
+                case _:
+                    await world.advance(seconds=dice.choice((0.01, 1)))
+        for connection, jobs in open_:
+            await connection.execute("commit")
+            expected.update(jobs)
+        for worker in workers:
+            while more := await claimed_list(worker, 1000):
+                seen += more
+    assert len(seen) == len(set(seen))
+    assert set(seen) == expected
+
+
+async def claimed_list(worker: FakeWorker, n: int) -> list[UUID]:
+    return [lease.job_id for lease in await worker.claim(n)]
