@@ -163,6 +163,40 @@ class Codec:
         return self._types
 
 
+class ResultCodec:
+    """The result of a plain function, by its annotation where that can be read."""
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self._name = name
+        try:
+            returned = get_type_hints(function, include_extras=True).get("return", Any)
+        except Exception:  # noqa: BLE001 - an annotation is an expression: it may raise anything
+            returned = Any
+        if returned in (type(None), NoReturn, Never):
+            returned = Any
+        try:
+            self._decoder = decoder_of(returned)
+        except (TypeError, ValueError):
+            self._decoder = decoder_of(Any)
+
+    def encode_result(self, value: Any) -> str | None:
+        text = None if value is None else encode(value, what=f"the result of {self._name}")
+        self.decode_result(text)
+        return text
+
+    def decode_result(self, text: str | None) -> Any:
+        if text is None:
+            return None
+        try:
+            return self._decoder.decode(text)
+        except Exception as error:  # noqa: BLE001 - a model's own validators may raise anything
+            raise InvalidResult(f"{self._name}: the result does not fit the annotation: {message_of(error)}") from None
+
+
+def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind, dec_hook=_decode_other)
+
+
 def encode(value: Any, *, what: str) -> str:
     """JSON text that Postgres and every reader can take; an error for what has none."""
     try:

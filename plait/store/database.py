@@ -97,6 +97,12 @@ class Database:
             return await connection.fetchval(sql, *args)
 
     @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[asyncpg.Connection]:
+        """A connection in a transaction of its own: committed at the end of the block, undone when it raises."""
+        async with self._connection() as connection, connection.transaction():
+            yield connection
+
+    @asynccontextmanager
     async def _connection(self) -> AsyncIterator[asyncpg.Connection]:
         try:
             pool = self._pool or await self._open()

@@ -130,6 +130,19 @@ class Jobs:
     async def retry(self, job_id: UUID, *, tenant_id: UUID | None = None, run_at: datetime | None = None) -> Status:
         return Status(await self._db.fetchval("select plait.retry($1, $2, $3)", job_id, tenant_id, run_at))
 
+    async def signal(
+        self,
+        job_id: UUID,
+        name: str,
+        payload: str | None = None,
+        *,
+        tenant_id: UUID | None = None,
+        signal_id: UUID | None = None,
+    ) -> Status:
+        """Tell a job something; its status afterwards. Sent again with the same id it is the same signal."""
+        sql = "select plait.signal($1, $2, $3::json, $4, $5)"
+        return Status(await self._db.fetchval(sql, job_id, name, payload, tenant_id, signal_id))
+
     async def reschedule(
         self,
         job_id: UUID,

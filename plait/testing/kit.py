@@ -42,7 +42,8 @@ class Kit:
         while True:
             await Worker(self.app, once=True, concurrency=concurrency).run(Stop())
             promoted, _ = await store.leader.promote()
-            if promoted == 0:
+            resumed = await store.leader.resume()
+            if promoted + resumed.resumed + resumed.timed_out + resumed.canceled == 0:
                 return
 
     async def advance(
@@ -56,7 +57,9 @@ class Kit:
     ) -> datetime:
         """Move the clock on. What becomes due runs with the next `run_until_idle()`."""
         now = await self.clock.advance(delta, days=days, hours=hours, minutes=minutes, seconds=seconds)
-        await (await self.app.store()).leader.promote()
+        leader = (await self.app.store()).leader
+        await leader.promote()
+        await leader.resume()
         return now
 
     async def enqueued(self, job: Job[..., Any] | str | None = None, *, tenant: str | None = None) -> list[JobRow]:

@@ -6,6 +6,7 @@ from typing import Any, assert_never
 
 from plait.model.states import Ending
 from plait.sdk.context import set_attempt
+from plait.sdk.durable import Suspended
 from plait.worker import outcomes
 from plait.worker.outcomes import Finished
 from plait.worker.processes import Processes
@@ -22,7 +23,7 @@ class Executor:
         self._processes = Processes(processes)
 
     async def execute(self, run: Run) -> Finished | None:
-        """The outcome, or None when the lease is lost and nothing may be said. Never raises."""
+        """The outcome, or None when there is none to report: the job waits, or the lease is lost. Never raises."""
         try:
             match run.definition.isolation:
                 case "loop":
@@ -40,6 +41,8 @@ class Executor:
                 case unknown:
                     assert_never(unknown)
             return _unless_lost(run, outcomes.succeeded(value, run.definition.codec))
+        except Suspended:
+            return None
         except asyncio.CancelledError as error:
             return _stopped(run, error)
         except BaseException as error:  # noqa: BLE001 - a handler may raise anything, and the worker lives

@@ -6,9 +6,11 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
+from plait.model.errors import NotDurable
 from plait.runtime.logging import get_logger
 from plait.sdk.context import Current
 from plait.sdk.definition import Definition
+from plait.sdk.durable import Durable, Durables
 from plait.store.workers import Claimed
 
 
@@ -26,17 +28,20 @@ class Run:
         "claimed",
         "deadline",
         "definition",
+        "durables",
         "key",
         "progress",
         "queued_at",
         "reporting",
         "started_at",
+        "steps",
         "stopping",
         "stopping_at",
+        "suspended",
         "task",
     )
 
-    def __init__(self, claimed: Claimed, definition: Definition) -> None:
+    def __init__(self, claimed: Claimed, definition: Definition, durables: Durables | None = None) -> None:
         self.claimed = claimed
         self.key = (claimed.job_id, claimed.attempt)
         self.definition = definition
@@ -48,6 +53,9 @@ class Run:
         self.stopping_at = 0.0
         self.progress: dict[str, Any] | None = None
         self.reporting: asyncio.Lock | None = None
+        self.durables = durables
+        self.steps: Durable | None = None
+        self.suspended = False
 
     def begin(self, *, after_s: float = 0.0) -> None:
         """The handler starts now, or in at most `after_s`: its time runs."""
@@ -71,8 +79,32 @@ class Run:
             stopping=lambda: self.stopping is not None,
         )
 
+    def durable(self) -> Durable:
+        if self.steps is None:
+            if self.durables is None or self.definition.isolation != "loop":
+                raise NotDurable
+            claimed = self.claimed
+            self.steps = Durable(
+                self.durables,
+                self,
+                job_id=claimed.job_id,
+                attempt=claimed.attempt,
+                tenant_id=claimed.tenant_id,
+                max_attempts=claimed.max_attempts,
+            )
+        return self.steps
+
+    def lost(self) -> None:
+        self.stop(Stopping.LOST)
+
+    def canceled(self) -> None:
+        self.stop(Stopping.CANCEL)
+
     def stop(self, why: Stopping) -> None:
-        """Ask the handler to stop. The first reason stands, but a lost lease overrides all: then nothing may be written."""
+        """Ask the handler to stop. The first reason stands, but a lost lease overrides all: then nothing may be written.
+        A lease that the attempt gives up itself, by waiting, is not lost (T15)."""
+        if self.suspended and why is Stopping.LOST:
+            return
         if self.stopping is None or why is Stopping.LOST:
             if self.stopping is None:
                 self.stopping_at = time.monotonic()

@@ -18,6 +18,7 @@ from plait.model.states import Ending
 from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
+from plait.sdk.durable import Durables
 from plait.store import Database, Store
 from plait.store.workers import Beat, Claimed, Settlement
 from plait.worker.execute import Executor, abandoned
@@ -71,6 +72,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         store = await self._app.store()
         await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
+        self._durables = Durables(store, self._app.definitions)
         self._pump = Pump(
             store, self._slots, poll_s=self._settings.poll, accept=self._accept, cancel=self._cancel, gone=self._gone
         )
@@ -87,6 +89,7 @@ class Worker:
                 for task in tasks:
                     task.cancel()
                 await self._executor.close()
+                await self._durables.close()
                 await self._pump.close()
 
     async def _live(self, store: Store, stop: Stop) -> bool:
@@ -95,6 +98,7 @@ class Worker:
         if worker is None:
             return True
         self._lost.clear()
+        self._durables.worker = worker
         heartbeat = Heartbeat(
             store.database,
             worker,
@@ -176,7 +180,7 @@ class Worker:
                     await self._empty.wait()
 
     def _accept(self, claimed: list[Claimed]) -> None:
-        runs = [Run(one, self._app.definitions[one.definition]) for one in claimed]
+        runs = [Run(one, self._app.definitions[one.definition], self._durables) for one in claimed]
         if self._pump.claiming:
             self._slots.add(runs)
             return
@@ -199,6 +203,8 @@ class Worker:
             await self._send_progress(await self._app.store(), run)
         if self._slots.get(run.key) is run:  # else it was given up before it ended: its outcome is decided
             self._end(run, finished)
+            if run.suspended:
+                self._pump.look()  # its children are here already
 
     def _end(self, run: Run, finished: Finished | None) -> None:
         self._slots.finish(run)
