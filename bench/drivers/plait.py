@@ -5,6 +5,8 @@ import os
 import time
 from typing import Any
 
+from plait.runtime.memory import collect_seldom
+
 from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive, say
 from bench.tenants import tenant_id
 from plait import Plait
@@ -78,6 +80,7 @@ class PlaitDriver:
         if SETTINGS.get("bare"):
             await self._cycle_alone(stop)
             return
+        collect_seldom()  # as `plait worker` does
         ending = Stop()
         worker = Worker(app, queues={"default": SETTINGS["concurrency"]}, concurrency=SETTINGS["concurrency"])
         async with asyncio.TaskGroup() as group:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from plait.cli.output import say, shown_url
 from plait.runtime.logging import configure
+from plait.runtime.memory import collect_seldom
 from plait.runtime.service import Service, Signals, Stop, run_services
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ async def serve(app: "Plait", services: Sequence[Service], *, develop: bool = Fa
     stop = Stop()
     with Signals(stop) as signals:
         async with connected(app, stop, signals, develop=develop):
+            collect_seldom()
             for line in told:
                 say(line)
             await run_services(services, stop)

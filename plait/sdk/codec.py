@@ -24,6 +24,8 @@ MAX_DEPTH = 200
 """Lists and objects within each other. Python reads what nests deeper only where its stack happens to have room."""
 
 _ENCODE = msgspec.json.Encoder().encode
+_PLAIN = (int, float, str, bool, type(None))
+"""Defaults that may stand in the place of the function's own."""
 _REFUSED = (
     inspect.Parameter.VAR_POSITIONAL,
     inspect.Parameter.VAR_KEYWORD,
@@ -33,7 +35,8 @@ _REFUSED = (
 
 @dataclass(frozen=True, slots=True)
 class _Types:
-    defaults: bool
+    unset: bool
+    """Some argument has a default that only the function can give."""
     arguments: msgspec.json.Decoder[Any]
     result: msgspec.json.Decoder[Any]
     plain_result: type | None
@@ -84,9 +87,10 @@ class Codec:
             raise InvalidArguments(f"{self._name}: the payload is nested too deeply") from None
         except Exception as error:  # noqa: BLE001 - a model's own validators may raise anything
             raise InvalidArguments(f"{self._name}: {message_of(error)}") from None
-        if types.defaults:
-            return {name: value for name, value in asdict(decoded).items() if value is not msgspec.UNSET}
-        return asdict(decoded)
+        arguments = asdict(decoded)
+        if types.unset and msgspec.UNSET in arguments.values():
+            return {name: value for name, value in arguments.items() if value is not msgspec.UNSET}
+        return arguments
 
     def decode_payload(self, payload: str) -> dict[str, Any]:
         """The same for a payload that was stored: what is wrong now was not this process's mistake."""
@@ -139,12 +143,13 @@ class Codec:
         fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
         for name, parameter in self._signature.parameters.items():
             kind = hints.get(name, Any)
-            # UNSET stands for "not given": the function's own default applies, as in a plain call.
-            fields.append(
-                (name, kind)
-                if parameter.default is parameter.empty
-                else (name, kind | msgspec.UnsetType, msgspec.UNSET)
-            )
+            if parameter.default is parameter.empty:
+                fields.append((name, kind))
+            elif type(parameter.default) in _PLAIN:
+                fields.append((name, kind, parameter.default))
+            else:
+                # UNSET stands for "not given": the function's own default applies, as in a plain call.
+                fields.append((name, kind | msgspec.UnsetType, msgspec.UNSET))
         returned = hints.get("return", Any)
         if returned in (type(None), NoReturn, Never):
             returned = Any
@@ -152,7 +157,7 @@ class Codec:
             struct = msgspec.defstruct(f"{self._name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
             result = msgspec.json.Decoder(returned, dec_hook=_decode_other)
             self._types = _Types(
-                defaults=bool(struct.__struct_defaults__),
+                unset=msgspec.UNSET in struct.__struct_defaults__,
                 arguments=msgspec.json.Decoder(struct, dec_hook=_decode_other),
                 result=result,
                 plain_result=returned if returned in (int, str, bool) else None,
@@ -207,7 +212,7 @@ def encode(value: Any, *, what: str) -> str:
         raise NotSerializable(f"{what} cannot be stored as JSON: {message_of(error)}") from None
     if len(text) > MAX_BYTES:
         raise NotSerializable(f"{what} cannot be stored: {len(text):,} bytes, more than {MAX_BYTES:,}")
-    if text.count(b"[") + text.count(b"{") > MAX_DEPTH and _nests_too_deeply(text):
+    if len(text) > MAX_DEPTH and text.count(b"[") + text.count(b"{") > MAX_DEPTH and _nests_too_deeply(text):
         raise NotSerializable(f"{what} cannot be stored: nested deeper than {MAX_DEPTH}")
     if b"null" in text and _has_nan(value):
         raise NotSerializable(f"{what} cannot be stored as JSON: NaN and Infinity have no place there")

@@ -2,7 +2,8 @@
 
 import asyncio
 import contextvars
-from typing import Any, assert_never
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from plait.model.states import Ending
 from plait.sdk.context import set_attempt
@@ -18,35 +19,42 @@ THREAD_GRACE_S = 0.8
 
 
 class Executor:
-    def __init__(self, *, processes: int) -> None:
+    """`ended` is told of every run: its outcome, or None when there is none to report: the job waits, or the lease is lost."""
+
+    def __init__(
+        self, *, processes: int, ended: Callable[[Run, Finished | None], Coroutine[Any, Any, None] | None]
+    ) -> None:
         self._threads = Threads()
         self._processes = Processes(processes)
+        self._ended = ended
 
-    async def execute(self, run: Run) -> Finished | None:
-        """The outcome, or None when there is none to report: the job waits, or the lease is lost. Never raises."""
+    async def execute(self, run: Run) -> None:
+        """From the payload to the outcome. Never raises. One coroutine for each job: this is the hot path of the worker."""
+        finished: Finished | None
         try:
-            match run.definition.isolation:
-                case "loop":
-                    arguments = run.definition.codec.decode_payload(run.claimed.payload)
-                    run.begin()
-                    set_attempt(run)
-                    value = await run.definition.function(**arguments)
-                case "thread":
-                    arguments = run.definition.codec.decode_payload(run.claimed.payload)
-                    run.begin()
-                    set_attempt(run)
+            definition = run.definition
+            if definition.isolation == "process":
+                finished = await self._processes.run(run)
+            else:
+                arguments = definition.codec.decode_payload(run.claimed.payload)
+                run.begin()
+                set_attempt(run)
+                if definition.isolation == "loop":
+                    value = await definition.function(**arguments)
+                else:
                     value = await self._in_thread(run, arguments)
-                case "process":
-                    return _unless_lost(run, await self._processes.run(run))
-                case unknown:
-                    assert_never(unknown)
-            return _unless_lost(run, outcomes.succeeded(value, run.definition.codec))
+                finished = outcomes.succeeded(value, definition.codec)
         except Suspended:
-            return None
+            finished = None
         except asyncio.CancelledError as error:
-            return _stopped(run, error)
+            # Why it was canceled says what its job becomes.
+            finished = abandoned(run) if run.stopping is not None else outcomes.failed(error)
         except BaseException as error:  # noqa: BLE001 - a handler may raise anything, and the worker lives
-            return _unless_lost(run, outcomes.raised(error))
+            finished = outcomes.raised(error)
+        if run.stopping is Stopping.LOST:
+            finished = None
+        if (more := self._ended(run, finished)) is not None:
+            await more
 
     async def _in_thread(self, run: Run, arguments: dict[str, Any]) -> Any:
         ending = self._threads.submit(contextvars.copy_context(), run.definition.function, arguments)
@@ -63,15 +71,6 @@ class Executor:
     async def close(self) -> None:
         self._threads.close()
         await self._processes.close()
-
-
-def _unless_lost(run: Run, finished: Finished) -> Finished | None:
-    return None if run.stopping is Stopping.LOST else finished
-
-
-def _stopped(run: Run, error: asyncio.CancelledError) -> Finished | None:
-    """What a canceled handler's job becomes, by why it was canceled."""
-    return abandoned(run) if run.stopping is not None else outcomes.failed(error)
 
 
 def abandoned(run: Run) -> Finished | None:

@@ -1,11 +1,13 @@
-"""The one loop that talks to `plait.cycle`: outcomes out, jobs in, one round trip at a time.
+"""The one loop that talks to `plait.cycle`: outcomes out, jobs in.
 
 Outcomes wait for company, but no longer than 2 ms and not past a batch; while a round trip is under way they gather for the
-next one. A round trip whose reply is lost is sent again: the database tells what it has from what is stale.
+next one. When half a batch has gathered by then, a second connection takes it, so that the database works while this process
+encodes and decodes. A round trip whose reply is lost is sent again: the database tells what it has from what is stale.
 """
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import Callable
 from uuid import UUID
@@ -23,13 +25,15 @@ from plait.worker.slots import Slots
 log = get_logger("worker")
 
 BATCH = 1000
+LINES = 2
+"""Round trips under way at once, each on a connection of its own; a second only when there is half a batch for it."""
 COMPANY_S = 0.002
 LOOK_AGAIN_S = 0.03
 """On going to sleep, look once more: an enqueue that left its NOTIFY to another one commits within this time."""
 
 
 class Pump:
-    """`accept` gets what was claimed, `cancel` the attempts that shall stop, `gone` those that are no longer ours."""
+    """`accept` gets what was claimed and what had been asked for, `cancel` the attempts that shall stop, `gone` those that are no longer ours."""
 
     def __init__(
         self,
@@ -37,7 +41,7 @@ class Pump:
         slots: Slots,
         *,
         poll_s: float,
-        accept: Callable[[list[Claimed]], None],
+        accept: Callable[[list[Claimed], dict[str, int]], None],
         cancel: Callable[[UUID, int], None],
         gone: Callable[[UUID, int], None],
     ) -> None:
@@ -47,7 +51,9 @@ class Pump:
         self._accept = accept
         self._cancel = cancel
         self._gone = gone
-        self._connection: CycleConnection | None = None
+        self._idle_lines: list[CycleConnection] = []
+        self._under_way = 0
+        self._alive = True
         self._outbox: list[Settlement] = []
         self._cursors: dict[str, Cursor] = {}
         self._wake = asyncio.Event()
@@ -65,10 +71,20 @@ class Pump:
 
     async def run(self, worker: int) -> bool:
         """Until stopped and empty. False: the database says that this worker is lost."""
-        while not (self._stop and not self._outbox):
-            if not await self._turn(worker):
-                return False
-        return True
+        self._alive = True
+        async with asyncio.TaskGroup() as turns:
+            while self._alive and not (self._stop and not self._outbox and not self._under_way):
+                wanted = await self._reason()
+                if not self._alive:
+                    break
+                if self.reconcile:
+                    await self._reconcile(worker)
+                elif wanted or self._outbox or not self._stop:
+                    batch, self._outbox = self._outbox[:BATCH], self._outbox[BATCH:]
+                    self._under_way += 1
+                    self._slots.asked(wanted)
+                    turns.create_task(self._turn(worker, wanted, batch))
+        return self._alive
 
     def settle(self, settlement: Settlement) -> None:
         """An outcome, to be sent soon."""
@@ -104,41 +120,34 @@ class Pump:
         self._claim_at = 0.0
 
     async def close(self) -> None:
-        if self._connection is not None:
-            connection, self._connection = self._connection, None
-            await connection.close()
+        while self._idle_lines:
+            await self._idle_lines.pop().close()
 
-    async def _turn(self, worker: int) -> bool:
-        wanted = await self._reason()
-        if self._stop and not self._outbox:
-            return True
-        batch, self._outbox = self._outbox[:BATCH], self._outbox[BATCH:]
+    async def _turn(self, worker: int, wanted: dict[str, int], batch: list[Settlement]) -> None:
         self._news = False
+        alone = self._under_way == 1
         try:
-            if self.reconcile:
-                await self._reconcile(worker, batch)
-            cycle = await self._cycle(worker, wanted, batch)
+            cycle = await self._cycle(worker, wanted, batch, sleep=alone)
         except DatabaseUnreachable as error:
             self._outbox[:0] = batch
             self.reconcile = True  # a reply may have been lost, and with it what was claimed
             log.warning("the database is out of reach", error=str(error))
             await self.close()
             await asyncio.sleep(min(1.0, self._poll_s))
-            return True
         except (PlaitError, asyncpg.PostgresError) as error:
             log.error("a batch of outcomes was refused", error=str(error), outcomes=len(batch))
             await self._one_by_one(worker, batch)
-            return True
         except asyncio.CancelledError:
             self._outbox[:0] = batch  # whether it was stored is unknown: it may be sent again
-            if self._connection is not None:
-                self._connection.terminate()  # in the middle of a statement: of no use any more
-                self._connection = None
             raise
+        else:
+            self._alive = self._alive and cycle.alive
+            self._take(cycle, wanted, batch, alone=alone)
         finally:
+            self._under_way -= 1
+            self._slots.answered(wanted)
             self._turned_at = time.monotonic()
-        self._take(cycle, wanted, batch)
-        return cycle.alive
+            self._wake.set()
 
     async def _reason(self) -> dict[str, int]:
         """Wait until there is reason for a round trip; what to claim with it."""
@@ -146,32 +155,39 @@ class Pump:
             now = time.monotonic()
             wanted = self._slots.wanted() if self.claiming else {}
             at = self._turned_at + self._poll_s  # at the latest: is anything to be canceled?
-            if self._outbox or self._stop:
-                at = 0.0
-            elif wanted:
-                at = min(at, self._claim_at)
-            full = len(self._outbox) >= BATCH or self._slots.running_count == 0
-            at = max(at, 0.0 if full else self._turned_at + COMPANY_S)
-            if now >= at:
-                self._wake.clear()
-                return wanted
+            if self._under_way:
+                more = self._under_way < LINES and len(self._outbox) >= BATCH // 2 and not self.reconcile
+                at = 0.0 if more else math.inf
+            else:
+                if self._outbox or self._stop or self.reconcile or not self._alive:
+                    at = 0.0
+                elif wanted:
+                    at = min(at, self._claim_at)
+                full = len(self._outbox) >= BATCH or self._slots.running_count == 0
+                at = max(at, 0.0 if full else self._turned_at + COMPANY_S)
             self._wake.clear()
+            if now >= at:
+                return wanted
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(at - now):
+                async with asyncio.timeout(None if at == math.inf else at - now):
                     await self._wake.wait()
 
-    async def _cycle(self, worker: int, wanted: dict[str, int], batch: list[Settlement]) -> Cycle:
-        if self._connection is None or self._connection.broken:
-            await self.close()
-            self._connection = await CycleConnection.open(self._store.database)
-        return await self._connection.cycle(worker, wanted, self._cursors, batch, sleep=True)
+    async def _cycle(self, worker: int, wanted: dict[str, int], batch: list[Settlement], *, sleep: bool) -> Cycle:
+        line = self._idle_lines.pop() if self._idle_lines else await CycleConnection.open(self._store.database)
+        try:
+            cycle = await line.cycle(worker, wanted, self._cursors, batch, sleep=sleep)
+        except BaseException:
+            line.terminate()  # it may be in the middle of a statement: of no use any more
+            raise
+        self._idle_lines.append(line)
+        return cycle
 
-    def _take(self, cycle: Cycle, wanted: dict[str, int], batch: list[Settlement]) -> None:
+    def _take(self, cycle: Cycle, wanted: dict[str, int], batch: list[Settlement], *, alone: bool) -> None:
         for position in cycle.stale:
             stale = batch[position]
             log.warning("the lease was lost before its outcome came", job_id=str(stale.job_id), attempt=stale.attempt)
         if cycle.claimed:
-            self._accept(cycle.claimed)
+            self._accept(cycle.claimed, wanted)
         for job_id, attempt in cycle.cancels:
             self._cancel(job_id, attempt)
         if not wanted:
@@ -182,7 +198,7 @@ class Pump:
                 self._said_asleep = False  # as the database took it
             self.idle.clear()
             return
-        if self._news:
+        if self._news or not alone:
             return  # it came too late for this look: the next one is due now
         if not self._said_asleep:
             self._said_asleep = True  # with this very look; what was enqueued meanwhile has not notified: look at once
@@ -192,15 +208,21 @@ class Pump:
             self._claim_at = time.monotonic() + LOOK_AGAIN_S
         else:
             self._claim_at = time.monotonic() + self._poll_s
-        if not len(self._slots) and not self._outbox:
+        if not len(self._slots) and not self._outbox and self._under_way == 1:
             self.idle.set()
 
-    async def _reconcile(self, worker: int, batch: list[Settlement]) -> None:
-        """No claim is under way, so what we hold is all there is; the database releases what else it thinks we have."""
+    async def _reconcile(self, worker: int) -> None:
+        """Nothing is under way, so what we hold is all there is; the database releases what else it thinks we have."""
         self.reconcile = False
-        settling = [(s.job_id, s.attempt) for s in batch]
-        held = [*self._slots.held, *self.unsent, *settling]
-        beat = await self._store.workers.heartbeat(worker, running=len(self._slots), held=held)
+        try:
+            beat = await self._store.workers.heartbeat(
+                worker, running=len(self._slots), held=[*self._slots.held, *self.unsent]
+            )
+        except DatabaseUnreachable as error:
+            self.reconcile = True
+            log.warning("the database is out of reach", error=str(error))
+            await asyncio.sleep(min(1.0, self._poll_s))
+            return
         gone = set(beat.gone)
         for job_id, attempt in self._slots.held:
             if job_id in gone:

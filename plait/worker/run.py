@@ -6,6 +6,8 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
+import msgspec
+
 from plait.model.errors import NotDurable
 from plait.runtime.logging import get_logger
 from plait.sdk.context import Current
@@ -23,39 +25,24 @@ class Stopping(Enum):
     LOST = "lost"
 
 
-class Run:
-    __slots__ = (
-        "claimed",
-        "deadline",
-        "definition",
-        "durables",
-        "key",
-        "progress",
-        "queued_at",
-        "reporting",
-        "started_at",
-        "steps",
-        "stopping",
-        "stopping_at",
-        "suspended",
-        "task",
-    )
+class Run(msgspec.Struct, eq=False):
+    """A struct, because a busy worker makes tens of thousands a second."""
 
-    def __init__(self, claimed: Claimed, definition: Definition, durables: Durables | None = None) -> None:
-        self.claimed = claimed
-        self.key = (claimed.job_id, claimed.attempt)
-        self.definition = definition
-        self.queued_at = time.monotonic()
-        self.started_at = 0.0
-        self.deadline = 0.0
-        self.task: asyncio.Task[None] | None = None
-        self.stopping: Stopping | None = None
-        self.stopping_at = 0.0
-        self.progress: dict[str, Any] | None = None
-        self.reporting: asyncio.Lock | None = None
-        self.durables = durables
-        self.steps: Durable | None = None
-        self.suspended = False
+    claimed: Claimed
+    definition: Definition
+    key: tuple[UUID, int]
+    """Of the job and its attempt."""
+    queued_at: float
+    durables: Durables | None = None
+    started_at: float = 0.0
+    deadline: float = 0.0
+    task: asyncio.Task[None] | None = None
+    stopping: Stopping | None = None
+    stopping_at: float = 0.0
+    progress: dict[str, Any] | None = None
+    reporting: asyncio.Lock | None = None
+    steps: Durable | None = None
+    suspended: bool = False
 
     def begin(self, *, after_s: float = 0.0) -> None:
         """The handler starts now, or in at most `after_s`: its time runs."""

@@ -26,9 +26,9 @@ class Slots:
         self._total = total
         self._start = start
         self._ready: dict[str, deque[Run]] = {queue: deque() for queue in queues}
-        self._running: dict[tuple[UUID, int], Run] = {}
+        self._running: dict[Run, None] = {}  # in the order in which they started
         self._running_in: dict[str, int] = dict.fromkeys(queues, 0)
-        self._asked: dict[str, int] = {}
+        self._asked: dict[str, int] = dict.fromkeys(queues, 0)  # of the database, by claims that are under way
         self._dry: set[str] = set()
         self._turn = 0
         self._rate = 0.0
@@ -44,7 +44,7 @@ class Slots:
 
     @property
     def running(self) -> Iterator[Run]:
-        return iter(list(self._running.values()))
+        return iter(list(self._running))
 
     @property
     def running_count(self) -> int:
@@ -52,10 +52,15 @@ class Slots:
 
     @property
     def held(self) -> list[tuple[UUID, int]]:
-        return [*self._running, *(run.key for ready in self._ready.values() for run in ready)]
+        return [run.key for run in (*self._running, *(run for ready in self._ready.values() for run in ready))]
 
-    def get(self, key: tuple[UUID, int]) -> Run | None:
-        return self._running.get(key)
+    def __contains__(self, run: Run) -> bool:
+        """Whether it has a slot."""
+        return run in self._running
+
+    def find(self, key: tuple[UUID, int]) -> Run | None:
+        """The run of this attempt, if it has a slot. Seldom asked, so it looks at all of them."""
+        return next((run for run in self._running if run.key == key), None)
 
     def wanted(self) -> dict[str, int]:
         """How many jobs of each queue to claim now: no more than there is room for in all, and some of every queue.
@@ -65,9 +70,13 @@ class Slots:
         """
         self._measure_rate()
         ahead = min(AHEAD_MAX, int(self._rate * AHEAD_S))
-        room = self._total + ahead - len(self)
+        room = self._total + ahead - len(self) - sum(self._asked.values())
         free = {
-            queue: min(limit, self._total) + ahead - self._running_in[queue] - len(self._ready[queue])
+            queue: min(limit, self._total)
+            + ahead
+            - self._running_in[queue]
+            - len(self._ready[queue])
+            - self._asked[queue]
             for queue, limit in self._limits.items()
         }
         self._turn += 1
@@ -80,23 +89,32 @@ class Slots:
             more = min(free[queue] - 1, room // (len(sharing) - number))
             wanted[queue] += more
             room -= more
-        self._asked = wanted
         return wanted
 
-    def add(self, runs: Iterable[Run]) -> None:
+    def asked(self, wanted: dict[str, int]) -> None:
+        """A claim for `wanted` is under way."""
+        for queue, count in wanted.items():
+            self._asked[queue] += count
+
+    def answered(self, wanted: dict[str, int]) -> None:
+        for queue, count in wanted.items():
+            self._asked[queue] -= count
+
+    def add(self, runs: Iterable[Run], wanted: dict[str, int]) -> None:
         """What a claim for `wanted` has brought."""
-        brought = dict.fromkeys(self._asked, 0)
+        brought = dict.fromkeys(wanted, 0)
         for run in runs:
             queue = run.claimed.queue
             self._ready[queue].append(run)
             brought[queue] = brought.get(queue, 0) + 1
-        self._dry = {queue for queue, count in self._asked.items() if brought[queue] < count}
+        self._dry = {queue for queue, count in wanted.items() if brought[queue] < count}
         self._fill()
 
     def finish(self, run: Run) -> None:
         """A run has ended, or is given up: its slot is free."""
-        if self._running.pop(run.key, None) is None:
+        if run not in self._running:
             return
+        del self._running[run]
         queue = run.claimed.queue
         self._running_in[queue] -= 1
         self._finished += 1
@@ -141,6 +159,6 @@ class Slots:
         for queue, ready in self._ready.items():
             while ready and self._running_in[queue] < self._limits[queue] and len(self._running) < self._total:
                 run = ready.popleft()
-                self._running[run.key] = run
+                self._running[run] = None
                 self._running_in[queue] += 1
                 self._start(run)

@@ -61,7 +61,7 @@ class Worker:
         self._concurrency = concurrency
         self._once = once
         self._metadata = dict(metadata or {})
-        self._executor = Executor(processes=processes or os.cpu_count() or 1)
+        self._executor = Executor(processes=processes or os.cpu_count() or 1, ended=self._ended)
         self._slots = Slots(self._queues, concurrency, self._start)
         self._let_go: set[asyncio.Task[None]] = set()
         self._lost = asyncio.Event()
@@ -179,16 +179,17 @@ class Worker:
                 async with asyncio.timeout(0.05):
                     await self._empty.wait()
 
-    def _accept(self, claimed: list[Claimed]) -> None:
-        runs = [Run(one, self._app.definitions[one.definition], self._durables) for one in claimed]
+    def _accept(self, claimed: list[Claimed], wanted: dict[str, int]) -> None:
+        now, definitions, durables = time.monotonic(), self._app.definitions, self._durables
+        runs = [Run(one, definitions[one.definition], (one.job_id, one.attempt), now, durables) for one in claimed]
         if self._pump.claiming:
-            self._slots.add(runs)
+            self._slots.add(runs, wanted)
             return
         for run in runs:  # claimed while the wish to stop came
             self._settle(run, ended(Ending.RELEASED))
 
     def _start(self, run: Run) -> None:
-        run.task = self._loop.create_task(self._execute(run))  # held by its run, which the slots hold
+        run.task = self._loop.create_task(self._executor.execute(run))  # held by its run, which the slots hold
 
     def _keep(self, run: Run) -> None:
         """A run that leaves its slot before it has ended: its task must not vanish in the middle of its work."""
@@ -196,15 +197,18 @@ class Worker:
             self._let_go.add(run.task)
             run.task.add_done_callback(self._let_go.discard)
 
-    async def _execute(self, run: Run) -> None:
-        finished = await self._executor.execute(run)
+    def _ended(self, run: Run, finished: Finished | None) -> Coroutine[Any, Any, None] | None:
         if run.reporting is not None and finished is not None:
-            # Before the outcome: afterwards nobody would take it.
-            await self._send_progress(await self._app.store(), run)
-        if self._slots.get(run.key) is run:  # else it was given up before it ended: its outcome is decided
+            return self._end_after_progress(run, finished)
+        if run in self._slots:  # else it was given up before it ended: its outcome is decided
             self._end(run, finished)
-            if run.suspended:
-                self._pump.look()  # its children are here already
+        return None
+
+    async def _end_after_progress(self, run: Run, finished: Finished) -> None:
+        """Its last word before its outcome: afterwards nobody would take it."""
+        await self._send_progress(await self._app.store(), run)
+        if run in self._slots:
+            self._end(run, finished)
 
     def _end(self, run: Run, finished: Finished | None) -> None:
         self._slots.finish(run)
@@ -212,9 +216,12 @@ class Worker:
             self._settle(run, finished)
             if finished.ending in (Ending.FAILED, Ending.TIMEOUT):
                 _log_failure(run, finished)
+        elif run.suspended:
+            self._pump.look()  # its children are here already
+        else:
+            self._pump.room()
         if not self._slots.running_count:
             self._empty.set()
-        self._pump.room()
 
     def _settle(self, run: Run, finished: Finished) -> None:
         job_id, attempt = run.key
@@ -223,7 +230,7 @@ class Worker:
 
     def _cancel(self, job_id: UUID, attempt: int) -> None:
         """Somebody asked for this attempt to stop."""
-        run = self._slots.get((job_id, attempt))
+        run = self._slots.find((job_id, attempt))
         if run is not None:
             run.stop(Stopping.CANCEL)
         elif (waiting := self._slots.withdraw((job_id, attempt))) is not None:
@@ -231,7 +238,7 @@ class Worker:
 
     def _gone(self, job_id: UUID, attempt: int) -> None:
         """This attempt is no longer ours: it stops without a word."""
-        run = self._slots.get((job_id, attempt))
+        run = self._slots.find((job_id, attempt))
         if run is not None:
             run.stop(Stopping.LOST)
         else:
@@ -285,7 +292,7 @@ class Worker:
             except (PlaitError, asyncpg.PostgresError, TypeError, ValueError) as error:
                 log.warning("progress was not stored", job_id=str(job_id), error=str(error))
                 return
-        if not held and self._slots.get(run.key) is run:
+        if not held and run in self._slots:
             self._pump.reconcile = True  # it may have been taken from us: find out
 
     def _heard(self, kind: str, name: str) -> None:

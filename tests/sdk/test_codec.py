@@ -130,7 +130,12 @@ def test_a_default_applies_where_nothing_was_given() -> None:
 
     codec = Codec(job, "job")
     assert codec.encode_call((1,), {}) == '{"a":1}'
-    assert codec.decode_payload('{"a":1}') == {"a": 1}
+    assert codec.decode_payload('{"a":1}') == {
+        "a": 1,
+        "b": None,
+        "c": None,
+        "e": 5,
+    }  # d: its own default applies in the call
     assert codec.decode_payload(codec.encode_call((1, None), {"c": [2], "e": {"x": 1}})) == {
         "a": 1,
         "b": None,

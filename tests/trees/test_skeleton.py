@@ -22,7 +22,7 @@ async def test_a_job_fans_out_waits_and_goes_on_with_the_results(app: Plait, kit
         one = await call(first)
         results = await fan_out([sub(double, i) for i in range(n)], collect_all())
         assert [result.index for result in results] == list(range(n))
-        return one + sum(values(results))
+        return one + sum(map(int, values(results)))
 
     handle = await total.enqueue(10)
     await kit.run_until_idle()

@@ -19,10 +19,8 @@ def slots(queues: dict[str, int], total: int) -> Slots:
 
 
 def runs(queue: str, count: int) -> list[Run]:
-    return [
-        Run(Claimed(new_id(), 1, 0, 5, DEFAULT_TENANT, "nothing", queue, "{}", None, None), nothing.definition)
-        for _ in range(count)
-    ]
+    claimed = [Claimed(new_id(), 1, 0, 5, DEFAULT_TENANT, "nothing", queue, "{}", None, None) for _ in range(count)]
+    return [Run(one, nothing.definition, (one.job_id, one.attempt), 0.0) for one in claimed]
 
 
 def test_every_queue_is_asked_and_the_room_is_shared() -> None:
@@ -33,10 +31,10 @@ def test_every_queue_is_asked_and_the_room_is_shared() -> None:
 
 def test_a_full_queue_gets_what_an_empty_one_leaves() -> None:
     held = slots({"a": 100, "b": 100}, 100)
-    held.wanted()
-    held.add(runs("b", 50))
-    assert held.wanted() == {"a": 1, "b": 49}
-    held.add(runs("a", 1))
+    held.add(runs("b", 50), held.wanted())
+    wanted = held.wanted()
+    assert wanted == {"a": 1, "b": 49}
+    held.add(runs("a", 1), wanted)
     assert held.wanted()["a"] > 1  # it has more again
 
 
@@ -47,10 +45,18 @@ def test_with_room_for_one_the_queues_take_turns() -> None:
     assert {queue for wanted in asked for queue in wanted} == {"a", "b", "c"}
 
 
+def test_what_is_asked_for_takes_room_until_it_is_answered() -> None:
+    held = slots({"a": 10}, 10)
+    wanted = held.wanted()
+    held.asked(wanted)
+    assert held.wanted() == {}
+    held.answered(wanted)
+    assert held.wanted() == {"a": 10}
+
+
 def test_without_room_nothing_is_asked() -> None:
     held = slots({"a": 2, "b": 2}, 2)
-    held.wanted()
-    held.add(runs("a", 2))
+    held.add(runs("a", 2), held.wanted())
     assert held.wanted() == {}
 
 
