@@ -339,7 +339,7 @@ async def test_nested_fan_out(app: Plait, kit: Kit, over: World) -> None:
     async def node(depth: int) -> int:
         if depth == 0:
             return 1
-        return 1 + sum(values(await fan_out([sub(node, depth - 1), sub(node, depth - 1)])))
+        return 1 + sum(map(int, values(await fan_out([sub(node, depth - 1), sub(node, depth - 1)]))))
 
     handle = await node.options(correlation_id="c-1").enqueue(3)
     await kit.run_until_idle()
