@@ -9,7 +9,7 @@ is stored already is left alone.
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from uuid import UUID
 
 from plait.model.errors import DatabaseUnreachable, InvalidJob
@@ -18,7 +18,7 @@ from plait.store.jobs import NewJob
 
 MAX_BATCH = 1000
 MAX_TOTAL = 256 * 1024 * 1024
-"""Payloads of one statement: both ends hold all of it in memory."""
+"""Payloads of one call: this process holds all of it in memory."""
 PAUSES_S = (0.05, 0.25, 1.0)
 """Before each repetition of a statement whose reply was lost."""
 PATIENCE_S = 5.0
@@ -44,14 +44,24 @@ class Enqueuer:
         # A caller that is canceled leaves: before the statement goes out its job is dropped, after that it may be stored.
         return await future
 
-    async def enqueue_many(self, jobs: Sequence[NewJob]) -> list[UUID]:
-        """All of them or, if this raises, none: they are one statement."""
-        if (size := sum(len(job.payload) for job in jobs)) > MAX_TOTAL:
-            raise InvalidJob(
-                f"the payloads are {size:,} bytes together, more than {MAX_TOTAL:,}: enqueue them in parts"
-            )
-        existing = await self._store_surely(jobs)
-        return [existing.get(job.id, job.id) for job in jobs] if existing else [job.id for job in jobs]
+    async def enqueue_many(self, parts: Iterator[list[NewJob]]) -> tuple[list[NewJob], dict[UUID, UUID]]:
+        """All of them or, if this raises, none; and the older jobs that hold keys. A part is made while the one before it is
+        being stored."""
+        made: list[list[NewJob]] = []
+        size = 0
+
+        def each() -> Iterator[list[NewJob]]:
+            nonlocal size
+            yield from list(made)  # when it is sent again
+            for part in parts:
+                size += sum(len(job.payload) for job in part)
+                if size > MAX_TOTAL:
+                    raise InvalidJob(f"the payloads are more than {MAX_TOTAL:,} bytes together: enqueue them in parts")
+                made.append(part)
+                yield part
+
+        existing = await _surely(lambda: self._store.jobs.enqueue_parts(each()))
+        return [job for part in made for job in part], existing
 
     async def close(self) -> None:
         """Return when those who wait have their answer."""
@@ -74,7 +84,8 @@ class Enqueuer:
         if not batch:
             return
         try:
-            existing = await self._store_surely([job for job, _ in batch])
+            jobs = [job for job, _ in batch]
+            existing = await _surely(lambda: self._store.jobs.enqueue_many(jobs))
         except Exception as error:  # noqa: BLE001 - it is the callers' to handle
             if len(batch) == 1 or isinstance(error, DatabaseUnreachable):
                 for _, future in batch:
@@ -92,17 +103,18 @@ class Enqueuer:
                 if not future.done():
                     future.set_result(existing.get(job.id, job.id))
 
-    async def _store_surely(self, jobs: Sequence[NewJob]) -> dict[UUID, UUID]:
-        """Store them, and again when it is not known whether they are."""
-        began = time.monotonic()
-        for pause in PAUSES_S:
-            try:
-                return await self._store.jobs.enqueue_many(jobs)
-            except Exception as error:
-                if not _may_be_repeated(error) or time.monotonic() - began > PATIENCE_S:
-                    raise
-            await asyncio.sleep(pause)
-        return await self._store.jobs.enqueue_many(jobs)
+
+async def _surely(store: Callable[[], Awaitable[dict[UUID, UUID]]]) -> dict[UUID, UUID]:
+    """Store it, and again when it is not known whether it is."""
+    began = time.monotonic()
+    for pause in PAUSES_S:
+        try:
+            return await store()
+        except Exception as error:
+            if not _may_be_repeated(error) or time.monotonic() - began > PATIENCE_S:
+                raise
+        await asyncio.sleep(pause)
+    return await store()
 
 
 def _may_be_repeated(error: Exception) -> bool:

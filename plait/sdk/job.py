@@ -1,10 +1,12 @@
 """A job: a plain function that can also be asked for later, somewhere else, and surely."""
 
-import asyncio
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, Unpack
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from plait.model.errors import InvalidArguments, InvalidJob
 from plait.model.ids import new_id
@@ -20,6 +22,9 @@ from plait.store.jobs import NewJob
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+PART = 1000
+"""So many jobs are encoded while the database stores as many."""
 
 
 class App(Connected, Protocol):
@@ -74,18 +79,15 @@ class Job(Generic[P, R]):
         """Ask for many jobs at once, tens of thousands if need be: all are stored, or none. A call is a tuple of arguments, a
         mapping of them by name, or the one argument there is."""
         if self._options.conn is not None:
-            return await self._enqueue_on_conn(await self._new_many(calls, None))
-        new = await self._new_many(calls, await self._app.tenant_id(self._options.tenant))
-        if not new:
-            return []
-        ids = await (await self._app.enqueuer()).enqueue_many(new)
-        return [self._handle(job, job_id) for job, job_id in zip(new, ids, strict=True)]
+            return await self._enqueue_on_conn(list(chain.from_iterable(self._parts(calls, None))))
+        tenant_id = await self._app.tenant_id(self._options.tenant)
+        new, existing = await (await self._app.enqueuer()).enqueue_many(self._parts(calls, tenant_id))
+        return [self._handle(job, existing.get(job.id, job.id)) for job in new]
 
     def enqueue_many_sync(self, calls: Iterable[Any]) -> list[Handle[R]]:
         """The same, for sync code."""
         if self._options.conn is not None:
-            self._check_single()
-            return self._enqueue_on_conn_sync([self._new(*_call(call)) for call in calls])
+            return self._enqueue_on_conn_sync(list(chain.from_iterable(self._parts(calls, None))))
         return self._app.call_sync(self.enqueue_many(calls))
 
     async def map(
@@ -127,14 +129,22 @@ class Job(Generic[P, R]):
         named = self._app.named_tenant(self._options.tenant)
         return None if named is None else str(named)
 
-    async def _new_many(self, calls: Iterable[Any], tenant_id: UUID | None) -> list[NewJob]:
+    def _parts(self, calls: Iterable[Any], tenant_id: UUID | None) -> Iterator[list[NewJob]]:
+        """The jobs of many calls, some at a time: what they have in common is made once."""
         self._check_single()
-        new: list[NewJob] = []
-        for call in calls:
-            new.append(self._new(*_call(call), tenant_id))
-            if len(new) % 1000 == 0:
-                await asyncio.sleep(0)  # others on this loop have waited long enough
-        return new
+        common: NewJob | None = None
+        encode, limit_key_of = self.definition.codec.encode_call, self.definition.limit_key_of
+        calls = iter(calls)
+        while part := list(islice(calls, PART)):
+            if common is None:
+                common = self._new(*_call(part[0]), tenant_id)
+            new = []
+            for call in part:
+                args, kwargs = _call(call)
+                payload = encode(args, kwargs)
+                limit_key = common.limit_key if self._options.limit_key is not None else limit_key_of(args, kwargs)
+                new.append(replace(common, id=new_id(), payload=payload, limit_key=limit_key))
+            yield new
 
     def _check_single(self) -> None:
         options = self._options

@@ -38,7 +38,7 @@ _ENQUEUE: Final = (
     "with tenant as materialized (select case when $4::text is null then "
     + OWN_TENANT
     + " else plait.tenant_id($4::text) end as id) select tenant.id, requested, existing from tenant left join lateral ("
-    + ENQUEUE.replace("$4::uuid[]", "array_fill(tenant.id, array[cardinality($1::uuid[])])")
+    + ENQUEUE.replace("$4::uuid[]", "array[tenant.id]")
     + ") as enqueued on true"
 )
 # These drivers number nothing: a placeholder stands for one value, as often as it occurs.

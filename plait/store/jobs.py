@@ -1,9 +1,10 @@
 """Jobs: asking for them, looking at them, and what an operator does to them."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import Any, Final
 from uuid import UUID
 
@@ -41,16 +42,21 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     correlation_id: str | None = None
 
 
-_REQUIRED: Final = ("id", "definition", "payload", "tenant_id")
-_OPTIONAL: Final = tuple(name for name in NewJob.__struct_fields__ if name not in _REQUIRED)
+_COMMON: Final = ("definition", "tenant_id", "queue", "priority", "max_attempts")
 
 
 def enqueue_arguments(jobs: Sequence[NewJob], *, source: str = "manual", in_transaction: bool) -> list[Any]:
-    """The arguments of `ENQUEUE`. A column that no job uses is sent as null: it costs nothing."""
-    arrays: list[Any] = [[getattr(job, name) for job in jobs] for name in _REQUIRED]
-    for name in _OPTIONAL:
+    """The arguments of `ENQUEUE`. A column that no job uses is null, and one value stands for all where they have the same."""
+    arrays: list[Any] = []
+    for name in NewJob.__struct_fields__:
         column = [getattr(job, name) for job in jobs]
-        arrays.append(column if any(value is not None for value in column) else None)
+        if column.count(column[0]) == len(column):
+            if column[0] is None and name != "tenant_id":
+                arrays.append(None)
+                continue
+            if name in _COMMON:
+                column = column[:1]
+        arrays.append(column)
     return [*arrays, source, in_transaction]
 
 
@@ -185,6 +191,28 @@ class Jobs:
         """Ask for jobs; returns, for those that an older job's key stood for, the older job's id."""
         rows = await self._db.fetch(ENQUEUE, *enqueue_arguments(jobs, source=source, in_transaction=False))
         return {row["requested"]: row["existing"] for row in rows}
+
+    async def enqueue_parts(self, parts: Iterator[list[NewJob]]) -> dict[UUID, UUID]:
+        """The same for many, in one transaction. The next part is made while the database stores the last one."""
+        first, second = next(parts, None), next(parts, None)
+        if first is None or second is None:
+            return await self.enqueue_many(first) if first else {}
+        existing: dict[UUID, UUID] = {}
+        async with self._db.transaction() as connection:
+            under_way: asyncio.Task[list[Row]] | None = None
+            try:
+                for part in chain((first, second), parts):
+                    arguments = enqueue_arguments(part, in_transaction=True)
+                    if under_way is not None:
+                        existing.update((row["requested"], row["existing"]) for row in await under_way)
+                    under_way = asyncio.create_task(connection.fetch(ENQUEUE, *arguments))
+                    await asyncio.sleep(0)  # it goes out now; the next part is made meanwhile
+                assert under_way is not None
+                existing.update((row["requested"], row["existing"]) for row in await under_way)
+            finally:
+                if under_way is not None:
+                    await asyncio.wait({under_way})  # nothing else may be said on this connection before
+        return existing
 
     async def cancel(self, job_id: UUID, *, tenant_id: UUID | None = None, reason: str | None = None) -> Status:
         return Status(await self._db.fetchval("select plait.cancel($1, $2, $3)", job_id, tenant_id, reason))

@@ -224,7 +224,7 @@ class CycleConnection:
             claimed=list(
                 map(
                     Claimed, jobs, row["o_attempts"], row["o_tries"], row["o_max"], row["o_tenants"], row["o_definitions"],
-                    row["o_queues"], row["o_payloads"], row["o_timeouts"] or nothing, row["o_correlations"] or nothing,
+                    _all(row["o_queues"], len(jobs)), row["o_payloads"], row["o_timeouts"] or nothing, row["o_correlations"] or nothing,
                 )
             ) if jobs else [],
             stale=[position - 1 for position in row["o_stale"] or ()],
@@ -233,18 +233,23 @@ class CycleConnection:
 
 
 def _columns(settlements: Sequence[Settlement]) -> list[Any]:
-    """The six arrays of settle; a column that nobody uses is null."""
+    """The six arrays of settle; a column that nobody uses is null, and no outcomes means that all have succeeded."""
     results = [s.result for s in settlements]
     details = [s.detail for s in settlements]
     ran = [s.ran_ms for s in settlements]
     return [
         [s.job_id for s in settlements],
         [s.attempt for s in settlements],
-        [s.ending.value for s in settlements],
+        None if all(s.ending is Ending.SUCCEEDED for s in settlements) else [s.ending.value for s in settlements],
         results if any(value is not None for value in results) else None,
         details if any(value is not None for value in details) else None,
         ran if any(value is not None for value in ran) else None,
     ]
+
+
+def _all(values: list[str], count: int) -> list[str]:
+    """One value stands for all."""
+    return values if len(values) == count else values * count
 
 
 def _pairs(jobs: list[UUID] | None, attempts: list[int] | None) -> list[tuple[UUID, int]]:

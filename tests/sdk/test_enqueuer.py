@@ -1,14 +1,14 @@
 """Enqueues that share a statement, and those whose reply is lost."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from uuid import UUID
 
 import asyncpg
 import pytest
 
 from plait import Job, Plait, Status
-from plait.model.errors import DatabaseUnreachable, InvalidId, InvalidJob, QuotaExceeded
+from plait.model.errors import DatabaseUnreachable, InvalidArguments, InvalidId, InvalidJob, QuotaExceeded
 from plait.model.ids import new_id
 from plait.sdk import enqueuer
 from plait.store import Store
@@ -231,3 +231,36 @@ async def test_a_repeated_enqueue_takes_no_second_place_of_a_quota(
     statements.lose_replies = 1
     handle = await work.enqueue(1)
     assert await handle.status() == Status.QUEUED
+
+
+async def test_many_parts_are_one_transaction(work: Job[[int], int], store: Store) -> None:
+    def calls() -> Iterator[object]:
+        yield from range(2_500)
+        yield "not a number"
+
+    with pytest.raises(InvalidArguments):
+        await work.enqueue_many(calls())
+    assert await queued(store) == 0
+
+    handles = await work.enqueue_many(range(2_500))
+    assert len({handle.id for handle in handles}) == 2_500
+    assert await queued(store) == 2_500
+
+
+async def test_many_parts_whose_reply_is_lost_are_stored_once(
+    work: Job[[int], int], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T111: the whole of it is sent again, with the same ids."""
+    send, replies = store.jobs.enqueue_parts, iter(["lost", "kept"])
+
+    async def enqueue_parts(parts: Iterator[list[NewJob]]) -> dict[UUID, UUID]:
+        existing = await send(parts)
+        if next(replies) == "lost":
+            raise DatabaseUnreachable("the connection broke after the commit")
+        return existing
+
+    monkeypatch.setattr(store.jobs, "enqueue_parts", enqueue_parts)
+    monkeypatch.setattr(enqueuer, "PAUSES_S", (0, 0, 0))
+    handles = await work.enqueue_many(range(2_100))
+    assert len(handles) == await queued(store) == 2_100
+    assert next(replies, None) is None

@@ -9,7 +9,8 @@ import asyncpg
 import pytest
 
 from plait.model.errors import InactiveDefinition, InvalidId, InvalidJob, UnknownTenant
-from plait.model.ids import new_id
+from plait.model.ids import DEFAULT_TENANT, new_id
+from plait.store.jobs import NewJob
 
 from ..world import World
 
@@ -233,7 +234,8 @@ async def test_the_largest_payload(world: World) -> None:
         f"{ID}, array['add', 'add'], array['{{}}']",
         f"{ID}, array['add'], array['{{}}', '{{}}']",
         f"{ID}, array['add'], array['{{}}'], p_priorities => array[1, 2]",
-        f"{ID} || {ID}, array['add', 'add'], array['{{}}', '{{}}'], p_queues => array['a']",
+        f"{ID} || {ID}, array['add', 'add'], array['{{}}', '{{}}'], p_queues => array['a', 'b', 'c']",
+        f"{ID} || {ID}, array['add', 'add'], array['{{}}', '{{}}'], p_correlation_ids => array['a']",
         f"{ID}, array['add'], array['{{}}'], p_correlation_ids => array['a', 'b']",
         f"{ID}, array['add'], array['{{}}'], p_scheduled_for => array[plait.now(), plait.now()]",
         f"{ID}, array['add'], array['{{}}'], p_source => 'gossip'",
@@ -244,6 +246,34 @@ async def test_arrays_that_do_not_fit_are_refused(world: World, arrays: str) -> 
         with pytest.raises(asyncpg.PostgresError) as caught:
             await connection.fetch(f"select plait.enqueue_many({arrays})")
     assert caught.value.sqlstate == "PL001"
+
+
+@pytest.mark.parametrize("more", ["", ", p_correlation_ids => array['a', 'b']"], ids=["plain", "general"])
+async def test_one_value_stands_for_all(world: World, more: str) -> None:
+    tenant = await world.tenant()
+    ids = [new_id(), new_id()]
+    sql = f"select plait.enqueue_many($1, array['add'], array['{{}}', '{{}}'], array[$2::uuid], array['q'], array[7], array[3]{more})"
+    async with world.connection() as connection:
+        await connection.fetch(sql, ids, tenant)
+    for job in ids:
+        row = await world.job(job)
+        seen = (row.definition, row.tenant_id, row.queue, row.priority, row.max_attempts, row.status)
+        assert seen == ("add", tenant, "q", 7, 3, "queued")
+
+
+@pytest.mark.parametrize("correlation_id", [None, "c"], ids=["plain", "general"])
+async def test_jobs_of_which_some_are_there_already(world: World, correlation_id: str | None) -> None:
+    jobs = [
+        NewJob(id=new_id(), definition="add", payload="{}", tenant_id=DEFAULT_TENANT, correlation_id=correlation_id)
+        for _ in range(4)
+    ]
+    for some in (jobs[1:3], jobs, jobs):
+        assert await world.store.jobs.enqueue_many(some) == {}
+    assert [(await world.job(job.id)).status for job in jobs] == ["queued"] * 4
+    with pytest.raises(InvalidId):
+        await world.store.jobs.enqueue_many(
+            [NewJob(id=new_id(), definition="add", payload="{}", tenant_id=DEFAULT_TENANT)] * 2
+        )
 
 
 async def test_more_tenants_than_jobs_are_refused(world: World) -> None:

@@ -13,16 +13,18 @@ language plpgsql stable as $$
 declare
   v_n   int := cardinality(p_ids);
   v_bad text;
+  v_plain boolean;
   v_payloads json[];
   v_low uuid := plait._uuid_floor(clock_timestamp() - interval '1 day');  -- clock: an id is a physical thing
   v_high uuid := plait._uuid_floor(clock_timestamp() + interval '1 day');  -- clock: as above
 begin
-  if coalesce(v_n, 0) = 0 or cardinality(p_definitions) is distinct from v_n or cardinality(p_payloads) is distinct from v_n then
+  if coalesce(v_n, 0) = 0 or cardinality(p_payloads) is distinct from v_n
+     or cardinality(p_definitions) not in (1, v_n) or p_definitions is null then
     raise exception 'ids, definitions and payloads must be arrays of one length, and not empty' using errcode = 'PL001';
   end if;
-  -- unnest would pad the shorter ones with nulls, which stand for defaults.
-  if cardinality(p_tenants) <> v_n or cardinality(p_queues) <> v_n or cardinality(p_priorities) <> v_n
-     or cardinality(p_max_attempts) <> v_n or cardinality(p_scheduled_for) <> v_n or cardinality(p_delays_s) <> v_n
+  -- unnest would pad the shorter ones with nulls, which stand for defaults; where one may stand for all, it is the first.
+  if cardinality(p_tenants) not in (1, v_n) or cardinality(p_queues) not in (1, v_n) or cardinality(p_priorities) not in (1, v_n)
+     or cardinality(p_max_attempts) not in (1, v_n) or cardinality(p_scheduled_for) <> v_n or cardinality(p_delays_s) <> v_n
      or cardinality(p_timeouts_s) <> v_n or cardinality(p_dedupe_keys) <> v_n or cardinality(p_idempotency_keys) <> v_n
      or cardinality(p_idempotency_ttls_s) <> v_n or cardinality(p_limit_keys) <> v_n or cardinality(p_correlation_ids) <> v_n then
     raise exception 'every array must have as many elements as there are ids' using errcode = 'PL001';
@@ -31,54 +33,62 @@ begin
     raise exception 'a source is manual, event, schedule or system, not %', coalesce(quote_literal(left(p_source, 80)), 'null')
       using errcode = 'PL001';
   end if;
-  if exists (select from unnest(p_ids) i where i is null or i < v_low or i > v_high or get_byte(uuid_send(i), 6) >> 4 <> 7)
-     or v_n > 1 and (select count(distinct i) from unnest(p_ids) i) < v_n then
-    raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
-  end if;
+  -- One plain job, as most calls bring: a single expression tells that nothing is wrong with it.
+  v_plain := v_n = 1 and p_ids[1] between v_low and v_high and get_byte(uuid_send(p_ids[1]), 6) >> 4 = 7
+    and p_definitions[1] ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$' and octet_length(p_payloads[1]) <= 1048576
+    and coalesce(p_queues[1] ~ '^[A-Za-z0-9_.:-]{1,100}$', true) and coalesce(p_priorities[1] between -32768 and 32767, true)
+    and coalesce(p_max_attempts[1] between 1 and 10000, true)
+    and num_nonnulls(p_scheduled_for, p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s,
+                     p_limit_keys, p_correlation_ids) = 0;
+  if v_plain is not true then
+    if exists (select from unnest(p_ids) i where i is null or i < v_low or i > v_high or get_byte(uuid_send(i), 6) >> 4 <> 7) then
+      raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+    end if;
 
-  -- Names by their few distinct values: a pattern costs more than all the rest. (`offset 0` keeps it from being tried on each.)
-  select 'a definition''s name is 1 to 200 printable characters, not ' || coalesce(quote_literal(left(d, 80)), 'null') into v_bad
-    from (select distinct d from unnest(p_definitions) d offset 0) n
-    where d is null or d !~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$' limit 1;
-  if v_bad is null then
-    select 'a queue''s name is 1 to 100 letters, digits and _ . : -, not ' || quote_literal(left(q, 80)) into v_bad
-      from (select distinct q from unnest(p_queues) q offset 0) n where q !~ '^[A-Za-z0-9_.:-]{1,100}$' limit 1;
-  end if;
-  if v_bad is null then
-    select case
-      when payload is null or octet_length(payload) > 1048576 then 'a payload is JSON of at most 1 MiB'
-      when priority not between -32768 and 32767 then 'a priority is between -32768 and 32767, not ' || priority
-      when max_attempts not between 1 and 10000 then 'max_attempts is between 1 and 10000, not ' || max_attempts
-      when delay_s < 0 or delay_s > 3.2e9 then 'a delay is between 0 and 100 years, not ' || delay_s || ' s'
-      when scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
-        then 'a job is scheduled within 100 years of now, not for ' || scheduled_for
-      else 'a timeout is more than 0, not ' || timeout_s || ' s' end
-    into v_bad
-    from unnest(p_payloads, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s, p_timeouts_s)
-         i(payload, priority, max_attempts, scheduled_for, delay_s, timeout_s)
-    where payload is null or octet_length(payload) > 1048576
-       or priority not between -32768 and 32767
-       or max_attempts not between 1 and 10000
-       or delay_s < 0 or delay_s > 3.2e9                                     -- NaN is greater than all
-       or scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
-       or timeout_s <= 0 or timeout_s = 'NaN'
-    limit 1;
-  end if;
-  if v_bad is null and (p_dedupe_keys is not null or p_idempotency_keys is not null or p_idempotency_ttls_s is not null
-                        or p_limit_keys is not null or p_correlation_ids is not null) then
-    select case when ttl_s <= 0 or ttl_s > 3.2e9
-                then 'an idempotency key''s ttl is more than 0 and at most 100 years, not ' || ttl_s || ' s'
-                else 'a dedupe key, idempotency key, limit key or correlation id is 1 to 500 characters' end
-    into v_bad
-    from unnest(p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids)
-         i(dedupe_key, idempotency_key, ttl_s, limit_key, correlation_id)
-    where ttl_s <= 0 or ttl_s > 3.2e9
-       or length(dedupe_key) not between 1 and 500 or length(idempotency_key) not between 1 and 500
-       or length(limit_key) not between 1 and 500 or length(correlation_id) not between 1 and 500
-    limit 1;
-  end if;
-  if v_bad is not null then
-    raise exception '%', v_bad using errcode = 'PL001';
+    -- Names by their few distinct values: a pattern costs more than all the rest. (`offset 0` keeps it from being tried on each.)
+    select 'a definition''s name is 1 to 200 printable characters, not ' || coalesce(quote_literal(left(d, 80)), 'null') into v_bad
+      from (select distinct d from unnest(p_definitions) d offset 0) n
+      where d is null or d !~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$' limit 1;
+    if v_bad is null then
+      select 'a queue''s name is 1 to 100 letters, digits and _ . : -, not ' || quote_literal(left(q, 80)) into v_bad
+        from (select distinct q from unnest(p_queues) q offset 0) n where q !~ '^[A-Za-z0-9_.:-]{1,100}$' limit 1;
+    end if;
+    if v_bad is null then
+      select case
+        when payload is null or octet_length(payload) > 1048576 then 'a payload is JSON of at most 1 MiB'
+        when priority not between -32768 and 32767 then 'a priority is between -32768 and 32767, not ' || priority
+        when max_attempts not between 1 and 10000 then 'max_attempts is between 1 and 10000, not ' || max_attempts
+        when delay_s < 0 or delay_s > 3.2e9 then 'a delay is between 0 and 100 years, not ' || delay_s || ' s'
+        when scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
+          then 'a job is scheduled within 100 years of now, not for ' || scheduled_for
+        else 'a timeout is more than 0, not ' || timeout_s || ' s' end
+      into v_bad
+      from unnest(p_payloads, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s, p_timeouts_s)
+           i(payload, priority, max_attempts, scheduled_for, delay_s, timeout_s)
+      where payload is null or octet_length(payload) > 1048576
+         or priority not between -32768 and 32767
+         or max_attempts not between 1 and 10000
+         or delay_s < 0 or delay_s > 3.2e9                                     -- NaN is greater than all
+         or scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
+         or timeout_s <= 0 or timeout_s = 'NaN'
+      limit 1;
+    end if;
+    if v_bad is null and (p_dedupe_keys is not null or p_idempotency_keys is not null or p_idempotency_ttls_s is not null
+                          or p_limit_keys is not null or p_correlation_ids is not null) then
+      select case when ttl_s <= 0 or ttl_s > 3.2e9
+                  then 'an idempotency key''s ttl is more than 0 and at most 100 years, not ' || ttl_s || ' s'
+                  else 'a dedupe key, idempotency key, limit key or correlation id is 1 to 500 characters' end
+      into v_bad
+      from unnest(p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids)
+           i(dedupe_key, idempotency_key, ttl_s, limit_key, correlation_id)
+      where ttl_s <= 0 or ttl_s > 3.2e9
+         or length(dedupe_key) not between 1 and 500 or length(idempotency_key) not between 1 and 500
+         or length(limit_key) not between 1 and 500 or length(correlation_id) not between 1 and 500
+      limit 1;
+    end if;
+    if v_bad is not null then
+      raise exception '%', v_bad using errcode = 'PL001';
+    end if;
   end if;
 
   begin
@@ -86,7 +96,8 @@ begin
   exception when data_exception or program_limit_exceeded then
     raise exception 'a payload is JSON, and this is not: %', sqlerrm using errcode = 'PL001';
   end;
-  if exists (select from unnest(v_payloads) p where json_typeof(p) <> 'object') then
+  if v_n = 1 and json_typeof(v_payloads[1]) <> 'object'
+     or v_n > 1 and exists (select from unnest(v_payloads) p where json_typeof(p) <> 'object') then
     raise exception 'a payload is a JSON object: the arguments by name' using errcode = 'PL001';
   end if;
   return v_payloads;

@@ -47,7 +47,7 @@ begin
   end if;
   p_limit := v_rest;
 
-  v_lanes := exists (select from plait.live l where l.queue = p_queue and l.lane > '' and l.state = 'queued');
+  v_lanes := exists (select from plait.live l where l.queue = p_queue and l.lane <> '' and l.state = 'queued');
   v_main := not v_lanes or exists (select from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued');
   if v_lanes then
     v_part := case when v_main then p_limit / 2 + (p_limit % 2 = 1 and random() < 0.5)::int else p_limit end;

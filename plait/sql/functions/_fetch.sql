@@ -5,17 +5,20 @@
 --   raises   nothing
 --   called   claim, cycle
 --
--- Timeouts and correlation ids come only when some job of the batch has one.
+-- Timeouts and correlation ids come only when some job of the batch has one, and one queue stands for all when
+-- they have the same.
+-- `= any` beside the join: else a cached plan may read the whole table for a batch.
 create or replace function plait._fetch(
   p_jobs uuid[], p_attempts int[], p_tries smallint[], p_max smallint[],
   out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[], out o_tenants uuid[],
   out o_definitions text[], out o_queues text[], out o_payloads text[], out o_timeouts float8[], out o_correlations text[]
 ) language sql stable as $$
   select array_agg(s.id), array_agg(s.attempt), array_agg(s.tries), array_agg(s.max), array_agg(s.tenant_id),
-         array_agg(s.definition), array_agg(s.queue), array_agg(s.payload::text),
+         array_agg(s.definition), case when min(s.queue) < max(s.queue) then array_agg(s.queue) else array[min(s.queue)] end, array_agg(s.payload::text),
          case when count(s.timeout_s) > 0 then array_agg(s.timeout_s) end,
          case when count(s.correlation_id) > 0 then array_agg(s.correlation_id) end
   from (select j.id, x.attempt, x.tries, x.max, j.tenant_id, j.definition, j.queue, j.payload, j.timeout_s, j.correlation_id
         from unnest(p_jobs, p_attempts, p_tries, p_max) x(id, attempt, tries, max) join plait.jobs j on j.id = x.id
+        where j.id = any(p_jobs)
         order by j.priority, j.id) s
 $$;

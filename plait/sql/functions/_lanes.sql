@@ -12,10 +12,10 @@ begin
   return (
     with recursive s(lane, n) as (
       (select l.lane, 1 from plait.live l
-       where l.queue = p_queue and l.state = 'queued' and l.lane > p_after order by l.lane limit least(1, p_limit))
+       where l.queue = p_queue and l.state = 'queued' and l.lane <> '' and l.lane > p_after order by l.lane limit least(1, p_limit))
       union all
       (select y.lane, s.n + 1 from s cross join lateral (
-         select l.lane from plait.live l where l.queue = p_queue and l.state = 'queued' and l.lane > s.lane order by l.lane limit 1) y
+         select l.lane from plait.live l where l.queue = p_queue and l.state = 'queued' and l.lane <> '' and l.lane > s.lane order by l.lane limit 1) y
        where s.n < p_limit))
     select coalesce(array_agg(lane order by n), '{}') from s where p_upto is null or lane <= p_upto);
 end $$;

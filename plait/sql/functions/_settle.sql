@@ -25,7 +25,19 @@ declare
   v_fan_outs  uuid[];
   v_finals    plait.status[];
 begin
-  for v_attempt in select distinct a from unnest(p_attempts) a loop
+  if p_outcomes is null then
+    if (select min(a) < max(a) from unnest(p_attempts) a) then
+      p_outcomes := array_fill('succeeded'::text, array[cardinality(p_jobs)]);
+    else
+      v_done := plait._settle_succeeded(p_worker, p_now, p_attempts[1], p_jobs, p_jobs, p_attempts, p_results, p_ran_ms);
+      v_settled := v_done.o_n;
+      v_ended := v_done.o_children;
+      v_fan_outs := v_done.o_fan_outs;
+      v_finals := array(select 'succeeded'::plait.status from unnest(v_ended));
+    end if;
+  end if;
+
+  for v_attempt in select distinct a from unnest(p_attempts) a where p_outcomes is not null loop
     select array_agg(x.id) filter (where x.outcome = 'succeeded'), array_agg(x.id) filter (where x.outcome <> 'succeeded')
       into v_succeeded, v_others
       from unnest(p_jobs, p_attempts, p_outcomes) x(id, attempt, outcome) where x.attempt = v_attempt;
@@ -124,7 +136,8 @@ begin
   -- What did not match is either a repetition of what this worker already reported, which is fine, or stale: another outcome
   -- than the one on record, or a record that others wrote in its place (rescue, a forced cancel).
   return (select array_agg(x.n::int order by x.n)
-          from unnest(p_jobs, p_attempts, p_outcomes) with ordinality x(id, attempt, outcome, n)
+          from (select u.id, u.attempt, coalesce(u.outcome, 'succeeded') as outcome, u.n
+                from unnest(p_jobs, p_attempts, p_outcomes) with ordinality u(id, attempt, outcome, n)) x
           where not exists (select from plait.attempts a where a.job_id = x.id and a.attempt = x.attempt and a.worker = p_worker
                             and coalesce(a.reason, '') not in ('cancel_forced', 'not_held')
                             and (a.status::text = x.outcome or a.status = 'canceled' and x.outcome <> 'succeeded'

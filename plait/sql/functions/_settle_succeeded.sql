@@ -15,6 +15,7 @@ create or replace function plait._settle_succeeded(
 )
 language plpgsql set enable_nestloop = off as $$
 declare
+  v_now_s   float8 := extract(epoch from p_now);
   v_tenants uuid[];
   v_keys    text[];
   v_keyed   uuid[];
@@ -26,7 +27,7 @@ begin
   ), a as (
     insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, result)
     select d.job_id, d.tenant_id, d.run_at,
-           greatest(d.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)), p_now,
+           greatest(d.run_at, to_timestamp(v_now_s - least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)), p_now,
            p_attempt, p_worker, 'succeeded', 'succeeded', x.result::json
     from d join unnest(p_jobs, p_attempts, p_results, p_ran_ms) x(id, attempt, result, ran_ms)
       on x.id = d.job_id and x.attempt = p_attempt

@@ -51,13 +51,19 @@ begin
     for pass in 1..3 loop
       with w as (
         update plait.live set state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now
-        where ctid = any(array(
+        where ctid = any(case when p_lane = '' then array(
           select y.ctid from unnest(v_tenants, v_shares) u(tenant_id, share) cross join lateral (
             select l.ctid from plait.live l
-            where l.state = 'queued' and l.queue = p_queue and l.lane = p_lane and l.tenant_id = u.tenant_id
+            where l.state = 'queued' and l.queue = p_queue and l.lane = '' and l.tenant_id = u.tenant_id
               and l.definition = any(p_definitions)
             order by l.priority, l.run_at, l.job_id limit u.share for update skip locked) y
-          limit p_limit - v_got))
+          limit p_limit - v_got) else array(
+          select y.ctid from unnest(v_tenants, v_shares) u(tenant_id, share) cross join lateral (
+            select l.ctid from plait.live l
+            where l.state = 'queued' and l.queue = p_queue and l.lane = p_lane and l.lane <> '' and l.tenant_id = u.tenant_id
+              and l.definition = any(p_definitions)
+            order by l.priority, l.run_at, l.job_id limit u.share for update skip locked) y
+          limit p_limit - v_got) end)
         returning job_id, attempt, tries, max_attempts, tenant_id
       )
       select array_agg(job_id) as jobs, array_agg(attempt) as attempts, array_agg(tries) as tries,

@@ -57,7 +57,7 @@ begin
         else
           -- All jobs of a limited lane share their definition, and their key and tenant where they have one.
           select l.tenant_id, l.definition, l.limit_key into v_head from plait.live l
-            where l.queue = p_queue and l.lane = v_lanes[i] and l.state = 'queued'
+            where l.queue = p_queue and l.lane = v_lanes[i] and l.lane <> '' and l.state = 'queued'
             order by l.tenant_id, l.priority, l.run_at, l.job_id limit 1;
           continue when not found or not v_head.definition = any(p_definitions);
           v_share := least(v_share, plait._room(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now));

@@ -9,19 +9,14 @@
 create or replace function plait._tenant(p_tenant uuid) returns uuid
 language plpgsql stable as $$
 declare
-  v_tenant  uuid;
+  v_tenant  uuid := plait._bound_tenant();
   v_setting text;
 begin
-  select tenant_id into v_tenant from plait.logins where login = session_user;
-  if found then
+  if v_tenant is not null then
     if p_tenant <> v_tenant then
       raise exception 'this login acts for its own tenant only' using errcode = 'PL004';
     end if;
     return v_tenant;
-  end if;
-  if not (pg_has_role(session_user, 'plait_client', 'member') or pg_has_role(session_user, 'plait_worker', 'member')
-          or pg_has_role(session_user, 'plait_admin', 'member')) then
-    raise exception 'this login is bound to no tenant' using errcode = 'PL004';
   end if;
   if p_tenant is not null then
     return p_tenant;

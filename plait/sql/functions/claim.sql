@@ -30,5 +30,6 @@ begin
   return query
     select x.id, x.attempt, x.tries::int, x.max::int, j.tenant_id, j.definition, j.payload::text, j.timeout_s, j.correlation_id
     from unnest(c.o_jobs, c.o_attempts, c.o_tries, c.o_max) x(id, attempt, tries, max) join plait.jobs j on j.id = x.id
+    where j.id = any(c.o_jobs)
     order by j.priority, j.id;
 end $$;

@@ -1,4 +1,5 @@
--- enqueue_many: ask for jobs, one per array element; missing arrays and null elements take the definition's defaults.
+-- enqueue_many: ask for jobs, one per array element; missing arrays and null elements take the definition's defaults. An array
+-- of one definition, tenant, queue, priority or number of attempts stands for all.
 --
 --   moves    nothing -> queued | scheduled
 --   locks    idempotency keys, dedupe keys (both sorted), the tenant's row where it has a quota
@@ -31,33 +32,69 @@ language plpgsql security definer set search_path = plait, pg_temp as $$
 #variable_conflict use_column
 declare
   v_now      timestamptz := plait.now();
-  v_tenant   uuid;
+  v_n        int := cardinality(p_ids);
+  v_tenant   uuid := plait._bound_tenant();
   v_ids      uuid[] := p_ids;
   v_payloads json[];
   v_metered  uuid[];
   v_bad      text;
   v_quota    boolean;
+  v_plain    boolean;
+  v_definition plait.definitions;
   v_queues   text[];
   v_there    uuid[];
   r          record;
 begin
-  if p_tenants is null or exists (select from plait.logins where login = session_user) then
-    if exists (select from unnest(p_tenants) t where plait._tenant(t) is null) then null; end if;  -- raises on a foreign one
+  if v_tenant is not null then
+    if exists (select from unnest(p_tenants) t where t <> v_tenant) then
+      raise exception 'this login acts for its own tenant only' using errcode = 'PL004';
+    end if;
+  elsif p_tenants is null then
     v_tenant := plait._tenant(null);
-  else
-    perform plait._tenant(p_tenants[1]);
+  elsif cardinality(p_tenants) = 1 then
+    v_tenant := p_tenants[1];
   end if;
-
+  v_plain := v_tenant is not null and cardinality(p_definitions) = 1 and coalesce(cardinality(p_queues), 1) = 1
+    and coalesce(cardinality(p_priorities), 1) = 1 and coalesce(cardinality(p_max_attempts), 1) = 1
+    and num_nonnulls(p_scheduled_for, p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s,
+                     p_limit_keys, p_correlation_ids) = 0;
   v_payloads := plait._check_jobs(
     v_now, p_ids, p_tenants, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s,
     p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids, p_source);
 
-  select min(x.tenant_id::text) filter (where t.id is null), bool_or(t.max_queued is not null) into v_bad, v_quota
-    from (select distinct coalesce(v_tenant, u) as tenant_id from unnest(p_ids, p_tenants) i(id, u)) x
-    left join plait.tenants t on t.id = x.tenant_id;
+  if v_tenant is not null then
+    select max_queued is not null into v_quota from plait.tenants where id = v_tenant;
+    v_bad := case when v_quota is null then v_tenant::text end;
+  else
+    select min(x.tenant_id::text) filter (where t.id is null), bool_or(t.max_queued is not null) into v_bad, v_quota
+      from (select distinct u as tenant_id from unnest(p_tenants) u) x left join plait.tenants t on t.id = x.tenant_id;
+  end if;
   if v_bad is not null or array_position(p_tenants, null) is not null and v_tenant is null then
     raise exception 'there is no tenant %', coalesce(v_bad, 'null') using errcode = 'PL003';
   end if;
+
+  if v_plain and not v_quota then
+    select * into v_definition from plait.definitions where name = p_definitions[1];
+    if v_definition.active is not false then
+      begin
+        v_queues := array[coalesce(p_queues[1], v_definition.queue, 'default')];
+        perform plait._enqueue_plain(
+          v_now, p_ids, v_payloads, v_tenant, p_definitions[1], v_queues[1], coalesce(p_priorities[1], v_definition.priority, 100),
+          coalesce(p_max_attempts[1], v_definition.max_attempts, 5), p_source,
+          case when v_definition.max_running is null and v_definition.rate_count is null then '' else 'd:' || p_definitions[1] end);
+        perform plait._wake(v_queues, p_in_transaction);
+        return;
+      exception when unique_violation then
+        null;  -- some are there already: which, is found out below
+      end;
+    end if;
+  end if;
+
+  p_tenants := plait._each(p_tenants, v_n);
+  p_definitions := plait._each(p_definitions, v_n);
+  p_queues := plait._each(p_queues, v_n);
+  p_priorities := plait._each(p_priorities, v_n);
+  p_max_attempts := plait._each(p_max_attempts, v_n);
   if v_quota then
     for r in
       select t.id from plait.tenants t
@@ -91,51 +128,58 @@ begin
     end if;
   end if;
 
-  -- What is there already was sent again, or is somebody else's, which looks like any bad id. Asked before the insert, since ON
-  -- CONFLICT costs half as much again for each row; of two that send the same at once, one is told to try again (23505).
-  v_there := array(select j.id from plait.jobs j where j.id = any(v_ids));
-  if cardinality(v_there) > 0 then
-    if exists (select from unnest(p_ids, p_tenants, p_definitions) i(id, tenant_id, definition)
-               left join plait.jobs j on j.id = i.id and j.tenant_id = coalesce(v_tenant, i.tenant_id) and j.definition = i.definition
-               where i.id = any(v_there) and j.id is null) then
-      raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
-    end if;
-    v_ids := array(select i from unnest(v_ids) i where not i = any(v_there));
-    if cardinality(v_ids) = 0 then
-      return;
-    end if;
-  end if;
-
-  with j as (
-    insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
-                            source, correlation_id, dedupe_key, idempotency_key, limit_key, payload)
-    select i.id, coalesce(v_tenant, i.tenant_id), v_now, greatest(i.scheduled_for, v_now + make_interval(secs => i.delay_s)),
-           i.timeout_s, coalesce(i.priority, d.priority, 100), coalesce(i.max_attempts, d.max_attempts, 5), i.definition,
-           coalesce(i.queue, d.queue, 'default'), p_source, i.correlation_id, i.dedupe_key, i.idempotency_key, i.limit_key, i.payload
-    from unnest(p_ids, p_tenants, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for,
-                p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_limit_keys, p_correlation_ids)
-         i(id, tenant_id, definition, payload, queue, priority, max_attempts, scheduled_for,
-           delay_s, timeout_s, dedupe_key, idempotency_key, limit_key, correlation_id)
-    left join plait.definitions d on d.name = i.definition
-    where cardinality(v_ids) = cardinality(p_ids) or i.id = any(v_ids)
-    returning id, tenant_id, scheduled_for, priority, max_attempts, definition, queue, dedupe_key, limit_key
-  ), l as (
-    -- From what the first insert gives back, and not joined to what was asked: that join would be many to many.
-    insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition,
-                            dedupe_key, limit_key)
-    select j.id, j.tenant_id, case when j.scheduled_for > v_now then j.scheduled_for else v_now end, j.priority, j.max_attempts,
-           case when j.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status, t.max_queued is not null, j.queue,
-           case when j.limit_key is not null then 'k:' || j.definition || ':' || j.tenant_id || ':' || j.limit_key
-                when d.max_running is not null or d.rate_count is not null then 'd:' || j.definition
-                else '' end,
-           j.definition, j.dedupe_key, j.limit_key
-    from j
-    left join plait.definitions d on d.name = j.definition
-    join plait.tenants t on t.id = j.tenant_id
-    returning queue, state, tenant_id, metered
-  )
-  select array_agg(distinct queue) filter (where state = 'queued'), array_agg(tenant_id) filter (where metered)
-    into v_queues, v_metered from l;
+  -- Once in good faith. What is there already was sent again, or is somebody else's, which looks like any bad id: that is found
+  -- out only when it happens, since to ask first, or ON CONFLICT, costs every row.
+  for v_pass in 1..2 loop
+    begin
+      with j as (
+        insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
+                                source, correlation_id, dedupe_key, idempotency_key, limit_key, payload)
+        select i.id, coalesce(v_tenant, i.tenant_id), v_now, greatest(i.scheduled_for, v_now + make_interval(secs => i.delay_s)),
+               i.timeout_s, coalesce(i.priority, d.priority, 100), coalesce(i.max_attempts, d.max_attempts, 5), i.definition,
+               coalesce(i.queue, d.queue, 'default'), p_source, i.correlation_id, i.dedupe_key, i.idempotency_key, i.limit_key, i.payload
+        from unnest(p_ids, p_tenants, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for,
+                    p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_limit_keys, p_correlation_ids)
+             i(id, tenant_id, definition, payload, queue, priority, max_attempts, scheduled_for,
+               delay_s, timeout_s, dedupe_key, idempotency_key, limit_key, correlation_id)
+        left join plait.definitions d on d.name = i.definition
+        where cardinality(v_ids) = cardinality(p_ids) or i.id = any(v_ids)
+        returning id, tenant_id, scheduled_for, priority, max_attempts, definition, queue, dedupe_key, limit_key
+      ), l as (
+        -- From what the first insert gives back, and not joined to what was asked: that join would be many to many.
+        insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition,
+                                dedupe_key, limit_key)
+        select j.id, j.tenant_id, case when j.scheduled_for > v_now then j.scheduled_for else v_now end, j.priority, j.max_attempts,
+               case when j.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status, t.max_queued is not null, j.queue,
+               case when j.limit_key is not null then 'k:' || j.definition || ':' || j.tenant_id || ':' || j.limit_key
+                    when d.max_running is not null or d.rate_count is not null then 'd:' || j.definition
+                    else '' end,
+               j.definition, j.dedupe_key, j.limit_key
+        from j
+        left join plait.definitions d on d.name = j.definition
+        join plait.tenants t on t.id = j.tenant_id
+        returning queue, state, tenant_id, metered
+      )
+      select array_agg(distinct queue) filter (where state = 'queued'), array_agg(tenant_id) filter (where metered)
+        into v_queues, v_metered from l;
+      exit;
+    exception when unique_violation then
+      v_there := array(select j.id from plait.jobs j where j.id = any(v_ids));
+      if cardinality(v_there) = 0 and v_pass = 2 then
+        raise;
+      end if;
+      if (select count(distinct i) from unnest(p_ids) i) < v_n
+         or exists (select from unnest(p_ids, p_tenants, p_definitions) i(id, tenant_id, definition)
+                    left join plait.jobs j on j.id = i.id and j.tenant_id = coalesce(v_tenant, i.tenant_id) and j.definition = i.definition
+                    where i.id = any(v_there) and j.id is null) then
+        raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+      end if;
+      v_ids := array(select i from unnest(v_ids) i where not i = any(v_there));
+      if cardinality(v_ids) = 0 then
+        return;
+      end if;
+    end;
+  end loop;
 
   if v_metered is not null then
     for r in select t as id, count(*)::int as n from unnest(v_metered) t group by t order by t loop

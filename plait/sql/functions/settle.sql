@@ -5,7 +5,7 @@
 --   raises   PL001 for an unknown outcome, an attempt named twice or a result that is not JSON; nothing for a lost lease: that outcome is marked stale
 --   called   plait.store.workers.settle
 --
--- An outcome is succeeded, failed, timeout, skipped, snoozed, released or canceled. A result is JSON text. A detail is a JSON
+-- An outcome is succeeded, failed, timeout, skipped, snoozed, released or canceled; without any, all have succeeded. A result is JSON text. A detail is a JSON
 -- object: error, traceback, reason, permanent, delay_s, pid, exit_code. The same outcome may be sent again.
 create or replace function plait.settle(
   p_worker int, p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[] default null, p_details text[] default null,
@@ -17,6 +17,9 @@ declare v_stale int[];
 begin
   perform plait._require_read_committed();
   perform plait._check_outcomes(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+  if exists (select from unnest(p_jobs, p_attempts) x(job, attempt) group by job, attempt having count(*) > 1) then
+    raise exception 'an attempt is named twice in one batch' using errcode = 'PL001';
+  end if;
   v_stale := plait._settle(p_worker, plait.now(), p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
   return query
     select x.id, x.attempt, not coalesce(x.n = any(v_stale), false), v.status::text

@@ -36,10 +36,11 @@ create table plait.live (
   autovacuum_analyze_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0
 );
 
-create index live_claim on plait.live (queue, lane, tenant_id, priority, run_at, job_id) where state = 'queued';
+create index live_claim on plait.live (queue, tenant_id, priority, run_at, job_id) where state = 'queued' and lane = '';
 create index live_due on plait.live (run_at) where state = 'scheduled';
 create index live_running on plait.live (worker) where state = 'running';
 -- These are empty for whoever does not use what they serve.
+create index live_lanes on plait.live (queue, lane, tenant_id, priority, run_at, job_id) where state = 'queued' and lane <> '';
 create index live_cancel on plait.live (worker) where cancel_requested is not null;
 create index live_limited on plait.live (definition, tenant_id, limit_key) where state = 'running' and lane <> '';
 create index live_metered on plait.live (tenant_id) where metered;
