@@ -20,7 +20,7 @@ async def open_fan_outs(
     """So many parents that wait for so many children each, which are queued on a queue of their own."""
     jobs = await world.enqueue_many("add", parents)
     worker = await world.worker()
-    leases = await worker.claim(parents)
+    leases = await worker.claim_plainly(parents)
     assert len(leases) == parents
     for lease in leases:
         assert (
@@ -70,7 +70,7 @@ async def claim_children(world: World, count: int) -> tuple[FakeWorker, list[Cla
     """All children that are queued, in the hands of one worker."""
     worker = await world.worker(queues=[CHILDREN])
     leases: list[Claimed] = []
-    while len(leases) < count and (more := await worker.claim(1000)):
+    while len(leases) < count and (more := await worker.claim_plainly(1000, queue=CHILDREN)):
         leases += more
     assert len(leases) == count
     return worker, leases
