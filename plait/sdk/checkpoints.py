@@ -16,6 +16,7 @@ MAX_BATCH = 500
 PAUSES_S = (0.05, 0.25, 1.0, 2.0)
 """Before each repetition of a statement whose reply was lost."""
 PATIENCE_S = 10.0
+CLOSE_S = 2.0
 
 _Waiting = tuple[Checkpoint, "asyncio.Future[bool]"]
 
@@ -35,8 +36,12 @@ class Checkpoints:
         return future
 
     async def close(self) -> None:
-        while self._flusher is not None:
-            await asyncio.wait({self._flusher})
+        """Return when what waits is stored; a database that does not answer is not waited for."""
+        if self._flusher is not None:
+            _, late = await asyncio.wait({self._flusher}, timeout=CLOSE_S)
+            for task in late:
+                task.cancel()
+                await asyncio.wait({task})
 
     async def _flush(self) -> None:
         try:

@@ -9,16 +9,22 @@ a new step in the place of one on record is a DeterminismError. Steps under way 
 """
 
 import asyncio
-from collections.abc import Mapping
-from typing import NoReturn, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NoReturn, Protocol, TypeVar
 from uuid import UUID
 
-from plait.model.errors import DeterminismError, LeaseLost, NotDurable
+from plait.model.errors import DatabaseUnreachable, DeterminismError, LeaseLost, NotDurable
 from plait.sdk.checkpoints import Checkpoints
 from plait.sdk.context import NoCurrentJob, attempt
 from plait.sdk.definition import Definition
 from plait.store import Store
+from plait.store.database import is_transient
 from plait.store.trees import Checkpoint, Lease, StepKey, StepKind, StepRow, Suspension
+
+T = TypeVar("T")
+
+PAUSES_S = (0.05, 0.25, 1.0)
+"""Before each repetition of a statement whose reply was lost."""
 
 
 class Suspended(BaseException):
@@ -99,7 +105,7 @@ class Durable:
         return self._recorded
 
     async def _load(self) -> dict[tuple[str, int], StepRow]:
-        rows = await self.store.trees.load_steps(self.lease)
+        rows = await self.surely(lambda: self.store.trees.load_steps(self.lease))
         return {(row.name, row.occurrence): row for row in rows}
 
     def _check(self, step: "Step") -> None:
@@ -130,28 +136,42 @@ class Durable:
         if not stored:
             await self.stop_for("stale")
 
-    def suspending(self) -> None:
-        """The next call may end this attempt: who looks after leases must not take that for a loss (T15)."""
-        self._holder.suspended = True
-
-    async def suspended(self, status: Suspension) -> None:
-        """What `open_fan_out` or `suspend` has answered. Returns only when there is nothing to wait for."""
+    async def suspend(
+        self, send: Callable[[], Awaitable[tuple[Suspension, str | None]]]
+    ) -> tuple[Suspension, str | None]:
+        """Send what makes the job wait. Returns only when there is nothing to wait for: ready, or timeout."""
+        self._holder.suspended = True  # who looks after leases must not take that for a loss (T15)
+        try:
+            status, value = await self.surely(send)
+        except BaseException:
+            self._holder.suspended = False
+            raise
         if status == "suspended":
             raise Suspended
         self._holder.suspended = False
         if status in ("stale", "canceled"):
             await self.stop_for(status)
+        return status, value
 
-    def not_suspended(self) -> None:
-        self._holder.suspended = False
+    async def surely(self, send: Callable[[], Awaitable[T]]) -> T:
+        """Send it, and again when it is not known whether it went through: all of it may be sent twice."""
+        for pause in PAUSES_S:
+            try:
+                return await send()
+            except Exception as error:
+                if not (isinstance(error, DatabaseUnreachable) or is_transient(error)):
+                    raise
+            await asyncio.sleep(pause)
+        return await send()
 
     async def stop_for(self, status: Suspension) -> NoReturn:
         """The lease is lost, or the job was asked to stop: the handler is canceled, here and now."""
-        if status == "canceled":
-            self._holder.canceled()
-        else:
-            self._holder.lost()
-        await asyncio.sleep(60)  # until canceled, which is under way
+        if not self._holder.suspended:  # else the handler has ended, and this is a task that it has left behind
+            if status == "canceled":
+                self._holder.canceled()
+            else:
+                self._holder.lost()
+            await asyncio.sleep(60)  # until canceled, which is under way
         raise LeaseLost
 
 

@@ -23,12 +23,15 @@ from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, Step, durable
 from plait.sdk.options import Options
 from plait.sdk.results import Result
-from plait.store.trees import ChildRow, NewChild, NewFanOut
+from plait.store.trees import ChildRow, NewChild, NewFanOut, Suspension
 
 PAGE = 2000
 """So many results are held at once, beside those that the caller keeps."""
 MAX_FAILURES = 1000
 """A stream that fails names no more of its failures: it must not hold them all."""
+_NOT_OF_SUBS = (
+    "tenant", "delay", "scheduled_for", "dedupe_key", "idempotency_key", "idempotency_ttl", "correlation_id", "job_id", "conn",
+)  # fmt: skip
 BREATH = 1000
 """After so many sub-jobs made, others on the loop have their turn."""
 
@@ -64,7 +67,8 @@ def sub(
     timeout: Duration | None = None,
     **kwargs: Any,
 ) -> Sub:
-    """A sub-job, for `fan_out`: a job or its name, its arguments, and what shall differ for this one."""
+    """A sub-job, for `fan_out`: a job or its name, its arguments, and what shall differ for this one. An argument of the job's that
+    is called like one of these options is given by position."""
     return Sub(job, args, kwargs, Options(queue=queue, priority=priority, retries=retries, timeout=timeout))
 
 
@@ -164,7 +168,8 @@ class _Opened:
 
     async def page(self) -> list[Result[Any]]:
         """The next results; none when all that there are have been read."""
-        rows = await self._owner.store.trees.gather(self._owner.lease.job_id, self._id, after=self.position, limit=PAGE)
+        trees, job_id = self._owner.store.trees, self._owner.lease.job_id
+        rows = await self._owner.surely(lambda: trees.gather(job_id, self._id, after=self.position, limit=PAGE))
         if rows:
             self.position = rows[-1].position
         return [self._result(row) for row in rows]
@@ -172,15 +177,10 @@ class _Opened:
     async def wait_for(self, ended: int) -> None:
         """Until so many have ended, or it is decided: the job waits, unless that is so already."""
         step, owner = self._step, self._owner
-        owner.suspending()
-        try:
-            status, stands = await owner.store.trees.suspend(
-                owner.lease, step.key, step.kind, fan_out_id=self._id, ended=ended
-            )
-        except BaseException:
-            owner.not_suspended()
-            raise
-        await owner.suspended(status)
+        trees = owner.store.trees
+        _, stands = await owner.suspend(
+            lambda: trees.suspend(owner.lease, step.key, step.kind, fan_out_id=self._id, ended=ended)
+        )
         now = msgspec.json.decode(stands or "{}")
         self.decision, self.decided_ended = now.get("decision"), now.get("decided_ended") or 0
 
@@ -254,14 +254,11 @@ async def _open(
             nested=nested,
             streamed=streamed,
         )
-        owner.suspending()
-        try:
-            status = await owner.store.trees.open_fan_out(owner.lease, new, children)
-        except BaseException:
-            owner.not_suspended()
-            raise
-        await owner.suspended(status)
-        raise AssertionError(f"a fan-out was opened, and the job does not wait: {status}")
+
+        async def send() -> tuple[Suspension, None]:
+            return await owner.store.trees.open_fan_out(owner.lease, new, children), None
+
+        raise AssertionError(f"a fan-out was opened, and its job does not wait: {await owner.suspend(send)}")
 
 
 async def _read(
@@ -294,6 +291,9 @@ def _child(owner: Durable, asked: Sub, given: Options) -> NewChild:
     else:
         definition, said = job.definition, job.given
         name = definition.name
+        for option in _NOT_OF_SUBS:
+            if getattr(said, option) is not None:
+                raise InvalidArguments(f"{name}: a sub-job is run at once, for its parent: it takes no {option}")
     if definition is None:
         if asked.args:
             raise InvalidArguments(f"{name} is not a job of this app: give its arguments by name")

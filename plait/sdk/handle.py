@@ -124,6 +124,15 @@ class Handle(Generic[R]):
     def retry_sync(self) -> Status:
         return self._app.call_sync(self.retry())
 
+    def cancel_tree_sync(self, reason: str | None = None) -> TreeCanceled:
+        return self._app.call_sync(self.cancel_tree(reason))
+
+    def retry_tree_sync(self) -> int:
+        return self._app.call_sync(self.retry_tree())
+
+    def tree_sync(self) -> list[NodeRow]:
+        return self._app.call_sync(self.tree())
+
     def signal_sync(self, name: str, payload: Any = None) -> Status:
         return self._app.call_sync(self.signal(name, payload))
 

@@ -22,7 +22,7 @@ async def sleep(duration: Duration, *, name: str = "sleep") -> None:
     delay_s = seconds(duration, what="sleep")
     owner = durable()
     with await owner.begin(name, "sleep") as step:
-        step.check(f"{delay_s:g}")
+        step.check(repr(delay_s))
         if step.row is None or not step.row.due:
             await _wait(owner, step, "sleep", delay_s=delay_s)
 
@@ -80,16 +80,10 @@ async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
 
 
 async def _wait(owner: Durable, step: Step, kind: StepKind, **until: Any) -> tuple[Suspension, str | None]:
-    owner.suspending()
-    try:
-        status, value = await owner.store.trees.suspend(
-            owner.lease, step.key, kind, overlapping=step.overlapping, hash=step.hash, **until
-        )
-    except BaseException:
-        owner.not_suspended()
-        raise
-    await owner.suspended(status)
-    return status, value
+    suspend = owner.store.trees.suspend
+    return await owner.suspend(
+        lambda: suspend(owner.lease, step.key, kind, overlapping=step.overlapping, hash=step.hash, **until)
+    )
 
 
 def _check_name(name: object) -> None:

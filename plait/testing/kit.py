@@ -12,7 +12,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from plait.model.states import Ending, Status
+from plait.model.states import Ending
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
 from plait.sdk.handle import Handle
@@ -73,7 +73,7 @@ class Kit:
         rows = await store.jobs.list_jobs(
             tenant_id=await self.app.tenant_id(tenant), definition=_name(job) if job is not None else None, limit=1000
         )
-        return [row for row in reversed(rows) if row.status in (Status.SCHEDULED, Status.QUEUED, Status.RUNNING)]
+        return [row for row in reversed(rows) if not row.status.final]
 
     async def assert_enqueued(
         self,

@@ -51,7 +51,7 @@ class Executor:
             finished = abandoned(run) if run.stopping is not None else outcomes.failed(error)
         except BaseException as error:  # noqa: BLE001 - a handler may raise anything, and the worker lives
             finished = outcomes.raised(error)
-        if run.stopping is Stopping.LOST:
+        if run.stopping is Stopping.LOST or run.suspended:  # whatever the handler made of that
             finished = None
         if (more := self._ended(run, finished)) is not None:
             await more

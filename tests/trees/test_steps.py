@@ -487,3 +487,61 @@ async def test_one_bad_step_does_not_sink_those_beside_it(app: Plait, kit: Kit) 
     handle = await parent.enqueue()
     await kit.run_until_idle()
     assert await handle.result(5) == list(range(50))
+
+
+async def test_a_wait_inside_of_a_task_group_or_a_broad_except_is_a_wait(app: Plait, kit: Kit, over: World) -> None:
+    """Whatever the handler makes of the exception that ends its slice, the job waits."""
+
+    @app.job(retries=0)
+    async def grouped() -> str:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(sleep("1h"))
+            group.create_task(call(one))
+        return "grouped"
+
+    @app.job(retries=0)
+    async def swallows() -> str:
+        try:
+            await sleep("1h")
+        except BaseException:
+            return "swallowed"
+        return "slept"
+
+    @app.job(retries=0)
+    async def leaves_a_task() -> str:
+        async def slow() -> int:
+            await asyncio.sleep(0.05)
+            return 1
+
+        left = asyncio.ensure_future(call(slow))
+        await asyncio.sleep(0.01)
+        try:
+            await sleep("1h")
+        finally:
+            left.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return "left"
+
+    handles = [await grouped.enqueue(), await swallows.enqueue(), await leaves_a_task.enqueue()]
+    await kit.run_until_idle()
+    assert [await handle.status() for handle in handles] == [Status.WAITING] * 3
+    await kit.advance(hours=1)
+    await kit.run_until_idle()
+    assert [await handle.result(5) for handle in handles] == ["grouped", "slept", "left"]
+    for handle in handles:
+        assert await over.endings(handle.id) == ["suspended", "succeeded"]
+
+
+async def test_a_sub_job_takes_no_option_that_would_be_dropped(app: Plait, kit: Kit) -> None:
+    """T90."""
+
+    @app.job(retries=0)
+    async def leaf() -> None: ...
+
+    @app.job(retries=0)
+    async def parent() -> None:
+        await fan_out([sub(leaf.options(delay="1h"))])
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    with pytest.raises(JobFailed, match="it takes no delay"):
+        await handle.result(5)

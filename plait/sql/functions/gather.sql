@@ -22,20 +22,30 @@ begin
     perform plait._cancel_remaining(f, plait.now());
   end if;
   if f.streamed then
+    -- The page first, then each of its rows by key: whatever the statistics say, never all children for each of them.
     return query
-      select o.position, o.fan_out_index, j.id, j.definition, a.final::text, a.result::text, a.error, a.reason, a.attempt
-      from plait.fan_out_order o
-      join plait.jobs j on j.root_id = f.root_id and j.fan_out_id = f.id and j.fan_out_index = o.fan_out_index
+      with page as materialized (
+        select o.position, o.fan_out_index from plait.fan_out_order o
+        where o.fan_out_id = f.id and o.position > p_after and o.position <= coalesce(f.decided_ended, o.position)
+        order by o.position limit p_limit
+      )
+      select p.position, p.fan_out_index, j.id, j.definition, a.final::text, a.result::text, a.error, a.reason, a.attempt
+      from page p
+      cross join lateral (select c.id, c.definition from plait.jobs c
+                          where c.root_id = f.root_id and c.fan_out_id = f.id and c.fan_out_index = p.fan_out_index offset 0) j
       cross join lateral (select t.* from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a
-      where o.fan_out_id = f.id and o.position > p_after and o.position <= coalesce(f.decided_ended, o.position)
-      order by o.position limit p_limit;
+      order by p.position;
   else
     return query
-      select j.fan_out_index, j.fan_out_index, j.id, j.definition, a.final::text, a.result::text, a.error, a.reason, a.attempt
-      from plait.jobs j
-      cross join lateral (select t.* from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a
-      where j.root_id = f.root_id and j.fan_out_id = f.id and j.fan_out_index > p_after and f.decided_at is not null
-        and (f.left_open is null or not exists (select from unnest(f.left_open) o where o = j.fan_out_index))
-      order by j.fan_out_index limit p_limit;
+      with page as materialized (
+        select j.fan_out_index, j.id, j.definition from plait.jobs j
+        where j.root_id = f.root_id and j.fan_out_id = f.id and j.fan_out_index > p_after and f.decided_at is not null
+          and (f.left_open is null or not j.fan_out_index = any(f.left_open))
+        order by j.fan_out_index limit p_limit
+      )
+      select p.fan_out_index, p.fan_out_index, p.id, p.definition, a.final::text, a.result::text, a.error, a.reason, a.attempt
+      from page p
+      cross join lateral (select t.* from plait.attempts t where t.job_id = p.id order by t.attempt desc limit 1) a
+      order by p.fan_out_index;
   end if;
 end $$;
