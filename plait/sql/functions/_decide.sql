@@ -16,7 +16,7 @@ begin
     decided_at = p_now, decision = p_decision, decided_ended = v_ended,
     cancel_due = v_ended < o.total and (o.cancel_due or p_decision <> 'succeeded' and o.cancel_remaining),
     left_open = case when v_ended < o.total then
-      array(select j.fan_out_index from plait.live l join plait.jobs j on j.id = l.job_id
+      array(select (select j.fan_out_index from plait.jobs j where j.id = l.job_id) from plait.live l
             where l.root_id = o.root_id and l.fan_out_id = o.id order by 1) end
   where o.id = p_fan_out.id and o.decided_at is null
   returning o.* into f;

@@ -35,8 +35,9 @@ begin
     if f.streamed then
       insert into plait.fan_out_order (fan_out_id, tenant_id, position, fan_out_index)
       select f.id, f.tenant_id, v_ended - x.n + x.i, x.fan_out_index
-      from (select j.fan_out_index, row_number() over (order by j.fan_out_index) as i, count(*) over () as n
-            from unnest(p_jobs, p_fan_outs) u(job, fan_out) join plait.jobs j on j.id = u.job where u.fan_out = f.id) x;
+      from (select u.fan_out_index, row_number() over (order by u.fan_out_index) as i, count(*) over () as n
+            from (select (select j.fan_out_index from plait.jobs j where j.id = e.job) as fan_out_index
+                  from unnest(p_jobs, p_fan_outs) e(job, fan_out) where e.fan_out = f.id) u) x;
     end if;
     if f.decided_at is not null then
       continue;  -- a late child: it is counted, and changes nothing

@@ -11,7 +11,8 @@
 create or replace function plait.cancel_tree(
   p_job uuid, p_tenant uuid default null, p_reason text default null, out o_canceled int, out o_asked int, out o_left int
 )
-language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off as $$
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off
+set enable_hashjoin = off as $$
 declare
   v_tenant uuid := plait._tenant(p_tenant);
   v_root   uuid;
