@@ -106,6 +106,8 @@ class Durable:
 
     async def _load(self) -> dict[tuple[str, int], StepRow]:
         rows = await self.surely(lambda: self.store.trees.load_steps(self.lease))
+        if rows is None:  # else it would begin anew, and do again what another does already
+            await self.stop_for("stale")
         return {(row.name, row.occurrence): row for row in rows}
 
     def _check(self, step: "Step") -> None:

@@ -6,9 +6,10 @@ sub itself, the fan-out, the sub's own definition; retries, where none of these 
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import chain
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -226,12 +227,13 @@ async def _open(
     """Open the fan-out, and wait; or, when it is on record, wait for what is left of it. None where there is nothing to do (T20)."""
     owner = durable()
     asked = iter(subs)
-    first = next(asked, None)
-    if first is None:
+    try:
+        first = next(asked)
+    except StopIteration:
         strategy.needed(0)
         return None
     with await owner.begin(name, "stream" if streamed else "fan_out") as step:
-        children, total, digest = await _read(owner, given, first, asked, keep=step.row is None)
+        children, total, digest = await _read(owner, given, chain([first], asked), keep=step.row is None)
         step.check(digest)
         if step.row is not None:
             assert step.row.fan_out_id is not None
@@ -261,15 +263,12 @@ async def _open(
         raise AssertionError(f"a fan-out was opened, and its job does not wait: {await owner.suspend(send)}")
 
 
-async def _read(
-    owner: Durable, given: Options, first: Sub, others: Iterator[Sub], *, keep: bool
-) -> tuple[list[NewChild], int, str]:
+async def _read(owner: Durable, given: Options, subs: Iterable[Sub], *, keep: bool) -> tuple[list[NewChild], int, str]:
     """The sub-jobs as the database takes them, how many, and a hash of them all; on a replay only the latter two are needed."""
     digest = hashlib.blake2b(digest_size=8)
     children: list[NewChild] = []
     total = 0
-    asked: Sub | None = first
-    while asked is not None:
+    for asked in subs:
         if not isinstance(asked, Sub):
             raise InvalidArguments(f"fan_out takes sub(job, …), not {type(asked).__name__}")
         child = _child(owner, asked, given)
@@ -279,7 +278,6 @@ async def _read(
         total += 1
         if total % BREATH == 0:
             await asyncio.sleep(0)
-        asked = next(others, None)
     return children, total, digest.hexdigest()
 
 

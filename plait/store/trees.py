@@ -124,10 +124,13 @@ class Trees:
         stale = await self._db.fetchval(SAVE_STEPS, worker, *step_columns(steps))
         return [position - 1 for position in stale or ()]
 
-    async def load_steps(self, lease: Lease) -> list[StepRow]:
+    async def load_steps(self, lease: Lease) -> list[StepRow] | None:
+        """What the job has done so far, in order; None when the lease is lost."""
         rows = await self._db.fetch(
             "select * from plait.load_steps($1, $2, $3)", lease.worker, lease.job_id, lease.attempt
         )
+        if rows and rows[0]["name"] is None:
+            return None
         return [StepRow(*row) for row in rows]
 
     async def open_fan_out(self, lease: Lease, fan_out: NewFanOut, children: Sequence[NewChild]) -> Suspension:

@@ -549,15 +549,15 @@ async def test_a_child_that_is_retried_is_counted_once(app: Plait, kit: Kit, ove
     assert await handle.result(5) == [3]
 
 
-async def test_what_is_no_sub_job_is_refused(app: Plait, kit: Kit) -> None:
-    @app.job(retries=0)
-    async def parent() -> None:
-        await fan_out(["not a sub"])  # type: ignore[list-item]
-
-    handle = await parent.enqueue()
-    await kit.run_until_idle()
-    with pytest.raises(JobFailed, match=r"fan_out takes sub\(job, …\), not str"):
-        await handle.result(5)
+@pytest.mark.parametrize("nonsense", ["not a sub", None, 7])
+async def test_what_is_no_sub_job_is_refused(bench: Bench, kit: Kit, over: World, nonsense: Any) -> None:
+    for subs in ([nonsense], [sub(bench.child, 1), nonsense, sub(bench.child, 2)]):
+        bench.subs = subs
+        handle = await bench.parent.enqueue("fail_fast")
+        await kit.run_until_idle()
+        with pytest.raises(JobFailed, match=rf"fan_out takes sub\(job, …\), not {type(nonsense).__name__}"):
+            await handle.result(5)
+        assert len(await handle.tree()) == 1
 
 
 def test_results_tell_what_they_are() -> None:

@@ -466,8 +466,10 @@ async def test_a_stale_attempt_saves_no_step(world: World) -> None:
     assert not await _step(worker, world, job, again.attempt, "late")
     assert not await _step(other, world, job, lease.attempt, "late")
     rows = await world.store.trees.load_steps(Lease(other.id, job, again.attempt))
+    assert rows is not None
     assert [(row.name, row.value) for row in rows] == [("s", "1")]
-    assert await world.store.trees.load_steps(Lease(worker.id, job, lease.attempt)) == []
+    # Not "nothing done yet": whoever is stale must not begin anew.
+    assert await world.store.trees.load_steps(Lease(worker.id, job, lease.attempt)) is None
 
 
 async def test_one_bad_step_does_not_sink_those_beside_it(app: Plait, kit: Kit) -> None:
