@@ -20,8 +20,10 @@ from plait import (
 )
 from plait.model.errors import IllegalMove
 from plait.model.ids import new_id
+from plait.sdk.context import attempt
 from plait.store.trees import Lease, StepKey
 from plait.testing import Kit
+from plait.worker.run import Run, Stopping
 
 from ..world import World
 
@@ -274,3 +276,24 @@ async def test_a_thousand_who_wait_hold_nothing(app: Plait, kit: Kit, over: Worl
     await kit.run_until_idle()
     assert await over.counts() == {Status.SUCCEEDED: 1000}
     assert sorted(done) == list(range(1000))
+
+
+async def test_a_job_that_waits_has_not_lost_its_lease(app: Plait, kit: Kit) -> None:
+    """T15: the worker is told that it holds the job no more while the handler still cleans up after its wait."""
+    ended: list[str] = []
+
+    @app.job(retries=0)
+    async def tidy() -> str:
+        try:
+            await sleep("1h")
+        finally:
+            run = attempt()
+            assert isinstance(run, Run)
+            run.stop(Stopping.LOST)  # as a heartbeat would that finds it gone
+            await asyncio.sleep(0)
+            ended.append("cleaned up")
+        return "slept"
+
+    handle = await tidy.enqueue()
+    await kit.run_until_idle()
+    assert (await handle.status(), ended) == (Status.WAITING, ["cleaned up"])
