@@ -412,8 +412,11 @@ async def test_fan_out_with_polling_fallback(bench: Bench, kit: Kit, over: World
     assert await kit.wait_for_fan_out(handle) == "succeeded"
     await kit.run_until_idle()
     assert await handle.status() == Status.WAITING  # nothing but rescue looks for it
+    await over.advance(minutes=1)
+    assert "missed_resume" in await over.findings()
     assert (await over.rescue()).resumed == 1
     assert (await over.rescue()).resumed == 0
+    assert "missed_resume" not in await over.findings()
     await kit.run_until_idle()
     assert await handle.result(5) == [7]
 

@@ -67,6 +67,18 @@ async def test_a_sleep_that_is_woken_early_sleeps_only_the_rest(app: Plait, kit:
     assert await handle.status() == Status.SUCCEEDED
 
 
+async def test_the_doctor_sees_who_waits_too_long(app: Plait, kit: Kit, over: World) -> None:
+    @app.job(retries=0)
+    async def nap() -> None:
+        await sleep("1h")
+
+    await nap.enqueue()
+    await kit.run_until_idle()
+    assert "overdue_waits" not in await over.findings()
+    await over.advance(hours=2)  # and no leader resumes it
+    assert "overdue_waits" in await over.findings()
+
+
 async def test_a_moment_that_has_passed_is_not_waited_for(app: Plait, kit: Kit, over: World) -> None:
     @app.job(retries=0)
     async def nap(at: datetime) -> None:
