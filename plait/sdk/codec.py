@@ -67,9 +67,13 @@ class Codec:
 
     def encode_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """The payload of a call; an error when the arguments do not fit the signature."""
-        text = encode(self._bind(args, kwargs), what=self._arguments)
+        text = self.payload(args, kwargs)
         self._decode(text)
         return text
+
+    def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """The same for arguments that were checked before: only whether they can be bound and stored."""
+        return encode(self._bind(args, kwargs), what=self._arguments)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name, in the order of the signature."""

@@ -38,6 +38,9 @@ BREATH = 1000
 
 Duration = float | str | timedelta
 
+_NONE = Options()
+"""Most sub-jobs say nothing of their own: they share this."""
+
 
 class Target(Protocol):
     """A job, as far as a sub-job needs it."""
@@ -70,7 +73,10 @@ def sub(
 ) -> Sub:
     """A sub-job, for `fan_out`: a job or its name, its arguments, and what shall differ for this one. An argument of the job's that
     is called like one of these options is given by position."""
-    return Sub(job, args, kwargs, Options(queue=queue, priority=priority, retries=retries, timeout=timeout))
+    options = _NONE
+    if not (queue is None and priority is None and retries is None and timeout is None):
+        options = Options(queue=queue, priority=priority, retries=retries, timeout=timeout)
+    return Sub(job, args, kwargs, options)
 
 
 async def fan_out(
@@ -267,53 +273,73 @@ async def _read(owner: Durable, given: Options, subs: Iterable[Sub], *, keep: bo
     """The sub-jobs as the database takes them, how many, and a hash of them all; on a replay only the latter two are needed."""
     digest = hashlib.blake2b(digest_size=8)
     children: list[NewChild] = []
+    kinds: dict[tuple[int, int], _Kind] = {}
     total = 0
     for asked in subs:
         if not isinstance(asked, Sub):
             raise InvalidArguments(f"fan_out takes sub(job, …), not {type(asked).__name__}")
-        child = _child(owner, asked, given)
-        digest.update(f"{child.definition}\0{child.payload}\0".encode())
+        key = (id(asked.job), id(asked.options))  # not used again for others meanwhile: the kind holds both
+        kind = kinds.get(key) or kinds.setdefault(key, _Kind(owner, asked, given))
+        payload = kind.payload(asked, check=keep)
+        digest.update(f"{kind.name}\0{payload}\0".encode())
         if keep:
-            children.append(child)
+            children.append(kind.child(asked, payload))
         total += 1
         if total % BREATH == 0:
             await asyncio.sleep(0)
     return children, total, digest.hexdigest()
 
 
-def _child(owner: Durable, asked: Sub, given: Options) -> NewChild:
-    own, job = asked.options, asked.job
-    if isinstance(job, str):
-        definition, said = owner.definitions.get(job), Options()
-        name = job
-    else:
-        definition, said = job.definition, job.given
-        name = definition.name
-        for option in _NOT_OF_SUBS:
-            if getattr(said, option) is not None:
-                raise InvalidArguments(f"{name}: a sub-job is run at once, for its parent: it takes no {option}")
-    if definition is None:
+class _Kind:
+    """What sub-jobs have in common that were asked for with the same job and the same options: most often all of them."""
+
+    def __init__(self, owner: Durable, asked: Sub, given: Options) -> None:
+        self._asked = asked
+        job, said = asked.job, Options()
+        if isinstance(job, str):
+            self.name, definition = job, owner.definitions.get(job)
+        else:
+            self.name, definition, said = job.definition.name, job.definition, job.given
+            for option in _NOT_OF_SUBS:
+                if getattr(said, option) is not None:
+                    raise InvalidArguments(
+                        f"{self.name}: a sub-job is run at once, for its parent: it takes no {option}"
+                    )
+        options = (asked.options, given, said)
+        retries = _nearest("retries", *options)
+        if retries is None and definition is not None:
+            retries = owner.max_attempts - 1 if definition.retries is None else definition.retries
+        queue, priority = _nearest("queue", *options), _nearest("priority", *options)
+        self._definition = definition
+        self._queue = queue if queue is not None or definition is None else definition.queue
+        self._priority = priority if priority is not None or definition is None else definition.priority
+        self._max_attempts = None if retries is None else retries + 1
+        self._timeout_s = next((s for o in options if (s := o.seconds_of("timeout")) is not None), None)
+        self._limit_key = said.limit_key
+
+    def payload(self, asked: Sub, *, check: bool) -> str:
+        """Checked against the job's signature, unless that was done when it was first asked for."""
+        if self._definition is not None:
+            codec = self._definition.codec
+            return codec.encode_call(asked.args, asked.kwargs) if check else codec.payload(asked.args, asked.kwargs)
         if asked.args:
-            raise InvalidArguments(f"{name} is not a job of this app: give its arguments by name")
-        payload, limit_key = encode(asked.kwargs, what=f"{name}: the arguments"), None
-    else:
-        payload = definition.codec.encode_call(asked.args, asked.kwargs)
-        limit_key = said.limit_key if said.limit_key is not None else definition.limit_key_of(asked.args, asked.kwargs)
-    options = (own, given, said)
-    retries = _nearest("retries", *options)
-    if retries is None and definition is not None:
-        retries = owner.max_attempts - 1 if definition.retries is None else definition.retries
-    queue, priority = _nearest("queue", *options), _nearest("priority", *options)
-    return NewChild(
-        id=new_id(),
-        definition=name,
-        payload=payload,
-        queue=queue if queue is not None or definition is None else definition.queue,
-        priority=priority if priority is not None or definition is None else definition.priority,
-        max_attempts=None if retries is None else retries + 1,
-        timeout_s=next((s for o in options if (s := o.seconds_of("timeout")) is not None), None),
-        limit_key=limit_key,
-    )
+            raise InvalidArguments(f"{self.name} is not a job of this app: give its arguments by name")
+        return encode(asked.kwargs, what=f"{self.name}: the arguments")
+
+    def child(self, asked: Sub, payload: str) -> NewChild:
+        limit_key = self._limit_key
+        if limit_key is None and self._definition is not None:
+            limit_key = self._definition.limit_key_of(asked.args, asked.kwargs)
+        return NewChild(
+            id=new_id(),
+            definition=self.name,
+            payload=payload,
+            queue=self._queue,
+            priority=self._priority,
+            max_attempts=self._max_attempts,
+            timeout_s=self._timeout_s,
+            limit_key=limit_key,
+        )
 
 
 def _nearest(name: str, *options: Options) -> Any:

@@ -103,8 +103,9 @@ class Job(Generic[P, R]):
     ) -> list[Result[R]]:
         """Inside a durable job: fan out to one of these for each call, and wait for their results. A call is as in
         `enqueue_many`; queue, priority, retries and timeout are `.options(…)`."""
+        nothing = Options()
         return await fan_out(
-            (Sub(self, *_call(call), Options()) for call in calls),
+            (Sub(self, *_call(call), nothing) for call in calls),
             strategy,
             name=f"map {self.definition.name}" if name is None else name,
             timeout=timeout,
