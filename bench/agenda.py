@@ -1,14 +1,10 @@
-"""The measures in the order in which they run, and whom each of them concerns.
-
-`fan_out` (fan_out_1000_s) and `steps` (steps_per_s) join this list when plait has fan-outs and checkpointed steps: one function
-each beside the others, and one line here.
-"""
+"""The measures in the order in which they run, and whom each of them concerns."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench import hardships, limits, measures
+from bench import durable, hardships, limits, measures
 from bench.ledgers import Servers
 from bench.measures import Plan
 from bench.rows import Row
@@ -55,6 +51,20 @@ MEASURES: Final[Sequence[Measure]] = (
         run=limits.limits,
         rows="enqueue_one, enqueue_bulk, cycle, process_1 of limit_…",
         applies=_plait,
+        quick=True,
+    ),
+    Measure(
+        name="fan_out",
+        run=durable.fan_out,
+        rows="fan_out_1000_s",
+        applies=lambda s: s.durable_settings is not None,
+        quick=True,
+    ),
+    Measure(
+        name="steps",
+        run=durable.steps,
+        rows="steps_per_s",
+        applies=lambda s: s.durable_settings is not None and s.name != "celery",
         quick=True,
     ),
     Measure(name="enqueue_8", run=hardships.enqueue_8, rows="enqueue_8"),

@@ -33,6 +33,9 @@ class System:
     memory_settings: Mapping[str, Any] | None = None
     """What differs where one process runs 500 handlers at once; None where it can't."""
 
+    durable_settings: Mapping[str, Any] | None = None
+    """What differs for fan-outs and steps; None where it has none."""
+
     @property
     def module(self) -> str:
         return self.name.replace("-", "_")
@@ -47,6 +50,7 @@ SYSTEMS: Final = (
         language="plait",
         settings={"uvloop": True, "concurrency": 100},
         memory_settings={"concurrency": 500},
+        durable_settings={},
         bulk=10_000,
         unfinished="select count(*) from plait.live",
         finished="select count(*) from plait.attempts where final = 'succeeded'",
@@ -157,6 +161,7 @@ SYSTEMS: Final = (
             "worker_pool": 20,
         },
         pickup_settings={"polling_interval_sec": 0.01},
+        durable_settings={"polling_interval_sec": 0.05},
         unfinished="select count(*) from dbos.workflow_status where status in ('ENQUEUED', 'PENDING')",
         finished="select count(*) from dbos.workflow_status where status = 'SUCCESS'",
         note="one completion for each job; results and history kept; no bulk enqueue, 1,000 in one transaction; a commit is on disk",
@@ -174,6 +179,7 @@ SYSTEMS: Final = (
             "client_connections": 10,
         },
         pickup_settings={"concurrency": 10, "batch_size": 10, "poll_interval": 0.01},
+        durable_settings={"poll_interval": 0.01},
         unfinished="select count(*) from absurd.t_default where state in ('pending', 'running', 'sleeping')",
         finished="select count(*) from absurd.t_default where state = 'completed'",
         note="one completion for each job; results and history kept; no bulk enqueue, 1,000 in one transaction; a commit is on disk",
@@ -186,6 +192,7 @@ SYSTEMS: Final = (
         store="redis",
         queue_key="celery",
         settings={"pool": "prefork", "concurrency": 1, "worker_prefetch_multiplier": 128},
+        durable_settings={},
         note="Redis: the last second may be lost in a power failure; a message is acknowledged before its job runs; results kept"
         " a day, no history; no bulk enqueue",
     ),

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from plait.model.errors import (
         DatabaseUnreachable,
+        DeterminismError,
+        FanOutError,
         IdempotencyConflict,
         InvalidArguments,
         InvalidJob,
@@ -23,22 +25,70 @@ if TYPE_CHECKING:
         JobDeadLettered,
         JobFailed,
         JobSkipped,
+        LeaseLost,
+        NotDurable,
         NotFound,
         NotSerializable,
         PermanentError,
         PlaitError,
         QuotaExceeded,
         RetryLater,
+        SignalTimeout,
         Skip,
         Snooze,
+        SubJobFailure,
         UnknownTenant,
     )
-    from plait.model.policies import Backoff, Rate
-    from plait.model.states import Status
-    from plait.sdk.app import Plait
-    from plait.sdk.context import Current, current
-    from plait.sdk.handle import Handle
-    from plait.sdk.job import Job
+    from plait.model.policies import (
+        Backoff,
+        Rate,
+    )
+    from plait.model.states import (
+        Status,
+    )
+    from plait.model.strategies import (
+        Strategy,
+        collect_all,
+        fail_fast,
+        quorum,
+        threshold,
+    )
+    from plait.sdk.app import (
+        Plait,
+    )
+    from plait.sdk.context import (
+        Current,
+        current,
+    )
+    from plait.sdk.fan_out import (
+        Sub,
+        fan_out,
+        fan_out_stream,
+        sub,
+    )
+    from plait.sdk.handle import (
+        Handle,
+    )
+    from plait.sdk.job import (
+        Job,
+    )
+    from plait.sdk.results import (
+        Result,
+        all_succeeded,
+        partition,
+        values,
+    )
+    from plait.sdk.steps import (
+        call,
+        transaction,
+        version,
+    )
+    from plait.sdk.waits import (
+        signal,
+        sleep,
+        sleep_until,
+        wait_for_signal,
+    )
 
 __version__ = "0.1.0"
 
@@ -46,6 +96,8 @@ _HOME = {
     "Backoff": "plait.model.policies",
     "Current": "plait.sdk.context",
     "DatabaseUnreachable": "plait.model.errors",
+    "DeterminismError": "plait.model.errors",
+    "FanOutError": "plait.model.errors",
     "Handle": "plait.sdk.handle",
     "IdempotencyConflict": "plait.model.errors",
     "InvalidArguments": "plait.model.errors",
@@ -55,6 +107,8 @@ _HOME = {
     "JobDeadLettered": "plait.model.errors",
     "JobFailed": "plait.model.errors",
     "JobSkipped": "plait.model.errors",
+    "LeaseLost": "plait.model.errors",
+    "NotDurable": "plait.model.errors",
     "NotFound": "plait.model.errors",
     "NotSerializable": "plait.model.errors",
     "PermanentError": "plait.model.errors",
@@ -62,18 +116,42 @@ _HOME = {
     "PlaitError": "plait.model.errors",
     "QuotaExceeded": "plait.model.errors",
     "Rate": "plait.model.policies",
+    "Result": "plait.sdk.results",
     "RetryLater": "plait.model.errors",
+    "SignalTimeout": "plait.model.errors",
     "Skip": "plait.model.errors",
     "Snooze": "plait.model.errors",
     "Status": "plait.model.states",
+    "Strategy": "plait.model.strategies",
+    "Sub": "plait.sdk.fan_out",
+    "SubJobFailure": "plait.model.errors",
     "UnknownTenant": "plait.model.errors",
+    "all_succeeded": "plait.sdk.results",
+    "call": "plait.sdk.steps",
+    "collect_all": "plait.model.strategies",
     "current": "plait.sdk.context",
+    "fail_fast": "plait.model.strategies",
+    "fan_out": "plait.sdk.fan_out",
+    "fan_out_stream": "plait.sdk.fan_out",
+    "partition": "plait.sdk.results",
+    "quorum": "plait.model.strategies",
+    "signal": "plait.sdk.waits",
+    "sleep": "plait.sdk.waits",
+    "sleep_until": "plait.sdk.waits",
+    "sub": "plait.sdk.fan_out",
+    "threshold": "plait.model.strategies",
+    "transaction": "plait.sdk.steps",
+    "values": "plait.sdk.results",
+    "version": "plait.sdk.steps",
+    "wait_for_signal": "plait.sdk.waits",
 }
 
 __all__ = [
     "Backoff",
     "Current",
     "DatabaseUnreachable",
+    "DeterminismError",
+    "FanOutError",
     "Handle",
     "IdempotencyConflict",
     "InvalidArguments",
@@ -83,6 +161,8 @@ __all__ = [
     "JobDeadLettered",
     "JobFailed",
     "JobSkipped",
+    "LeaseLost",
+    "NotDurable",
     "NotFound",
     "NotSerializable",
     "PermanentError",
@@ -90,12 +170,34 @@ __all__ = [
     "PlaitError",
     "QuotaExceeded",
     "Rate",
+    "Result",
     "RetryLater",
+    "SignalTimeout",
     "Skip",
     "Snooze",
     "Status",
+    "Strategy",
+    "Sub",
+    "SubJobFailure",
     "UnknownTenant",
+    "all_succeeded",
+    "call",
+    "collect_all",
     "current",
+    "fail_fast",
+    "fan_out",
+    "fan_out_stream",
+    "partition",
+    "quorum",
+    "signal",
+    "sleep",
+    "sleep_until",
+    "sub",
+    "threshold",
+    "transaction",
+    "values",
+    "version",
+    "wait_for_signal",
 ]
 
 

@@ -53,6 +53,37 @@ INVARIANTS: Final = {
     "what is left of a quota is never more than there is": """
         select t.id from plait.tenants t where t.quota_left >
           t.max_queued - (select count(*) from plait.live l where l.tenant_id = t.id and l.metered)""",
+    "a fan-out counts each child that has ended, once": """
+        select f.parent_id from plait.fan_outs f
+        join (select j.fan_out_id, count(*) as total,
+                     count(*) filter (where l.job_id is null and a.final in ('succeeded', 'skipped')) as succeeded,
+                     count(*) filter (where l.job_id is null and a.final in ('failed', 'dead_letter')) as failed,
+                     count(*) filter (where l.job_id is null and a.final = 'canceled') as canceled
+              from plait.jobs j left join plait.live l on l.job_id = j.id
+              left join (select distinct on (job_id) job_id, final from plait.attempts
+                         order by job_id, attempt desc) a on a.job_id = j.id
+              where j.fan_out_id is not null group by 1) c on c.fan_out_id = f.id
+        where (f.total, f.succeeded, f.failed, f.canceled) <> (c.total, c.succeeded, c.failed, c.canceled)""",
+    "a fan-out has all its children, and they know their place": """
+        select f.parent_id from plait.fan_outs f
+        where f.total <> (select count(distinct j.fan_out_index) from plait.jobs j where j.fan_out_id = f.id
+                          and j.parent_id = f.parent_id and j.root_id = f.root_id and j.depth = f.depth
+                          and j.tenant_id = f.tenant_id and j.fan_out_index between 0 and f.total - 1)""",
+    "a fan-out is decided exactly when its strategy says so": """
+        select f.parent_id from plait.fan_outs f
+        where f.decision is distinct from 'timeout' and f.decided_at is null
+          and (f.total - f.failed - f.canceled < f.needed
+               or f.succeeded >= f.needed and (f.early or f.succeeded + f.failed + f.canceled = f.total))""",
+    "who waits for a fan-out waits for one of its own that is not decided, or rescue knows": """
+        select l.job_id from plait.live l left join plait.fan_outs f on 'fan_out ' || f.id = l.wait_on
+        where l.wait_on like 'fan_out %' and (f.id is null or f.parent_id <> l.job_id or f.waited_for is null)""",
+    "a step belongs to a job, and to a fan-out that exists": """
+        select s.job_id from plait.steps s
+        where not exists (select from plait.jobs j where j.id = s.job_id)
+           or s.fan_out_id is not null and not exists (select from plait.fan_outs f where f.id = s.fan_out_id)""",
+    "a live row says of its tree what the job says": """
+        select l.job_id from plait.live l join plait.jobs j on j.id = l.job_id
+        where (l.root_id, l.fan_out_id) is distinct from (j.root_id, j.fan_out_id)""",
     "a live row says of its job what the job says": """
         select l.job_id from plait.live l join plait.jobs j on j.id = l.job_id
         where (l.tenant_id, l.queue, l.definition) <> (j.tenant_id, j.queue, j.definition)

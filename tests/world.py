@@ -39,6 +39,10 @@ _TABLES = (
     "running_state",
     "dedupe",
     "idempotency",
+    "fan_outs",
+    "fan_out_order",
+    "steps",
+    "signals",
     "workers",
     "leader",
     "buckets",
@@ -217,7 +221,7 @@ class World:
 
     async def snapshot(self) -> list[str]:
         """Every row that tells of jobs, as text: equal before and after what must change nothing."""
-        sql = " union all ".join(f"select '{name} ' || t::text as row from plait.{name} t" for name in _TABLES[:6])
+        sql = " union all ".join(f"select '{name} ' || t::text as row from plait.{name} t" for name in _TABLES[:10])
         return [row for (row,) in await self.rows(f"{sql} order by 1")]
 
     async def check(self) -> None:

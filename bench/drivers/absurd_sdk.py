@@ -20,6 +20,13 @@ async def noop(params: Payload, context: Any) -> dict[str, int]:  # noqa: ARG001
     return result
 
 
+async def walk(params: Payload, context: Any) -> int:
+    async def step() -> int:
+        return 1
+
+    return sum([await context.step(f"step {i}", step) for i in range(params["n"])])
+
+
 class AbsurdDriver:
     async def setup(self) -> None:
         async with await psycopg.AsyncConnection.connect(URL, autocommit=True) as connection:
@@ -48,6 +55,27 @@ class AbsurdDriver:
             for payload in payloads:
                 await app.spawn("noop", payload)
 
+    async def fan_out(self, n: int) -> int:
+        """The caller itself gathers: a task may not wait for others of its queue."""
+        app = await self._apps.get()
+        async with await psycopg.AsyncConnection.connect(URL) as connection:
+            inside = self._new_app(connection)
+            spawned = [await inside.spawn("noop", {"n": i}) for i in range(n)]
+        try:
+            return len([await app.await_task_result(one["task_id"], timeout=300) for one in spawned])
+        finally:
+            self._apps.put_nowait(app)
+
+    async def steps(self, jobs: int, n: int) -> int:
+        app = await self._apps.get()
+        try:
+            spawned = [await app.spawn("walk", {"n": n}) for _ in range(jobs)]
+            for one in spawned:
+                await app.await_task_result(one["task_id"], timeout=300)
+        finally:
+            self._apps.put_nowait(app)
+        return jobs * n
+
     async def close(self) -> None:
         while not self._apps.empty():
             await self._apps.get_nowait().close()
@@ -72,6 +100,7 @@ class AbsurdDriver:
     def _new_app(self, connection: Any = URL) -> Any:
         app = AsyncAbsurd(connection)
         app.register_task(name="noop")(noop)
+        app.register_task(name="walk")(walk)
         return app
 
 

@@ -4,7 +4,7 @@ import os
 import threading
 import time
 
-from celery import Celery
+from celery import Celery, group
 from celery.worker import state
 
 from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive_sync
@@ -44,6 +44,10 @@ class CeleryDriver:
         with app.producer_pool.acquire(block=True) as producer:
             for payload in payloads:
                 job.apply_async((payload,), producer=producer)
+
+    def fan_out(self, n: int) -> int:
+        """Its group: the caller itself gathers."""
+        return len(group(job.s({"n": i}) for i in range(n)).apply_async().get(timeout=300))
 
     def close(self) -> None:
         app.close()

@@ -23,6 +23,23 @@ def noop(payload: Payload) -> dict[str, int]:
     return result
 
 
+def gather(n: int) -> int:
+    handles = [DBOS.enqueue_workflow("bench", DBOS_NOOP[0], {"n": i}) for i in range(n)]
+    return len([handle.get_result() for handle in handles])
+
+
+def step(n: int) -> int:
+    return n
+
+
+def walk(n: int) -> int:
+    return sum(1 for i in range(n) if DBOS.run_step({"name": "step"}, step, i) == i)
+
+
+DBOS_NOOP: list[Any] = []
+"""The workflow, once it is registered."""
+
+
 class DbosDriver:
     def setup(self) -> None:
         run_dbos_database_migrations(URL)
@@ -40,6 +57,13 @@ class DbosDriver:
             for payload in payloads:
                 self._client.enqueue_in_transaction(connection, OPTIONS, payload)
 
+    def fan_out(self, n: int) -> int:
+        return int(self._client.enqueue({**OPTIONS, "workflow_name": "gather"}, n).get_result())
+
+    def steps(self, jobs: int, n: int) -> int:
+        handles = [self._client.enqueue({**OPTIONS, "workflow_name": "walk"}, n) for _ in range(jobs)]
+        return sum(int(handle.get_result()) for handle in handles)
+
     def close(self) -> None:
         self._client.destroy()
         self._engine.dispose()
@@ -56,7 +80,9 @@ class DbosDriver:
             "log_level": "ERROR",
         }
         DBOS(config=config)
-        DBOS.workflow(name="noop")(noop)
+        DBOS_NOOP.append(DBOS.workflow(name="noop")(noop))
+        DBOS.workflow(name="gather")(gather)
+        DBOS.workflow(name="walk")(walk)
         DBOS.launch()
         DBOS.register_queue(
             "bench",

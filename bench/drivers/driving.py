@@ -30,7 +30,8 @@ CALLERS = 32
 
 
 class Driver(Protocol):
-    """What a system with an asyncio interface offers."""
+    """What a system with an asyncio interface offers. One with durable functions also has `fan_out(n)`, which returns when a
+    parent has gathered n children, and `steps(jobs, n)`, when so many jobs have done n steps each; both return their number."""
 
     async def setup(self) -> None: ...
     async def open(self) -> None: ...
@@ -115,6 +116,10 @@ async def _obey(driver: Driver, order: dict[str, Any]) -> dict[str, Any]:
             return await _timed(order, lambda until: _callers(driver.enqueue, order["n"], until))
         case "enqueue_bulk":
             return await _timed(order, lambda until: _bulk(driver.enqueue_many, order, until))
+        case "fan_out":
+            return await _timed(order, lambda _: driver.fan_out(order["n"]))  # type: ignore[attr-defined]
+        case "steps":
+            return await _timed(order, lambda _: driver.steps(order["jobs"], order["n"]))  # type: ignore[attr-defined]
         case "pickup":
             for n in range(order["n"]):
                 await driver.enqueue({"n": n, "at": time.monotonic_ns()})
@@ -226,6 +231,10 @@ def _obey_sync(driver: SyncDriver, order: dict[str, Any]) -> dict[str, Any]:
                     break
                 driver.enqueue_many(batch)
                 count += len(batch)
+        case "fan_out":
+            count = driver.fan_out(order["n"])  # type: ignore[attr-defined]
+        case "steps":
+            count = driver.steps(order["jobs"], order["n"])  # type: ignore[attr-defined]
         case "pickup":
             for n in range(order["n"]):
                 driver.enqueue({"n": n, "at": time.monotonic_ns()})

@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive, say
 from bench.tenants import tenant_id
-from plait import Plait
+from plait import Plait, call, values
 from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.model.policies import Rate
 from plait.model.states import Ending
@@ -41,6 +41,22 @@ async def noop(n: int, at: int = 0, seconds: float = 0, key: str = "") -> dict[s
 job = app.job(name="noop", **LIMITS[SETTINGS.get("limits")])(noop)
 
 
+@app.job
+async def gather(n: int) -> int:
+    return len(values(await job.map([(i,) for i in range(n)])))
+
+
+async def step(n: int) -> int:
+    return n
+
+
+@app.job
+async def walk(n: int) -> int:
+    for i in range(n):
+        await call(step, i)
+    return n
+
+
 class PlaitDriver:
     async def setup(self) -> None:
         """The harness migrates, as an administrator would; this login may not."""
@@ -70,6 +86,13 @@ class PlaitDriver:
             call = encode((n, 0, 0, key), {})
             new.append(NewJob(id=new_id(), definition="noop", payload=call, tenant_id=tenant, limit_key=key or None))
         await (await app.store()).jobs.enqueue_many(new)
+
+    async def fan_out(self, n: int) -> int:
+        return await (await gather.enqueue(n)).result(timeout=300)
+
+    async def steps(self, jobs: int, n: int) -> int:
+        handles = await walk.enqueue_many([n] * jobs)
+        return sum([await handle.result(timeout=300) for handle in handles])
 
     async def close(self) -> None:
         await app.close()

@@ -29,6 +29,7 @@ from plait.cli import (
     queues,
     run,
     tenants,
+    trees,
     worker,
     workers,
 )
@@ -38,6 +39,7 @@ app = new_group("Durable, multi-tenant jobs for Python on Postgres.")
 app.callback()(root)
 for module in (run, dev, worker, leader, enqueue, migrate, demo, doctor, bench, workers):
     module.register(app)
+trees.register(jobs.group)
 for group in (jobs, queues, tenants, definitions):
     app.add_typer(group.group)
 

@@ -53,6 +53,10 @@ def _show_facts(job: "JobRow", slug: str | None) -> None:
         ("dedupe key", job.dedupe_key),
         ("idempotency", job.idempotency_key),
         ("limit key", job.limit_key),
+        ("parent", job.parent_id),
+        ("root", job.root_id),
+        ("fan-out", f"{job.fan_out_id}, number {job.fan_out_index}" if job.fan_out_id else None),
+        ("forked from", job.forked_from),
         ("reason", job.reason if job.status.final else None),
         ("error", job.error if job.status.final else None),
     ]

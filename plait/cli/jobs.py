@@ -63,6 +63,12 @@ async def list_(
         int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="How many, at most 1000.")
     ] = 50,
     before: Annotated[Text, typer.Option("--before", metavar="ID", help="Go on after a page's last id.")] = None,
+    parent: Annotated[Text, typer.Option("--parent", metavar="ID", help="Only the sub-jobs of this one.")] = None,
+    root_id: Annotated[Text, typer.Option("--root", metavar="ID", help="Only jobs below this root.")] = None,
+    with_sub_jobs: Annotated[
+        bool | None,
+        typer.Option("--with-sub-jobs/--without-sub-jobs", help="Only jobs that have, or have no, sub-jobs."),
+    ] = None,
 ) -> None:
     """List jobs, newest first."""
     if tenant is not None and all_tenants:
@@ -76,6 +82,9 @@ async def list_(
             definition=definition,
             correlation_id=correlation_id,
             before=arguments.job_id(before) if before is not None else None,
+            parent=arguments.job_id(parent) if parent is not None else None,
+            root=arguments.job_id(root_id) if root_id is not None else None,
+            has_children=with_sub_jobs,
             limit=limit,
         )
         slugs = {row.id: row.slug for row in await store.tenants.list_tenants()} if all_tenants else {}
@@ -125,7 +134,7 @@ async def show_(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
 
     wanted = arguments.job_id(job_id)
     async with cli.store() as store:
-        job = await _find(store, wanted, tenant)
+        job = await find_job(store, wanted, tenant)
         attempts = await store.jobs.list_attempts(wanted, tenant_id=job.tenant_id)
         reasons = await store.jobs.explain_job(wanted, tenant_id=job.tenant_id)
         slug = await _slug(store, job)
@@ -140,21 +149,50 @@ async def cancel(
     cli: Invocation,
     ids: Ids,
     reason: Annotated[Text, typer.Option("--reason", metavar="TEXT", help="Why, for who looks at it later.")] = None,
+    whole_tree: Annotated[bool, typer.Option("--tree", help="And all their sub-jobs.")] = False,
     tenant: Tenant = None,
 ) -> int:
     """Cancel jobs. One that runs is asked to stop; one that is final stays as it is."""
 
     async def do(store: "Store", job: "JobRow") -> Status:
+        if whole_tree:
+            done = await store.jobs.cancel_tree(job.id, tenant_id=job.tenant_id, reason=reason)
+            if done.canceled or done.asked:
+                say(f"{job.id}: {done.canceled} jobs canceled, {done.asked} asked to stop")
+                return Status.RUNNING if done.asked else Status.CANCELED
+            return (await find_job(store, job.id, tenant)).status
         return await store.jobs.cancel(job.id, tenant_id=job.tenant_id, reason=reason)
 
     return await _each(cli, ids, tenant, do, MOVED.get, "it had ended before: {status}")
 
 
-async def retry(cli: Invocation, ids: Ids, tenant: Tenant = None) -> int:
-    """Run final jobs again: failed, dead letters, canceled or skipped. Their tries start anew."""
+async def retry(
+    cli: Invocation,
+    ids: Ids,
+    whole_tree: Annotated[
+        bool, typer.Option("--tree", help="What has failed in their trees, from the root down.")
+    ] = False,
+    all_: Annotated[bool, typer.Option("--all", help="With --tree: all of it, as a new tree.")] = False,
+    drop_steps: Annotated[
+        bool, typer.Option("--drop-steps", help="Durable jobs begin anew, and forget what they have done.")
+    ] = False,
+    tenant: Tenant = None,
+) -> int:
+    """Run final jobs again: failed, dead letters, canceled or skipped. Their tries start anew, durable ones go on."""
+    if all_ and not whole_tree:
+        raise BadUsage("--all goes with --tree")
+    if whole_tree and drop_steps:
+        raise BadUsage("--drop-steps is for one job; for a whole tree anew: --tree --all")
 
     async def do(store: "Store", job: "JobRow") -> Status:
-        return await store.jobs.retry(job.id, tenant_id=job.tenant_id)
+        if whole_tree and all_:
+            say(f"{job.id}: its new tree is {await store.jobs.fork(job.id, tenant_id=job.tenant_id)}")
+            return Status.QUEUED
+        if whole_tree:
+            retried = await store.jobs.retry_tree(job.id, tenant_id=job.tenant_id)
+            say(f"{job.id}: {retried} jobs run again")
+            return Status.QUEUED
+        return await store.jobs.retry(job.id, tenant_id=job.tenant_id, drop_steps=drop_steps)
 
     return await _each(cli, ids, tenant, do, str, "")
 
@@ -200,7 +238,7 @@ async def _each(
     async with cli.store() as store:
         for job_id in wanted:
             try:
-                status = await do(store, await _find(store, job_id, tenant))
+                status = await do(store, await find_job(store, job_id, tenant))
             except DatabaseError as error:
                 told.append({"id": job_id, "ok": False, "error": str(error)})
             else:
@@ -218,7 +256,7 @@ async def _each(
     return 0 if all(one["ok"] for one in told) else 1
 
 
-async def _find(store: "Store", job_id: UUID, tenant: str | None) -> "JobRow":
+async def find_job(store: "Store", job_id: UUID, tenant: str | None) -> "JobRow":
     if tenant is not None:
         return await store.jobs.get_job(job_id, tenant_id=await store.tenants.tenant_id(tenant))
     try:

@@ -2,6 +2,7 @@
 
     leader.py   the lease, and the loop of each duty while it is held
     promote.py  scheduled jobs that are due become queued
+    resume.py   sleeps, signals and fan-outs whose time has come; children that a decided fan-out left open
     rescue.py   what lost workers ran comes back; what was asked to stop and did not is ended
     prune.py    old final jobs are forgotten
 

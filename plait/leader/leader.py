@@ -10,6 +10,7 @@ from uuid import uuid4
 from plait.leader.promote import Promote
 from plait.leader.prune import Prune
 from plait.leader.rescue import Rescue
+from plait.leader.resume import Resume
 from plait.model.errors import PlaitError
 from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
@@ -40,7 +41,7 @@ class Leader:
         self._app = app
         # No longer than half a worker's: a process that dies may have been both, and its jobs wait for the next leader.
         self._lease_s = min(LEASE_S, app.settings.lease / 2) if lease_s is None else lease_s
-        self._duties = duties or (Promote(), Rescue(), Prune(retention or Retention()))
+        self._duties = duties or (Promote(), Resume(), Rescue(), Prune(retention or Retention()))
         # A random part: host names and pids repeat in containers, and two holders of one name would both lead.
         self._holder = f"{platform.node()}:{os.getpid()}:{uuid4().hex[:8]}"
 

@@ -13,6 +13,8 @@ class Rescue:
 
     async def run(self, store: Store) -> float:
         rescued = await store.leader.rescue(cancel_grace_s=self._cancel_grace_s)
+        if rescued.resumed:
+            log.info("resumed what was missed", jobs=rescued.resumed)
         if rescued.lost or rescued.requeued or rescued.dead or rescued.canceled:
             log.warning(
                 "rescued",

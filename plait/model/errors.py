@@ -6,7 +6,7 @@
       │     ├── InactiveDefinition  NotFound  IllegalMove  WrongIsolation  WorkerLost  InvalidSetting  DedupeConflict
       ├── DatabaseUnreachable  SchemaOutdated  UnsafeRole  NotGranted
       ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable
-      ├── LeaseLost
+      ├── LeaseLost  NotDurable  DeterminismError  SignalTimeout  SubJobFailure  FanOutError
       └── JobFailed               what `handle.result()` raises
             ├── JobCanceled  JobSkipped  JobDeadLettered
 
@@ -14,7 +14,7 @@
 """
 
 from datetime import timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 from uuid import UUID
 
 
@@ -152,6 +152,54 @@ class NotSerializable(PlaitError):
 
 class LeaseLost(PlaitError):
     """Another worker holds this job now. Stop, and report no outcome."""
+
+
+class NotDurable(PlaitError):
+    """This works only inside an `async def` handler that a worker runs, called from its own task or one that it has started."""
+
+
+class DeterminismError(PlaitError):
+    """A durable job replays, and its code asks for another step than it did before. Keep the old path behind `version(…)`."""
+
+
+class SignalTimeout(PlaitError):
+    """The signal did not come in time."""
+
+
+class SubJobFailure(PlaitError):
+    """A sub-job failed or was canceled."""
+
+    def __init__(self, *, index: int, job_id: UUID, error: str, attempt: int, status: str) -> None:
+        super().__init__(f"sub-job {index} {status}: {error}")
+        self.index = index
+        self.job_id = job_id
+        self.error = error
+        self.attempt = attempt
+        self.status = status
+
+
+class FanOutError(PlaitError):
+    """A fan-out failed. `failures` tells which sub-jobs did, `results` is what there is."""
+
+    def __init__(
+        self,
+        *,
+        fan_out_id: UUID,
+        strategy: str,
+        total_count: int,
+        failures: "list[SubJobFailure]",
+        results: "list[Any]",
+        timed_out: bool = False,
+    ) -> None:
+        failed = f"{len(failures)}/{total_count} sub-jobs failed"
+        super().__init__(f"fan-out failed: timeout exceeded ({failed})" if timed_out else f"fan-out failed: {failed}")
+        self.fan_out_id = fan_out_id
+        self.strategy = strategy
+        self.total_count = total_count
+        self.failed_count = len(failures)
+        self.failures = failures
+        self.results = results
+        self.timed_out = timed_out
 
 
 class JobFailed(PlaitError):

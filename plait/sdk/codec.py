@@ -67,9 +67,13 @@ class Codec:
 
     def encode_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """The payload of a call; an error when the arguments do not fit the signature."""
-        text = encode(self._bind(args, kwargs), what=self._arguments)
+        text = self.payload(args, kwargs)
         self._decode(text)
         return text
+
+    def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """The same for arguments that were checked before: only whether they can be bound and stored."""
+        return encode(self._bind(args, kwargs), what=self._arguments)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name, in the order of the signature."""
@@ -174,6 +178,40 @@ class Codec:
         except (TypeError, ValueError) as error:
             raise InvalidDefinition(f"job {self._name}: {error}") from None
         return self._types
+
+
+class ResultCodec:
+    """The result of a plain function, by its annotation where that can be read."""
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self._name = name
+        try:
+            returned = get_type_hints(function, include_extras=True).get("return", Any)
+        except Exception:  # noqa: BLE001 - an annotation is an expression: it may raise anything
+            returned = Any
+        if returned in (type(None), NoReturn, Never):
+            returned = Any
+        try:
+            self._decoder = decoder_of(returned)
+        except (TypeError, ValueError):
+            self._decoder = decoder_of(Any)
+
+    def encode_result(self, value: Any) -> str | None:
+        text = None if value is None else encode(value, what=f"the result of {self._name}")
+        self.decode_result(text)
+        return text
+
+    def decode_result(self, text: str | None) -> Any:
+        if text is None:
+            return None
+        try:
+            return self._decoder.decode(text)
+        except Exception as error:  # noqa: BLE001 - a model's own validators may raise anything
+            raise InvalidResult(f"{self._name}: the result does not fit the annotation: {message_of(error)}") from None
+
+
+def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind, dec_hook=_decode_other)
 
 
 def encode(value: Any, *, what: str) -> str:

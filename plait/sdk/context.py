@@ -55,14 +55,20 @@ class Attempt(Protocol):
     """Whoever runs a handler: it makes the `Current` when somebody asks, which most handlers never do."""
 
     def current(self) -> Current: ...
+    def durable(self) -> Any:
+        """A `plait.sdk.durable.Durable`: made when the handler first asks for a step."""
 
 
 _attempt: ContextVar[Attempt] = ContextVar("plait_attempt")
 
 
 def current() -> Current:
+    return attempt().current()
+
+
+def attempt() -> Attempt:
     try:
-        return _attempt.get().current()
+        return _attempt.get()
     except LookupError:
         raise NoCurrentJob from None
 

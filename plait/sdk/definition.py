@@ -25,6 +25,8 @@ class Definition:
     queue: str
     priority: int
     max_attempts: int
+    retries: int | None
+    """As given; None where the definition says nothing, and a sub-job takes its parent's."""
     timeout_s: float
     backoff: Backoff
     limits: Limits
@@ -119,6 +121,7 @@ def define(
         queue=queue,
         priority=priority,
         max_attempts=5 if retries is None else retries + 1,
+        retries=retries,
         timeout_s=timeout_s,
         backoff=backoff or Backoff(),
         limits=limits,

@@ -10,14 +10,17 @@ import msgspec
 
 from plait.model.durations import seconds
 from plait.model.errors import JobCanceled, JobDeadLettered, JobFailed, JobSkipped, NotFound
+from plait.model.ids import new_id
 from plait.model.states import Status
-from plait.sdk.codec import Codec
+from plait.sdk.codec import Codec, encode
 from plait.sdk.waiter import Waiter
 from plait.store import Store
-from plait.store.jobs import JobRow, OutcomeRow
+from plait.store.jobs import JobRow, NodeRow, OutcomeRow, TreeCanceled
 
 R = TypeVar("R")
 T = TypeVar("T")
+
+TREE_PAGE = 10_000
 
 
 class Connected(Protocol):
@@ -65,9 +68,35 @@ class Handle(Generic[R]):
         jobs = (await self._app.store()).jobs
         return await jobs.cancel(self.id, tenant_id=await self._tenant_id(), reason=reason)
 
-    async def retry(self) -> Status:
-        """Run a final job again, with all its tries. One that succeeded stays as it is: IllegalMove."""
-        return await (await self._app.store()).jobs.retry(self.id, tenant_id=await self._tenant_id())
+    async def retry(self, *, drop_steps: bool = False) -> Status:
+        """Run a final job again, with all its tries. One that succeeded stays as it is: IllegalMove. A durable one goes on
+        after its last good step, or begins anew with `drop_steps`."""
+        jobs = (await self._app.store()).jobs
+        return await jobs.retry(self.id, tenant_id=await self._tenant_id(), drop_steps=drop_steps)
+
+    async def cancel_tree(self, reason: str | None = None) -> TreeCanceled:
+        """Ask the job and all its sub-jobs to stop."""
+        jobs = (await self._app.store()).jobs
+        return await jobs.cancel_tree(self.id, tenant_id=await self._tenant_id(), reason=reason)
+
+    async def retry_tree(self) -> int:
+        """Run again what has failed in the tree of which this job is the root; what succeeded stays. How many jobs run."""
+        return await (await self._app.store()).jobs.retry_tree(self.id, tenant_id=await self._tenant_id())
+
+    async def tree(self) -> list[NodeRow]:
+        """The whole tree that the job belongs to: its root, then by fan-out and index."""
+        jobs, tenant_id = (await self._app.store()).jobs, await self._tenant_id()
+        nodes = page = await jobs.job_tree(self.id, tenant_id=tenant_id)
+        while len(page) == TREE_PAGE:
+            page = await jobs.job_tree(self.id, tenant_id=tenant_id, after=page[-1])
+            nodes += page
+        return nodes
+
+    async def signal(self, name: str, payload: Any = None) -> Status:
+        """Tell the job something: what its `wait_for_signal(name)` returns. Its status afterwards."""
+        text = encode(payload, what="the signal's payload")
+        jobs = (await self._app.store()).jobs
+        return await jobs.signal(self.id, name, text, tenant_id=await self._tenant_id(), signal_id=new_id())
 
     async def result(self, timeout: float | str | timedelta | None = None) -> R:
         """The job's result, as soon as it has one. Raises JobFailed or one of its kinds, or TimeoutError."""
@@ -94,6 +123,18 @@ class Handle(Generic[R]):
 
     def retry_sync(self) -> Status:
         return self._app.call_sync(self.retry())
+
+    def cancel_tree_sync(self, reason: str | None = None) -> TreeCanceled:
+        return self._app.call_sync(self.cancel_tree(reason))
+
+    def retry_tree_sync(self) -> int:
+        return self._app.call_sync(self.retry_tree())
+
+    def tree_sync(self) -> list[NodeRow]:
+        return self._app.call_sync(self.tree())
+
+    def signal_sync(self, name: str, payload: Any = None) -> Status:
+        return self._app.call_sync(self.signal(name, payload))
 
     def result_sync(self, timeout: float | str | timedelta | None = None) -> R:
         return self._app.call_sync(self.result(timeout))

@@ -10,10 +10,13 @@ from msgspec.structs import replace
 
 from plait.model.errors import InvalidArguments, InvalidJob
 from plait.model.ids import new_id
+from plait.model.strategies import Strategy
 from plait.sdk.definition import Definition
 from plait.sdk.enqueuer import Enqueuer
+from plait.sdk.fan_out import Duration, Sub, fan_out
 from plait.sdk.handle import Connected, Handle
 from plait.sdk.options import Options, OptionsDict
+from plait.sdk.results import Result
 from plait.store.connections import Enqueued, enqueue_async_on, enqueue_sync_on, is_async
 from plait.store.jobs import NewJob
 
@@ -51,6 +54,10 @@ class Job(Generic[P, R]):
         """A plain call of the function, here and now."""
         return self._function(*args, **kwargs)
 
+    @property
+    def given(self) -> Options:
+        return self._options
+
     def options(self, **options: Unpack[OptionsDict]) -> "Job[P, R]":
         """The same job with other options: `.options(queue=…, delay=…, dedupe_key=…).enqueue(…)`."""
         return Job(self._app, self.definition, self._function, dataclasses.replace(self._options, **options))
@@ -82,6 +89,30 @@ class Job(Generic[P, R]):
         if self._options.conn is not None:
             return self._enqueue_on_conn_sync(list(chain.from_iterable(self._parts(calls, None))))
         return self._app.call_sync(self.enqueue_many(calls))
+
+    async def map(
+        self,
+        calls: Iterable[Any],
+        strategy: Strategy | None = None,
+        *,
+        name: str | None = None,
+        timeout: Duration | None = None,
+        cancel_remaining: bool = True,
+        cancel_on_parent_failure: bool = False,
+        nested: bool = True,
+    ) -> list[Result[R]]:
+        """Inside a durable job: fan out to one of these for each call, and wait for their results. A call is as in
+        `enqueue_many`; queue, priority, retries and timeout are `.options(…)`."""
+        nothing = Options()
+        return await fan_out(
+            (Sub(self, *_call(call), nothing) for call in calls),
+            strategy,
+            name=f"map {self.definition.name}" if name is None else name,
+            timeout=timeout,
+            cancel_remaining=cancel_remaining,
+            cancel_on_parent_failure=cancel_on_parent_failure,
+            nested=nested,
+        )
 
     async def _enqueue_on_conn(self, new: Sequence[NewJob]) -> list[Handle[R]]:
         if not is_async(self._options.conn):

@@ -64,7 +64,7 @@ class Waiter:
                     if time.monotonic() - reached > PATIENCE_S:
                         raise
                     ended = False
-                pause = FIRST_S if ended else min(pause * 1.5, LAST_S)
+                pause = FIRST_S if ended else min(pause * 1.25, LAST_S)
                 self._news.clear()
                 try:
                     async with asyncio.timeout(pause):

@@ -9,7 +9,8 @@ grant usage on schema plait to plait_client, plait_tenant, plait_worker, plait_a
 alter default privileges revoke execute on functions from public;
 
 -- Row-level security decides which rows.
-grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.job
+grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.job,
+  plait.fan_outs, plait.fan_out_order, plait.steps, plait.signals
   to plait_client, plait_tenant, plait_admin;
 grant select (id, slug, name, time_zone, created_at, paused) on plait.tenants to plait_client, plait_tenant, plait_admin;
 grant select on plait.workers, plait.leader, plait.queues, plait.definitions to plait_admin;
@@ -19,13 +20,15 @@ grant execute on function plait.now, plait.uuidv7, plait._visible_tenant, plait.
   to plait_client, plait_tenant, plait_worker, plait_admin;
 
 grant execute on function
-  plait.enqueue, plait.enqueue_many, plait.cancel, plait.retry, plait.reschedule,
+  plait.enqueue, plait.enqueue_many, plait.cancel, plait.retry, plait.reschedule, plait.signal,
+  plait.cancel_tree, plait.retry_tree, plait.fork, plait.job_tree, plait.list_steps,
   plait.get_job, plait.get_outcomes, plait.list_jobs, plait.list_attempts, plait.summary, plait.explain_job
   to plait_client, plait_tenant, plait_admin;
 
 grant execute on function
   plait.register_worker, plait.define, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.leave,
-  plait.elect, plait.promote, plait.rescue, plait.prune
+  plait.elect, plait.promote, plait.rescue, plait.prune,
+  plait.open_fan_out, plait.suspend, plait.save_steps, plait.load_steps, plait.gather, plait.resume, plait.cancel_remaining
   to plait_worker;
 
 grant execute on function

@@ -11,6 +11,7 @@ from plait.store.jobs import Jobs
 from plait.store.leader import Leader
 from plait.store.queues import Queues
 from plait.store.tenants import Tenants
+from plait.store.trees import Trees
 from plait.store.workers import Workers
 
 __all__ = ["Database", "Store"]
@@ -25,6 +26,7 @@ class Store:
         self.leader = Leader(database)
         self.queues = Queues(database)
         self.tenants = Tenants(database)
+        self.trees = Trees(database)
         self.workers = Workers(database)
 
     @classmethod

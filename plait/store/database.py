@@ -98,6 +98,7 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[asyncpg.Connection]:
+        """A connection in a transaction of its own: committed at the end of the block, undone when it raises."""
         async with self._connection() as connection, connection.transaction():
             yield connection
 

@@ -10,13 +10,16 @@ from uuid import UUID
 
 import msgspec
 
-from plait.model.errors import NotFound
+from plait.model.errors import IllegalMove, NotFound
 from plait.model.states import Status
 from plait.store.database import Database, Row
 
 ENQUEUE: Final = """select requested, existing from plait.enqueue_many(
   $1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::int[], $7::int[], $8::timestamptz[], $9::float8[], $10::float8[],
   $11::text[], $12::text[], $13::float8[], $14::text[], $15::text[], $16::text, $17::boolean)"""
+
+
+PAUSES_S: Final = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0)
 
 
 class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -89,6 +92,64 @@ class JobRow:
     payload: str = field(repr=False)
     result: str | None = field(repr=False)
     progress: str | None = field(repr=False)
+    parent_id: UUID | None
+    root_id: UUID | None
+    fan_out_id: UUID | None
+    fan_out_index: int | None
+    depth: int | None
+    forked_from: UUID | None
+    wait_on: str | None
+    wake_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRow:
+    """One job of a tree."""
+
+    id: UUID
+    parent_id: UUID | None
+    fan_out_id: UUID | None
+    fan_out_index: int | None
+    depth: int
+    definition: str
+    queue: str
+    status: Status
+    attempt: int
+    wait_on: str | None
+    error: str | None
+    created_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepView:
+    """One step of a durable job, for who looks at it; what follows `fan_out_id` tells of its fan-out."""
+
+    seq: int
+    name: str
+    occurrence: int
+    kind: str
+    attempt: int
+    at: datetime
+    done: bool
+    due_at: datetime | None
+    value: str | None
+    error: str | None
+    fan_out_id: UUID | None
+    strategy: str | None
+    decision: str | None
+    total: int | None
+    succeeded: int | None
+    failed: int | None
+    canceled: int | None
+    timeout_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeCanceled:
+    canceled: int
+    asked: int
+    """They run, and are asked to stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,8 +217,82 @@ class Jobs:
     async def cancel(self, job_id: UUID, *, tenant_id: UUID | None = None, reason: str | None = None) -> Status:
         return Status(await self._db.fetchval("select plait.cancel($1, $2, $3)", job_id, tenant_id, reason))
 
-    async def retry(self, job_id: UUID, *, tenant_id: UUID | None = None, run_at: datetime | None = None) -> Status:
-        return Status(await self._db.fetchval("select plait.retry($1, $2, $3)", job_id, tenant_id, run_at))
+    async def retry(
+        self,
+        job_id: UUID,
+        *,
+        tenant_id: UUID | None = None,
+        run_at: datetime | None = None,
+        drop_steps: bool = False,
+    ) -> Status:
+        sql = "select plait.retry($1, $2, $3, p_steps => $4)"
+        steps = "drop" if drop_steps else "keep"
+        return Status(await self._db.fetchval(sql, job_id, tenant_id, run_at, steps))
+
+    async def cancel_tree(
+        self, job_id: UUID, *, tenant_id: UUID | None = None, reason: str | None = None
+    ) -> TreeCanceled:
+        """Stop a job and all below it. Rows that others hold are tried again until none is left."""
+        canceled = asked = 0
+        for pause in (*PAUSES_S, None):
+            row = await self._db.fetchrow("select * from plait.cancel_tree($1, $2, $3)", job_id, tenant_id, reason)
+            canceled += row["o_canceled"]
+            asked += row["o_asked"]
+            if row["o_left"] == 0:
+                break
+            if pause is None:
+                raise IllegalMove(f"{row['o_left']} jobs of the tree are held by other transactions: cancel it again")
+            await asyncio.sleep(pause)
+        return TreeCanceled(canceled=canceled, asked=asked)
+
+    async def retry_tree(self, job_id: UUID, *, tenant_id: UUID | None = None) -> int:
+        """Run again what has failed in a tree, from its root down; how many jobs do."""
+        return int(await self._db.fetchval("select plait.retry_tree($1, $2)", job_id, tenant_id))
+
+    async def fork(self, job_id: UUID, *, tenant_id: UUID | None = None, from_seq: int = 1) -> UUID:
+        """A new job with what this one had done before a step."""
+        forked: UUID = await self._db.fetchval("select plait.fork($1, $2, $3)", job_id, tenant_id, from_seq)
+        return forked
+
+    async def job_tree(
+        self,
+        job_id: UUID,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+        after: NodeRow | None = None,
+        limit: int = 10_000,
+    ) -> list[NodeRow]:
+        """The tree that a job belongs to, from its root; `after` is the last node of the page before."""
+        rows = await self._db.fetch(
+            "select * from plait.job_tree($1, $2, $3, $4, $5, $6)",
+            job_id,
+            tenant_id,
+            all_tenants,
+            (after.fan_out_id or UUID(int=0)) if after else None,
+            after.fan_out_index if after else None,
+            limit,
+        )
+        return [NodeRow(**{**row, "status": Status(row["status"])}) for row in rows]
+
+    async def list_steps(
+        self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
+    ) -> list[StepView]:
+        sql = "select * from plait.list_steps($1, $2, $3)"
+        return [StepView(**row) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
+
+    async def signal(
+        self,
+        job_id: UUID,
+        name: str,
+        payload: str | None = None,
+        *,
+        tenant_id: UUID | None = None,
+        signal_id: UUID | None = None,
+    ) -> Status:
+        """Tell a job something; its status afterwards. Sent again with the same id it is the same signal."""
+        sql = "select plait.signal($1, $2, $3::json, $4, $5)"
+        return Status(await self._db.fetchval(sql, job_id, name, payload, tenant_id, signal_id))
 
     async def reschedule(
         self,
@@ -196,11 +331,15 @@ class Jobs:
         queue: str | None = None,
         definition: str | None = None,
         correlation_id: str | None = None,
+        parent: UUID | None = None,
+        root: UUID | None = None,
+        fan_out: UUID | None = None,
+        has_children: bool | None = None,
         before: UUID | None = None,
         limit: int = 50,
     ) -> list[JobRow]:
         rows = await self._db.fetch(
-            f"select {_JOB_COLUMNS} from plait.list_jobs($1, $2, $3, $4, $5, $6, $7, $8)",
+            f"select {_JOB_COLUMNS} from plait.list_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
             tenant_id,
             all_tenants,
             [str(status) for status in statuses] if statuses else None,
@@ -209,6 +348,10 @@ class Jobs:
             correlation_id,
             before,
             limit,
+            parent,
+            root,
+            fan_out,
+            has_children,
         )
         return [_job(row) for row in rows]
 

@@ -20,6 +20,16 @@ class Rescued:
     requeued: int
     dead: int
     canceled: int
+    resumed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    resumed: int
+    timed_out: int
+    canceled: int
+    next_s: float | None
+    """In how many seconds the next one is due."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +58,7 @@ class Leader:
 
     async def rescue(self, *, limit: int = 1000, cancel_grace_s: float = 30) -> Rescued:
         """Take back what lost workers ran. Repeats while there is more: a worker's jobs move in a later call than its loss."""
-        lost = requeued = dead = canceled = 0
+        lost = requeued = dead = canceled = resumed = 0
         while True:
             row = await self._db.fetchrow(
                 "select * from plait.rescue($1, p_cancel_grace_s => $2)", limit, cancel_grace_s
@@ -57,8 +67,22 @@ class Leader:
             requeued += row["o_requeued"]
             dead += row["o_dead"]
             canceled += row["o_canceled"]
+            resumed += row["o_resumed"]
             if row["o_lost"] == 0 and row["o_requeued"] + row["o_dead"] + row["o_canceled"] < limit:
-                return Rescued(lost=lost, requeued=requeued, dead=dead, canceled=canceled)
+                return Rescued(lost=lost, requeued=requeued, dead=dead, canceled=canceled, resumed=resumed)
+
+    async def resume(self, limit: int = 1000) -> Resumed:
+        """Let go on what need not wait any more, and cancel what decided fan-outs have left open."""
+        row = await self._db.fetchrow("select * from plait.resume($1)", limit)
+        after: UUID | None = None
+        canceled = 0
+        while True:
+            left = await self._db.fetchrow("select * from plait.cancel_remaining($1)", after)
+            if left["o_fan_out"] is None:
+                return Resumed(
+                    resumed=row["o_resumed"], timed_out=row["o_timed_out"], canceled=canceled, next_s=row["o_next_s"]
+                )
+            after, canceled = left["o_fan_out"], canceled + left["o_jobs"]
 
     async def prune(self, keep: Retention, *, cursor: UUID | None = None, limit: int = 1000) -> tuple[int, UUID | None]:
         """Forget old final jobs, one batch; returns how many, and where to go on."""

@@ -4,17 +4,22 @@ Nothing runs by itself: `run_until_idle()` runs what is due now, in this process
 test with retries, delays and leases takes no longer than its work.
 """
 
+import asyncio
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
+from uuid import UUID
 
+import asyncpg
 import msgspec
 
-from plait.model.states import Status
+from plait.model.states import Ending
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
+from plait.sdk.handle import Handle
 from plait.sdk.job import Job
 from plait.sdk.target import Target
-from plait.store.jobs import JobRow
+from plait.store.jobs import JobRow, NodeRow
+from plait.store.workers import Settlement
 from plait.testing.clock import FakeClock
 from plait.testing.databases import TestDatabase
 from plait.worker.worker import Worker
@@ -42,7 +47,8 @@ class Kit:
         while True:
             await Worker(self.app, once=True, concurrency=concurrency).run(Stop())
             promoted, _ = await store.leader.promote()
-            if promoted == 0:
+            resumed = await store.leader.resume()
+            if promoted + resumed.resumed + resumed.timed_out + resumed.canceled == 0:
                 return
 
     async def advance(
@@ -56,7 +62,9 @@ class Kit:
     ) -> datetime:
         """Move the clock on. What becomes due runs with the next `run_until_idle()`."""
         now = await self.clock.advance(delta, days=days, hours=hours, minutes=minutes, seconds=seconds)
-        await (await self.app.store()).leader.promote()
+        leader = (await self.app.store()).leader
+        await leader.promote()
+        await leader.resume()
         return now
 
     async def enqueued(self, job: Job[..., Any] | str | None = None, *, tenant: str | None = None) -> list[JobRow]:
@@ -65,7 +73,7 @@ class Kit:
         rows = await store.jobs.list_jobs(
             tenant_id=await self.app.tenant_id(tenant), definition=_name(job) if job is not None else None, limit=1000
         )
-        return [row for row in reversed(rows) if row.status in (Status.SCHEDULED, Status.QUEUED, Status.RUNNING)]
+        return [row for row in reversed(rows) if not row.status.final]
 
     async def assert_enqueued(
         self,
@@ -88,6 +96,50 @@ class Kit:
             )
         return found[0]
 
+    async def sub_jobs(self, parent: Handle[Any] | UUID) -> list[NodeRow]:
+        """The children of a job's newest fan-out, by index."""
+        jobs = (await self.app.store()).jobs
+        parent_id = _id(parent)
+        children = [node for node in await jobs.job_tree(parent_id, all_tenants=True) if node.parent_id == parent_id]
+        newest = max((node.fan_out_id for node in children if node.fan_out_id), default=None)
+        return [node for node in children if node.fan_out_id == newest]
+
+    async def complete_sub_job(self, job: Handle[Any] | UUID, result: Any = None) -> None:
+        """End a queued job by hand, as if a worker had run it and it had returned this."""
+        text = None if result is None else msgspec.json.encode(result).decode()
+        await self._settle_by_hand(_id(job), Ending.SUCCEEDED, result=text)
+
+    async def fail_sub_job(self, job: Handle[Any] | UUID, error: str = "failed by hand") -> None:
+        """End a queued job by hand, as if it had failed for good."""
+        detail = msgspec.json.encode({"error": error, "permanent": True}).decode()
+        await self._settle_by_hand(_id(job), Ending.FAILED, detail=detail)
+
+    async def wait_for_fan_out(self, parent: Handle[Any] | UUID, *, timeout: float = 10) -> str:
+        """Wait, in real time, until a job's newest fan-out is decided; how: succeeded, failed or timeout."""
+        jobs = (await self.app.store()).jobs
+        async with asyncio.timeout(timeout):
+            while True:
+                steps = await jobs.list_steps(_id(parent), all_tenants=True)
+                decisions = [step.decision for step in steps if step.fan_out_id is not None]
+                if decisions and decisions[-1] is not None:
+                    return decisions[-1]
+                await asyncio.sleep(0.01)
+
+    async def _settle_by_hand(
+        self, job_id: UUID, ending: Ending, *, result: str | None = None, detail: str | None = None
+    ) -> None:
+        workers = (await self.app.store()).workers
+        worker = await workers.register(host="by hand", pid=0, version="0", queues=[], definitions=[], lease_s=86_400)
+        connection = await asyncpg.connect(self.database.admin_url)
+        try:  # no verb claims one given job: only a test wants that
+            attempt = await connection.fetchval(_CLAIM_ONE, job_id, worker)
+        finally:
+            await connection.close()
+        if attempt is None:
+            raise AssertionError(f"job {job_id} is not queued, so it can't be ended by hand")
+        await workers.settle(worker, [Settlement(job_id, attempt, ending, result=result, detail=detail)])
+        await workers.leave(worker)
+
     def run_until_idle_sync(self) -> None:
         self.app.call_sync(self.run_until_idle())
 
@@ -96,6 +148,16 @@ class Kit:
 
     def assert_enqueued_sync(self, job: Job[..., Any] | str, **expected: Any) -> JobRow:
         return self.app.call_sync(self.assert_enqueued(job, **expected))
+
+
+_CLAIM_ONE: Final = """
+update plait.live set state = 'running', worker = $2, attempt = attempt + 1, run_at = plait.now()
+where job_id = $1 and state = 'queued' returning attempt
+"""
+
+
+def _id(job: Handle[Any] | UUID) -> UUID:
+    return job if isinstance(job, UUID) else job.id
 
 
 def _name(job: Job[..., Any] | str) -> str:

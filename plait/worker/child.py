@@ -14,12 +14,12 @@ import sys
 import threading
 import time
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 from uuid import UUID
 
 import msgspec
 
-from plait.model.errors import InvalidDefinition
+from plait.model.errors import InvalidDefinition, NotDurable
 from plait.runtime.logging import get_logger
 from plait.sdk.context import Current, set_attempt
 from plait.sdk.definition import Definition
@@ -131,6 +131,9 @@ class _Attempt:
         self._request = request
         self._channel = channel
         self._deadline = time.monotonic() + request["timeout_s"]
+
+    def durable(self) -> NoReturn:
+        raise NotDurable("a job with isolation='process' has no steps: call it from an `async def` job, by fan_out")
 
     def current(self) -> Current:
         request = self._request

@@ -7,6 +7,7 @@ from typing import Any
 
 from plait.model.states import Ending
 from plait.sdk.context import set_attempt
+from plait.sdk.durable import Suspended
 from plait.worker import outcomes
 from plait.worker.outcomes import Finished
 from plait.worker.processes import Processes
@@ -18,7 +19,7 @@ THREAD_GRACE_S = 0.8
 
 
 class Executor:
-    """`ended` is told of every run: its outcome, or None when the lease is lost and nothing may be said."""
+    """`ended` is told of every run: its outcome, or None when there is none to report: the job waits, or the lease is lost."""
 
     def __init__(
         self, *, processes: int, ended: Callable[[Run, Finished | None], Coroutine[Any, Any, None] | None]
@@ -43,12 +44,14 @@ class Executor:
                 else:
                     value = await self._in_thread(run, arguments)
                 finished = outcomes.succeeded(value, definition.codec)
+        except Suspended:
+            finished = None
         except asyncio.CancelledError as error:
             # Why it was canceled says what its job becomes.
             finished = abandoned(run) if run.stopping is not None else outcomes.failed(error)
         except BaseException as error:  # noqa: BLE001 - a handler may raise anything, and the worker lives
             finished = outcomes.raised(error)
-        if run.stopping is Stopping.LOST:
+        if run.stopping is Stopping.LOST or run.suspended:  # whatever the handler made of that
             finished = None
         if (more := self._ended(run, finished)) is not None:
             await more

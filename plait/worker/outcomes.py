@@ -11,6 +11,8 @@ import msgspec
 
 from plait.model.durations import seconds
 from plait.model.errors import (
+    DeterminismError,
+    FanOutError,
     InvalidDefinition,
     InvalidPayload,
     InvalidResult,
@@ -69,6 +71,12 @@ def _raised(error: BaseException) -> Finished:
                 return failed(error, delay_s=seconds(delay, what="RetryLater"))
             case PermanentError():
                 return failed(error, permanent=True)
+            case FanOutError():
+                return failed(error, reason="fan_out_failed", permanent=True)
+            case DeterminismError():
+                return failed(error, reason="not_deterministic", permanent=True)
+            case NotSerializable() | InvalidResult():
+                return failed(error, reason="bad_result", permanent=True)
             case InvalidPayload():
                 return failed(error, reason="bad_payload", permanent=True)
             case _:

@@ -8,9 +8,11 @@ from uuid import UUID
 
 import msgspec
 
+from plait.model.errors import NotDurable
 from plait.runtime.logging import get_logger
 from plait.sdk.context import Current
 from plait.sdk.definition import Definition
+from plait.sdk.durable import Durable, Durables
 from plait.store.workers import Claimed
 
 
@@ -31,6 +33,7 @@ class Run(msgspec.Struct, eq=False):
     key: tuple[UUID, int]
     """Of the job and its attempt."""
     queued_at: float
+    durables: Durables | None = None
     started_at: float = 0.0
     deadline: float = 0.0
     task: asyncio.Task[None] | None = None
@@ -38,6 +41,8 @@ class Run(msgspec.Struct, eq=False):
     stopping_at: float = 0.0
     progress: dict[str, Any] | None = None
     reporting: asyncio.Lock | None = None
+    steps: Durable | None = None
+    suspended: bool = False
 
     def begin(self, *, after_s: float = 0.0) -> None:
         """The handler starts now, or in at most `after_s`: its time runs."""
@@ -61,8 +66,32 @@ class Run(msgspec.Struct, eq=False):
             stopping=lambda: self.stopping is not None,
         )
 
+    def durable(self) -> Durable:
+        if self.steps is None:
+            if self.durables is None or self.definition.isolation != "loop":
+                raise NotDurable
+            claimed = self.claimed
+            self.steps = Durable(
+                self.durables,
+                self,
+                job_id=claimed.job_id,
+                attempt=claimed.attempt,
+                tenant_id=claimed.tenant_id,
+                max_attempts=claimed.max_attempts,
+            )
+        return self.steps
+
+    def lost(self) -> None:
+        self.stop(Stopping.LOST)
+
+    def canceled(self) -> None:
+        self.stop(Stopping.CANCEL)
+
     def stop(self, why: Stopping) -> None:
-        """Ask the handler to stop. The first reason stands, but a lost lease overrides all: then nothing may be written."""
+        """Ask the handler to stop. The first reason stands, but a lost lease overrides all: then nothing may be written.
+        A lease that the attempt gives up itself, by waiting, is not lost (T15)."""
+        if self.suspended and why is Stopping.LOST:
+            return
         if self.stopping is None or why is Stopping.LOST:
             if self.stopping is None:
                 self.stopping_at = time.monotonic()

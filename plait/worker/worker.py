@@ -18,6 +18,7 @@ from plait.model.states import Ending
 from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
+from plait.sdk.durable import Durables
 from plait.store import Database, Store
 from plait.store.workers import Beat, Claimed, Settlement
 from plait.worker.execute import Executor, abandoned
@@ -71,6 +72,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         store = await self._app.store()
         await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
+        self._durables = Durables(store, self._app.definitions)
         self._pump = Pump(
             store, self._slots, poll_s=self._settings.poll, accept=self._accept, cancel=self._cancel, gone=self._gone
         )
@@ -87,6 +89,7 @@ class Worker:
                 for task in tasks:
                     task.cancel()
                 await self._executor.close()
+                await self._durables.close()
                 await self._pump.close()
 
     async def _live(self, store: Store, stop: Stop) -> bool:
@@ -95,6 +98,7 @@ class Worker:
         if worker is None:
             return True
         self._lost.clear()
+        self._durables.worker = worker
         heartbeat = Heartbeat(
             store.database,
             worker,
@@ -176,8 +180,8 @@ class Worker:
                     await self._empty.wait()
 
     def _accept(self, claimed: list[Claimed], wanted: dict[str, int]) -> None:
-        now, definitions = time.monotonic(), self._app.definitions
-        runs = [Run(one, definitions[one.definition], (one.job_id, one.attempt), now) for one in claimed]
+        now, definitions, durables = time.monotonic(), self._app.definitions, self._durables
+        runs = [Run(one, definitions[one.definition], (one.job_id, one.attempt), now, durables) for one in claimed]
         if self._pump.claiming:
             self._slots.add(runs, wanted)
             return
@@ -212,6 +216,8 @@ class Worker:
             self._settle(run, finished)
             if finished.ending in (Ending.FAILED, Ending.TIMEOUT):
                 _log_failure(run, finished)
+        elif run.suspended:
+            self._pump.look()  # its children are here already
         else:
             self._pump.room()
         if not self._slots.running_count:

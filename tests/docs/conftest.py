@@ -43,7 +43,9 @@ def work_on() -> WorkOn:
                 app = find_app()
                 if isinstance(app, Plait) and app.definitions:
                     await Worker(app, once=True).run(Stop())
-                    await (await app.store()).leader.promote()
+                    leader = (await app.store()).leader
+                    await leader.promote()
+                    await leader.resume()
                 await asyncio.sleep(0.02)
 
         working = asyncio.ensure_future(work())

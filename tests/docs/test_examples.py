@@ -12,7 +12,7 @@ from plait.testing import TestDatabase
 from .conftest import CLIENT, WorkOn
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py") if path.stem != "hello")
+EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py") if path.stem not in ("hello", "reminder"))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -37,5 +37,16 @@ async def test_an_example_prints_what_it_says(
     assert [line for line in printed if not line.startswith("20")] == expected  # the rest is the worker's log
 
 
+async def test_an_hour_passes_in_no_time(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The one example that brings its own database: one whose clock can be moved."""
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    module = importlib.import_module("reminder")
+    await module.main()
+    expected = textwrap.dedent((module.__doc__ or "").partition("Prints:\n")[2]).strip().splitlines()
+    printed = capsys.readouterr().out.splitlines()
+    assert [line for line in printed if not line.startswith("20")] == expected
+
+
 def test_there_are_examples() -> None:
     assert {"outbox", "outcomes", "limits", "processes"} <= set(EXAMPLES)
+    assert {"batch", "order", "catalogue", "saga", "approval"} <= set(EXAMPLES)

@@ -12,6 +12,7 @@ import uuid_utils.compat
 from plait.model.states import Ending
 from plait.store import Store
 from plait.store.jobs import NewJob
+from plait.store.trees import Lease, NewChild, NewFanOut, StepKey
 from plait.store.workers import Settlement
 from plait.testing import TestDatabase
 
@@ -120,7 +121,41 @@ async def fill(store: Store, tenant: UUID) -> dict[str, UUID]:
     assert await store.workers.settle(worker, outcomes) == [True, True]
     assert await store.workers.progress(worker, ids["running"], claimed[ids["running"]].attempt, '{"at": 1}')
     await store.jobs.enqueue_many([new_job(ids["queued"], tenant, key="queued")])
+    await fan_out(store, tenant)
     return ids
+
+
+async def fan_out(store: Store, tenant: UUID) -> None:
+    """A parent with a streamed fan-out of one child that has ended, a step and a signal."""
+    queue = f"{tenant.hex}-tree"
+    parent, child = uuid_utils.compat.uuid7(), uuid_utils.compat.uuid7()
+    await store.jobs.enqueue_many([NewJob(id=parent, definition="work", payload="{}", tenant_id=tenant, queue=queue)])
+    await store.jobs.signal(parent, "go", "1", tenant_id=tenant)
+    worker = await store.workers.register(
+        host="host", pid=1, version="0", queues=[queue], definitions=["work"], lease_s=30
+    )
+    [claimed] = await store.workers.claim(worker, queue)
+    opened = await store.trees.open_fan_out(
+        Lease(worker, parent, claimed.attempt),
+        NewFanOut(
+            id=uuid_utils.compat.uuid7(),
+            key=StepKey("fan_out_stream", 1, 1),
+            hash="0",
+            overlapping=False,
+            strategy="collect_all",
+            needed=0,
+            early=False,
+            timeout_s=None,
+            cancel_remaining=True,
+            cancel_on_parent_failure=False,
+            nested=True,
+            streamed=True,
+        ),
+        [NewChild(id=child, definition="work", payload="{}", queue=queue)],
+    )
+    assert opened == "suspended"
+    [claimed] = await store.workers.claim(worker, queue)
+    assert await store.workers.settle(worker, [Settlement(child, claimed.attempt, Ending.SUCCEEDED)]) == [True]
 
 
 def new_job(job_id: UUID, tenant: UUID, *, key: str | None = None, payload: str = "{}") -> NewJob:

@@ -77,13 +77,19 @@ async def test_a_foreign_job_looks_like_one_that_does_not_exist(tenants: TwoTena
             where pronamespace = 'plait'::regnamespace and proargnames[1] = 'p_job'
               and has_function_privilege('plait_tenant', oid, 'execute')
         """)
-    assert names == ["cancel", "explain_job", "get_job", "list_attempts", "reschedule", "retry"]
+    assert names == [
+        "cancel", "cancel_tree", "explain_job", "fork", "get_job", "job_tree", "list_attempts", "list_steps", "reschedule",
+        "retry", "retry_tree", "signal",
+    ]  # fmt: skip
     async with connected(tenants.url("bound")) as bound, connected(tenants.url("client")) as client:
         for name in names:
             for foreign in tenants.b_jobs.values():
                 for connection, tenant in ((bound, None), (bound, tenants.a), (client, tenants.a)):
-                    sql = f"select plait.{name}($1, $2)"
-                    ends = {await outcome(connection, sql, job, tenant) for job in (foreign, nobodys)}
+                    sql = f"select plait.{name}($1, {'p_name => $3::text, ' if name == 'signal' else ''}p_tenant => $2)"
+                    ends = {
+                        await outcome(connection, sql, job, tenant, *(["go"] if name == "signal" else []))
+                        for job in (foreign, nobodys)
+                    }
                     expected = {f"PL008 there is no job {job}" for job in (foreign, nobodys)}
                     assert ends == expected, name
 

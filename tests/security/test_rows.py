@@ -108,7 +108,10 @@ async def everything_granted(tenants: TwoTenants) -> TwoTenants:
     return tenants
 
 
-READABLE = {"attempts", "dedupe", "idempotency", "job", "jobs", "live", "running_state", "tenants"}
+READABLE = {
+    "attempts", "dedupe", "fan_out_order", "fan_outs", "idempotency", "job", "jobs", "live", "running_state", "signals", "steps",
+    "tenants",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["client", "worker", "admin", "bound", "unbound"])

@@ -1,7 +1,7 @@
 -- _give_back: what a worker runs, and does not say it holds, is others' again. No try is burnt.
 --
 --   moves    running -> queued, or -> canceled where that was asked
---   locks    live rows SKIP LOCKED; the caller holds the worker's row, so it must not wait for them
+--   locks    live rows SKIP LOCKED; the caller holds the worker's row, so it must not wait for them; then as _fan_in
 --   raises   nothing
 --   called   heartbeat, leave
 create or replace function plait._give_back(p_worker int, p_now timestamptz, p_reason text, p_held uuid[], p_held_attempts int[]) returns int
@@ -11,6 +11,8 @@ declare
   v_n      int := 0;
   v_back   int;
   v_queues text[];
+  v_ended  uuid[] := '{}';
+  v_fans   uuid[] := '{}';
 begin
   for l in
     select v.* from plait.live v
@@ -20,7 +22,12 @@ begin
   loop
     perform plait._end(l, p_now, 'canceled', 'canceled', p_reason, l.cancel_reason);
     v_n := v_n + 1;
+    v_ended := v_ended || l.job_id;
+    v_fans := v_fans || l.fan_out_id;
   end loop;
+  if v_n > 0 then
+    perform plait._fan_in(p_now, v_ended, v_fans, array_fill('canceled'::plait.status, array[v_n]));
+  end if;
 
   with c as materialized (
     select v.job_id, v.tenant_id, v.run_at, v.attempt, v.queue from plait.live v

@@ -1,7 +1,7 @@
 -- _settle: record how running jobs ended; see settle.
 --
 --   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued
---   locks    live rows in id order within one attempt number, then dedupe. Only ever rows that this worker runs: no other
+--   locks    live rows in id order within one attempt number, then dedupe, then as _fan_in. Only ever rows that this worker runs: no other
 --            settle wants them, and whoever else does (cancel, rescue) locks one at a time or skips locked rows
 --   raises   nothing for a lost lease: the positions of such outcomes are returned
 --   called   settle, cycle
@@ -20,12 +20,20 @@ declare
   v_settled   int := 0;
   v_n         int;
   v_queues    text[];
+  v_done      record;
+  v_ended     uuid[];              -- children of fan-outs that are final now, and whatever has ended without success
+  v_fan_outs  uuid[];
+  v_finals    plait.status[];
 begin
   if p_outcomes is null then
     if (select min(a) < max(a) from unnest(p_attempts) a) then
       p_outcomes := array_fill('succeeded'::text, array[cardinality(p_jobs)]);
     else
-      v_settled := plait._settle_succeeded(p_worker, p_now, p_attempts[1], p_jobs, p_jobs, p_attempts, p_results, p_ran_ms);
+      v_done := plait._settle_succeeded(p_worker, p_now, p_attempts[1], p_jobs, p_jobs, p_attempts, p_results, p_ran_ms);
+      v_settled := v_done.o_n;
+      v_ended := v_done.o_children;
+      v_fan_outs := v_done.o_fan_outs;
+      v_finals := array(select 'succeeded'::plait.status from unnest(v_ended));
     end if;
   end if;
 
@@ -35,13 +43,18 @@ begin
       from unnest(p_jobs, p_attempts, p_outcomes) x(id, attempt, outcome) where x.attempt = v_attempt;
 
     if v_succeeded is not null then
-      v_settled := v_settled + plait._settle_succeeded(
-        p_worker, p_now, v_attempt, v_succeeded, p_jobs, p_attempts, p_results, p_ran_ms);
+      v_done := plait._settle_succeeded(p_worker, p_now, v_attempt, v_succeeded, p_jobs, p_attempts, p_results, p_ran_ms);
+      v_settled := v_settled + v_done.o_n;
+      if v_done.o_children is not null then
+        v_ended := v_ended || v_done.o_children;
+        v_fan_outs := v_fan_outs || v_done.o_fan_outs;
+        v_finals := v_finals || array_fill('succeeded'::plait.status, array[cardinality(v_done.o_children)]);
+      end if;
     end if;
 
     if v_others is not null then
       with c as materialized (
-        select l.job_id, l.tenant_id, l.run_at, l.queue, l.dedupe_key, l.cancel_requested, l.definition, l.limit_key,
+        select l.job_id, l.tenant_id, l.run_at, l.queue, l.dedupe_key, l.cancel_requested, l.definition, l.limit_key, l.fan_out_id,
                greatest(l.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)) as started_at,
                case when l.cancel_requested is not null then coalesce(x.error, l.cancel_reason) else x.error end as error,
                x.traceback, x.reason, x.pid, x.exit_code, x.result,
@@ -92,7 +105,11 @@ begin
                c.error, c.traceback, c.result::json
         from c returning 1
       )
-      select count(*), (select array_agg(distinct queue) from c where final is null and delay_s <= 0) into v_n, v_queues from a;
+      select count(*), (select array_agg(distinct queue) from c where final is null and delay_s <= 0),
+             v_ended || (select array_agg(job_id) from c where final is not null),
+             v_fan_outs || (select array_agg(fan_out_id) from c where final is not null),
+             v_finals || (select array_agg(final::plait.status) from c where final is not null)
+        into v_n, v_queues, v_ended, v_fan_outs, v_finals from a;
       v_settled := v_settled + v_n;
       if v_queues is not null then
         perform plait._wake(v_queues);
@@ -110,6 +127,9 @@ begin
     update plait.attempts a set progress = r.progress from r where a.job_id = r.job_id and a.attempt = r.attempt;
   end if;
 
+  if v_ended is not null then
+    perform plait._fan_in(p_now, v_ended, v_fan_outs, v_finals);
+  end if;
   if v_settled = cardinality(p_jobs) then
     return null;
   end if;

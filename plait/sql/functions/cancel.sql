@@ -1,7 +1,7 @@
 -- cancel: stop a job. One that is not running is canceled now; a running one is asked to stop, and its worker told.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
---   locks    the job's live row
+--   locks    the job's live row, then as _fan_in
 --   raises   PL008 when the caller has no such job
 --   called   plait.store.jobs.cancel
 --
@@ -29,5 +29,6 @@ begin
     return 'running';
   end if;
   perform plait._end(v_live, plait.now(), 'canceled', 'canceled', 'canceled', p_reason);
+  perform plait._fan_in(plait.now(), array[p_job], array[v_live.fan_out_id], array['canceled'::plait.status]);
   return 'canceled';
 end $$;

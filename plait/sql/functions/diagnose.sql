@@ -43,6 +43,13 @@ begin
            'the leader promotes them; is one running?'
     from plait.live l where l.state = 'scheduled' and l.run_at < plait.now() - interval '10 s' having count(*) > 0;
   return query
+    select 'problem', 'overdue_waits', format('%s jobs wait for a time that has passed, the oldest by %s s', count(*), extract(epoch from plait.now() - min(l.wake_at))::int),
+           'the leader resumes them; is one running?'
+    from plait.live l where l.wake_at < plait.now() - interval '10 s' having count(*) > 0;
+  return query
+    select 'problem', 'missed_resume', format('%s fan-outs are decided, and their parents still wait', count(*)), 'the leader resumes them; is one running?'
+    from plait.fan_outs f where f.waited_for is not null and f.decided_at < plait.now() - interval '10 s' having count(*) > 0;
+  return query
     select 'warning', 'dead_letters', format('%s jobs failed or are dead letters', count(*)), 'plait jobs list --all-tenants --status dead_letter'
     from (select from plait.attempts a where a.final in ('failed', 'dead_letter')
             and not exists (select from plait.attempts b where b.job_id = a.job_id and b.attempt > a.attempt)

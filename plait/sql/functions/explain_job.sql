@@ -31,7 +31,16 @@ begin
       end if;
       return;
     when 'waiting' then
-      return query select 'waiting', 'it waits for something that it asked for';
+      return query select 'waiting', case
+        when j.wait_on = 'sleep' then format('it sleeps; it goes on in %s', date_trunc('second', j.wake_at - v_now))
+        when j.wait_on like 'signal %' then
+          format('it waits for the signal %s', quote_literal(substr(j.wait_on, 8)))
+          || coalesce(format(', at most %s more', date_trunc('second', j.wake_at - v_now)), '')
+        when j.wait_on like 'fan_out %' then coalesce(
+          (select format('it waits for its fan-out %s: %s of %s sub-jobs have succeeded, %s failed, %s canceled', f.id, f.succeeded, f.total,
+                         f.failed, f.canceled)
+           from plait.fan_outs f where f.id = substr(j.wait_on, 9)::uuid), 'it waits for a fan-out that is not there')
+        else 'it waits for something that it asked for' end;
       return;
     when 'queued' then
       null;

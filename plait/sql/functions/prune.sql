@@ -1,10 +1,11 @@
 -- prune: forget final jobs that are older than their status is kept for, and what nobody will miss.
 --
 --   moves    nothing
---   locks    job rows SKIP LOCKED: safe to run anywhere, at once; a retry that holds its job's row is passed by
+--   locks    job rows SKIP LOCKED: safe to run anywhere, at once; a retry that holds its job's row, or its root's, is passed by
 --   raises   PL012 when no age is given: an empty filter must not delete all
 --   called   plait.store.leader.prune
 --
+-- A tree is forgotten as a whole, by its root's status and age, and only when nothing in it is live: its children first.
 -- A status whose age is null is kept for ever. Works through ids, oldest first, p_limit at a time; o_cursor is where to go on,
 -- null at the end.
 create or replace function plait.prune(
@@ -19,6 +20,8 @@ declare
   v_last uuid;
   v_seen int;
   v_jobs uuid[];
+  v_root uuid;
+  v_n    int;
 begin
   perform plait._require_read_committed();
   if v_keep is null then
@@ -41,21 +44,31 @@ begin
   select array_agg(c.id order by c.id) into v_jobs from (
     select j.id from plait.jobs j
     cross join lateral (select a.final, a.finished_at from plait.attempts a where a.job_id = j.id order by a.attempt desc limit 1) a
-    where j.id > coalesce(p_cursor, '00000000-0000-0000-0000-000000000000') and j.id <= v_last
+    where j.id > coalesce(p_cursor, '00000000-0000-0000-0000-000000000000') and j.id <= v_last and j.root_id is null
       and a.finished_at < v_now - case a.final when 'succeeded' then p_succeeded when 'skipped' then p_skipped
                                                when 'canceled' then p_canceled when 'failed' then p_failed
                                                when 'dead_letter' then p_dead_letter end
       and not exists (select from plait.live l where l.job_id = j.id)
+      and not exists (select from plait.live l where l.root_id = j.id)
     for update of j skip locked) c;
   if v_jobs is null then
     return;
   end if;
   -- With the rows locked, look again: an operator's retry may have come in between, and even have ended.
   select array_agg(id) into v_jobs from unnest(v_jobs) id
-    where not exists (select from plait.live l where l.job_id = id)
+    where not exists (select from plait.live l where l.job_id = id) and not exists (select from plait.live l where l.root_id = id)
       and not exists (select from plait.attempts a where a.job_id = id and a.finished_at >= v_now - v_keep);
-  delete from plait.attempts where job_id = any(v_jobs);
-  delete from plait.idempotency where job_id = any(v_jobs);
-  delete from plait.jobs where id = any(v_jobs);
-  get diagnostics o_pruned = row_count;
+  for v_root in select distinct f.root_id from plait.fan_outs f where f.root_id = any(v_jobs) order by 1 loop
+    v_n := plait._prune_below(v_root, greatest(p_limit - o_pruned, 100));
+    o_pruned := o_pruned + v_n;
+    if exists (select from plait.jobs j where j.root_id = v_root) then
+      -- Too much for one batch: the next one goes on here.
+      v_jobs := array(select i from unnest(v_jobs) i where i < v_root);
+      o_cursor := coalesce((select max(j.id::text)::uuid from plait.jobs j where j.id < v_root and j.id > coalesce(p_cursor, '00000000-0000-0000-0000-000000000000')), p_cursor,
+                           '00000000-0000-0000-0000-000000000000');
+      exit;
+    end if;
+  end loop;
+  perform plait._forget(v_jobs);
+  o_pruned := o_pruned + coalesce(cardinality(v_jobs), 0);
 end $$;

@@ -1,7 +1,8 @@
--- rescue: take back what lost workers ran, and end what was asked to stop and did not.
+-- rescue: take back what lost workers ran, end what was asked to stop and did not, resume whose wake-up was missed.
 --
---   moves    running -> queued | dead_letter | canceled
---   locks    live rows SKIP LOCKED, by worker and id; workers FOR UPDATE SKIP LOCKED (against claims under way). Never waits
+--   moves    running -> queued | dead_letter | canceled; waiting -> queued
+--   locks    live rows SKIP LOCKED, by worker and id; workers FOR UPDATE SKIP LOCKED (against claims under way); fan-outs,
+--            deepest first. Never waits but for those
 --   raises   nothing
 --   called   plait.store.leader.rescue, which calls again while workers were newly declared lost
 --
@@ -11,7 +12,7 @@
 -- it. A suspect runs with no other suspect beside it, and only losses as a suspect count, toward tries and toward worker_lost.
 create or replace function plait.rescue(
   p_limit int default 1000, p_max_losses int default 3, p_cancel_grace_s float8 default 30,
-  out o_lost int, out o_requeued int, out o_dead int, out o_canceled int
+  out o_lost int, out o_requeued int, out o_dead int, out o_canceled int, out o_resumed int
 )
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare
@@ -19,9 +20,13 @@ declare
   v_queues text[] := '{}';
   l        plait.live;
   v_counts boolean;
+  v_ended  uuid[] := '{}';
+  v_fans   uuid[] := '{}';
+  v_finals plait.status[] := '{}';
+  f        plait.fan_outs;
 begin
   perform plait._require_read_committed();
-  o_lost := 0; o_requeued := 0; o_dead := 0; o_canceled := 0;
+  o_lost := 0; o_requeued := 0; o_dead := 0; o_canceled := 0; o_resumed := 0;
 
   for l in
     select v.* from plait.workers w join plait.live v on v.worker = w.id and v.state = 'running'
@@ -31,9 +36,11 @@ begin
     if l.cancel_requested is not null then
       perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its worker was lost while it was asked to stop'));
       o_canceled := o_canceled + 1;
+      v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
     elsif v_counts and (l.losses + 1 >= p_max_losses or l.tries + 1 >= l.max_attempts) then
       perform plait._end(l, v_now, 'lost', 'dead_letter', 'worker_lost', format('its worker was lost %s times while it ran', l.losses + 2));
       o_dead := o_dead + 1;
+      v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'dead_letter'::plait.status;
     else
       update plait.live set state = 'queued', worker = null, run_at = v_now, lane = 'suspect',
         losses = losses + v_counts::int, tries = tries + v_counts::int where job_id = l.job_id;
@@ -55,6 +62,18 @@ begin
   loop
     perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its handler did not stop when asked'));
     o_canceled := o_canceled + 1;
+    v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
+  end loop;
+  if cardinality(v_ended) > 0 then
+    perform plait._fan_in(v_now, v_ended, v_fans, v_finals);
+  end if;
+
+  -- A fan-out is decided, and its parent still waits: whoever decided it found the parent's row locked.
+  for f in
+    select * from plait.fan_outs where waited_for is not null and decided_at is not null order by depth desc, id limit p_limit
+    for no key update skip locked
+  loop
+    o_resumed := o_resumed + plait._resume_parent(f)::int;
   end loop;
 
   with e as materialized (

@@ -15,10 +15,19 @@ create table plait.jobs (
   dedupe_key      text collate "C",
   idempotency_key text collate "C",
   limit_key       text collate "C",
-  payload         json not null                      -- json, not jsonb: half the cost, and it takes what jsonb refuses
+  payload         json not null,                     -- json, not jsonb: half the cost, and it takes what jsonb refuses
+  -- Null for who has no parent. A root's root is itself, and not said.
+  parent_id       uuid,
+  root_id         uuid,
+  fan_out_id      uuid,
+  fan_out_index   integer,
+  depth           smallint,
+  forked_from     uuid
 );
 
 create index jobs_tenant on plait.jobs (tenant_id, id);
+-- A whole tree, and the children of one fan-out in order. Plain jobs are not in it.
+create index jobs_tree on plait.jobs (root_id, fan_out_id, fan_out_index) where root_id is not null;
 
 -- A job with a dedupe key holds it here until it is final.
 create table plait.dedupe (

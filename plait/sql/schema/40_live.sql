@@ -5,7 +5,7 @@
 create table plait.live (
   job_id           uuid primary key,
   tenant_id        uuid not null,
-  run_at           timestamptz not null,             -- scheduled: when due; queued: since when; running: claimed when
+  run_at           timestamptz not null,             -- scheduled: when due; queued: since when; running: claimed when; waiting: since when
   cancel_requested timestamptz,                      -- running only: since when its handler is asked to stop
   worker           integer,
   attempt          integer not null default 0,       -- numbers executions, only grows, and is the fence
@@ -21,10 +21,15 @@ create table plait.live (
   dedupe_key       text collate "C",
   limit_key        text collate "C",
   cancel_reason    text,                             -- as whoever asked it to stop put it
+  root_id          uuid,                             -- these two only of a fan-out's child
+  fan_out_id       uuid,
+  wake_at          timestamptz,                      -- waiting only: when it goes on at the latest
+  wait_on          text,                             -- waiting only: fan_out <id> | signal <name> | sleep
 
   constraint live_state check (state in ('scheduled', 'queued', 'running', 'waiting')),
   constraint live_running_has_a_worker check ((state = 'running') = (worker is not null)),
-  constraint live_only_running_is_asked_to_stop check (cancel_requested is null or state = 'running')
+  constraint live_only_running_is_asked_to_stop check (cancel_requested is null or state = 'running'),
+  constraint live_only_waiting_waits_on check (wait_on is null and wake_at is null or state = 'waiting')
 ) with (
   fillfactor = 50,                                   -- room for the next version of a row on its own page
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
@@ -34,12 +39,14 @@ create table plait.live (
 create index live_claim on plait.live (queue, tenant_id, priority, run_at, job_id) where state = 'queued' and lane = '';
 create index live_due on plait.live (run_at) where state = 'scheduled';
 create index live_running on plait.live (worker) where state = 'running';
--- These five are empty for whoever does not use what they serve.
+-- These are empty for whoever does not use what they serve.
 create index live_lanes on plait.live (queue, lane, tenant_id, priority, run_at, job_id) where state = 'queued' and lane <> '';
 create index live_cancel on plait.live (worker) where cancel_requested is not null;
 create index live_limited on plait.live (definition, tenant_id, limit_key) where state = 'running' and lane <> '';
 create index live_metered on plait.live (tenant_id) where metered;
 create index live_waiting on plait.live (tenant_id) where state = 'waiting';
+create index live_wake on plait.live (wake_at) where wake_at is not null;
+create index live_tree on plait.live (root_id, fan_out_id) where root_id is not null;
 
 create function plait._guard_live() returns trigger language plpgsql as $$
 begin

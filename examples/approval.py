@@ -1,0 +1,34 @@
+"""A person approves by a signal, or nobody does in time. Nothing but a row waits for them.
+
+Prints:
+
+    paid 250: approved by ada
+    nobody approved 900
+"""
+
+import asyncio
+
+from plait import Plait, SignalTimeout, wait_for_signal
+
+app = Plait()
+
+
+@app.job
+async def pay(cents: int, patience: str = "30d") -> str:
+    try:
+        approval = await wait_for_signal("approved", timeout=patience, type=dict[str, str])
+    except SignalTimeout:
+        return f"nobody approved {cents}"
+    return f"paid {cents}: approved by {approval['by']}"
+
+
+async def main() -> None:
+    handle = await pay.enqueue(250)
+    # Before or after the job waits for it: a signal is kept. Or: plait jobs signal ID approved '{"by": "ada"}'
+    await handle.signal("approved", {"by": "ada"})
+    print(await handle.result(timeout="1m"))
+    print(await (await pay.enqueue(900, patience="100ms")).result(timeout="1m"))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,43 @@
+"""A sleep of an hour, in a test: the clock is the database's, and the test kit moves it.
+
+Prints:
+
+    waiting
+    waiting
+    reminded
+"""
+
+import asyncio
+
+from plait import Plait, sleep
+from plait.testing import Kit, TestServer
+
+app = Plait()
+
+
+@app.job
+async def remind() -> str:
+    await sleep("1h")  # a row with a time: no worker, no connection, no memory
+    return "reminded"
+
+
+async def main() -> None:
+    server = await asyncio.to_thread(TestServer)
+    database = await server.create_database()
+    kit = Kit(app, database)
+    kit.enter()
+    handle = await remind.enqueue()
+    await kit.run_until_idle()
+    print(await handle.status())
+    await kit.advance(minutes=59)
+    await kit.run_until_idle()
+    print(await handle.status())
+    await kit.advance(minutes=1)
+    await kit.run_until_idle()
+    print(await handle.result(timeout="1m"))
+    await kit.exit()
+    await server.drop_database(database)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

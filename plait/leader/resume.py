@@ -1,0 +1,15 @@
+"""Resume: what waits for a time, and need not any more, goes on; what a decided fan-out has left open is canceled."""
+
+from plait.store import Store
+
+BATCH = 1000
+LONGEST_S, SHORTEST_S = 0.5, 0.01
+"""A job may begin to wait at any moment for the next one, so the leader never sleeps long."""
+
+
+class Resume:
+    async def run(self, store: Store) -> float:
+        done = await store.leader.resume(BATCH)
+        if BATCH in (done.resumed, done.timed_out):
+            return 0.0
+        return max(SHORTEST_S, min(LONGEST_S, done.next_s if done.next_s is not None else LONGEST_S))

@@ -1,0 +1,351 @@
+"""Fan-out and fan-in: ask for many sub-jobs, wait for them without holding a worker, and go on with their results.
+
+Sub-jobs inherit tenant, root and correlation from their parent. What else they take is decided from the nearest to the farthest: the
+sub itself, the fan-out, the sub's own definition; retries, where none of these says anything, are the parent's.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import chain
+from typing import Any, Protocol
+from uuid import UUID
+
+import msgspec
+
+from plait.model.errors import FanOutError, InvalidArguments, SubJobFailure
+from plait.model.ids import new_id
+from plait.model.states import Status
+from plait.model.strategies import Strategy, collect_all, fail_fast
+from plait.sdk.codec import encode
+from plait.sdk.definition import Definition
+from plait.sdk.durable import Durable, Step, durable
+from plait.sdk.options import Options
+from plait.sdk.results import Result
+from plait.store.trees import ChildRow, NewChild, NewFanOut, Suspension
+
+PAGE = 2000
+"""So many results are held at once, beside those that the caller keeps."""
+MAX_FAILURES = 1000
+"""A stream that fails names no more of its failures: it must not hold them all."""
+_NOT_OF_SUBS = (
+    "tenant", "delay", "scheduled_for", "dedupe_key", "idempotency_key", "idempotency_ttl", "correlation_id", "job_id", "conn",
+)  # fmt: skip
+BREATH = 1000
+"""After so many sub-jobs made, others on the loop have their turn."""
+
+Duration = float | str | timedelta
+
+_NONE = Options()
+"""Most sub-jobs say nothing of their own: they share this."""
+
+
+class Target(Protocol):
+    """A job, as far as a sub-job needs it."""
+
+    definition: Definition
+
+    @property
+    def given(self) -> Options: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sub:
+    """A sub-job that is asked for; made by `sub()`."""
+
+    job: Target | str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    options: Options
+
+
+def sub(
+    job: Target | str,
+    /,
+    *args: Any,
+    queue: str | None = None,
+    priority: int | None = None,
+    retries: int | None = None,
+    timeout: Duration | None = None,
+    **kwargs: Any,
+) -> Sub:
+    """A sub-job, for `fan_out`: a job or its name, its arguments, and what shall differ for this one. An argument of the job's that
+    is called like one of these options is given by position."""
+    options = _NONE
+    if not (queue is None and priority is None and retries is None and timeout is None):
+        options = Options(queue=queue, priority=priority, retries=retries, timeout=timeout)
+    return Sub(job, args, kwargs, options)
+
+
+async def fan_out(
+    subs: Iterable[Sub],
+    strategy: Strategy | None = None,
+    *,
+    name: str = "fan_out",
+    queue: str | None = None,
+    priority: int | None = None,
+    retries: int | None = None,
+    sub_timeout: Duration | None = None,
+    timeout: Duration | None = None,
+    cancel_remaining: bool = True,
+    cancel_on_parent_failure: bool = False,
+    nested: bool = True,
+) -> list[Result[Any]]:
+    """Run sub-jobs, wherever there are workers, and wait for them; their results, in order of index.
+
+    `fail_fast()` is the strategy where none is given. The job waits without a worker; it goes on as soon as the fan-out is
+    decided. A fan-out that fails raises FanOutError and cancels what it has open, unless `cancel_remaining=False`.
+    """
+    given = Options(queue=queue, priority=priority, retries=retries, timeout=sub_timeout)
+    opened = await _open(
+        subs, strategy or fail_fast(), given, name, timeout, cancel_remaining, cancel_on_parent_failure, nested
+    )
+    if opened is None:
+        return []
+    results: list[Result[Any]] = []
+    while page := await opened.page():
+        results.extend(page)
+        if len(page) < PAGE:
+            break
+    if opened.decision != "succeeded":
+        raise opened.error([result.error for result in results if result.error is not None], results)
+    return results
+
+
+async def fan_out_stream(
+    subs: Iterable[Sub],
+    strategy: Strategy | None = None,
+    *,
+    name: str = "fan_out_stream",
+    queue: str | None = None,
+    priority: int | None = None,
+    retries: int | None = None,
+    sub_timeout: Duration | None = None,
+    timeout: Duration | None = None,
+    cancel_remaining: bool = True,
+    cancel_on_parent_failure: bool = False,
+    nested: bool = True,
+) -> AsyncIterator[Result[Any]]:
+    """The same, one result at a time, in the order in which sub-jobs end. That order is kept: a replay sees the same.
+
+    `collect_all()` is the strategy where none is given: each result tells for itself. Memory holds one page of results. Each time
+    the job goes on it reads the stream from its start, so it does not go on for every result but when a quarter more are there.
+    """
+    given = Options(queue=queue, priority=priority, retries=retries, timeout=sub_timeout)
+    opened = await _open(
+        subs,
+        strategy or collect_all(),
+        given,
+        name,
+        timeout,
+        cancel_remaining,
+        cancel_on_parent_failure,
+        nested,
+        streamed=True,
+    )
+    if opened is None:
+        return
+    failures: list[SubJobFailure] = []
+    while opened.decision is None or opened.position < opened.decided_ended:
+        page = await opened.page()
+        for result in page:
+            if result.error is not None and len(failures) < MAX_FAILURES:
+                failures.append(result.error)
+            yield result
+        if not page:
+            await opened.wait_for(opened.position + max(1, opened.position // 4))
+    if opened.decision != "succeeded":
+        raise opened.error(failures, [])
+
+
+class _Opened:
+    """A fan-out that is on record."""
+
+    def __init__(self, owner: Durable, step: Step, fan_out_id: UUID, total: int, strategy: str) -> None:
+        self._owner = owner
+        self._step = step
+        self._id = fan_out_id
+        self._total = total
+        self._strategy = strategy
+        self.decision: str | None = None
+        self.decided_ended = 0
+        self.position = 0 if step.kind == "stream" else -1
+
+    async def page(self) -> list[Result[Any]]:
+        """The next results; none when all that there are have been read."""
+        trees, job_id = self._owner.store.trees, self._owner.lease.job_id
+        rows = await self._owner.surely(lambda: trees.gather(job_id, self._id, after=self.position, limit=PAGE))
+        if rows:
+            self.position = rows[-1].position
+        return [self._result(row) for row in rows]
+
+    async def wait_for(self, ended: int) -> None:
+        """Until so many have ended, or it is decided: the job waits, unless that is so already."""
+        step, owner = self._step, self._owner
+        trees = owner.store.trees
+        _, stands = await owner.suspend(
+            lambda: trees.suspend(owner.lease, step.key, step.kind, fan_out_id=self._id, ended=ended)
+        )
+        now = msgspec.json.decode(stands or "{}")
+        self.decision, self.decided_ended = now.get("decision"), now.get("decided_ended") or 0
+
+    def error(self, failures: list[SubJobFailure], results: list[Result[Any]]) -> FanOutError:
+        return FanOutError(
+            fan_out_id=self._id,
+            strategy=self._strategy,
+            total_count=self._total,
+            failures=failures,
+            results=results,
+            timed_out=self.decision == "timeout",
+        )
+
+    def _result(self, row: ChildRow) -> Result[Any]:
+        if row.status is Status.SUCCEEDED:
+            known = self._owner.definitions.get(row.definition)
+            value = known.codec.decode_result(row.result) if known else _plain(row.result)
+            return Result(index=row.index, job_id=row.job_id, value=value)
+        if row.status is Status.SKIPPED:
+            return Result(index=row.index, job_id=row.job_id, skipped=True)
+        error = SubJobFailure(
+            index=row.index,
+            job_id=row.job_id,
+            error=row.error or row.reason or "no reason was given",
+            attempt=row.attempt,
+            status=str(row.status),
+        )
+        return Result(index=row.index, job_id=row.job_id, error=error)
+
+
+async def _open(
+    subs: Iterable[Sub],
+    strategy: Strategy,
+    given: Options,
+    name: str,
+    timeout: Duration | None,
+    cancel_remaining: bool,
+    cancel_on_parent_failure: bool,
+    nested: bool,
+    *,
+    streamed: bool = False,
+) -> _Opened | None:
+    """Open the fan-out, and wait; or, when it is on record, wait for what is left of it. None where there is nothing to do (T20)."""
+    owner = durable()
+    asked = iter(subs)
+    try:
+        first = next(asked)
+    except StopIteration:
+        strategy.needed(0)
+        return None
+    with await owner.begin(name, "stream" if streamed else "fan_out") as step:
+        children, total, digest = await _read(owner, given, chain([first], asked), keep=step.row is None)
+        step.check(digest)
+        if step.row is not None:
+            assert step.row.fan_out_id is not None
+            opened = _Opened(owner, step, step.row.fan_out_id, step.row.total or total, strategy.name)
+            opened.decision, opened.decided_ended = step.row.decision, step.row.decided_ended or 0
+            if opened.decision is None and not streamed:
+                await opened.wait_for(total)
+            return opened
+        new = NewFanOut(
+            id=new_id(),
+            key=step.key,
+            hash=digest,
+            overlapping=step.overlapping,
+            strategy=strategy.name,
+            needed=strategy.needed(total),
+            early=strategy.early,
+            timeout_s=Options(timeout=timeout).seconds_of("timeout"),
+            cancel_remaining=cancel_remaining,
+            cancel_on_parent_failure=cancel_on_parent_failure,
+            nested=nested,
+            streamed=streamed,
+        )
+
+        async def send() -> tuple[Suspension, None]:
+            return await owner.store.trees.open_fan_out(owner.lease, new, children), None
+
+        raise AssertionError(f"a fan-out was opened, and its job does not wait: {await owner.suspend(send)}")
+
+
+async def _read(owner: Durable, given: Options, subs: Iterable[Sub], *, keep: bool) -> tuple[list[NewChild], int, str]:
+    """The sub-jobs as the database takes them, how many, and a hash of them all; on a replay only the latter two are needed."""
+    digest = hashlib.blake2b(digest_size=8)
+    children: list[NewChild] = []
+    kinds: dict[tuple[int, int], _Kind] = {}
+    total = 0
+    for asked in subs:
+        if not isinstance(asked, Sub):
+            raise InvalidArguments(f"fan_out takes sub(job, …), not {type(asked).__name__}")
+        key = (id(asked.job), id(asked.options))  # not used again for others meanwhile: the kind holds both
+        kind = kinds.get(key) or kinds.setdefault(key, _Kind(owner, asked, given))
+        payload = kind.payload(asked, check=keep)
+        digest.update(f"{kind.name}\0{payload}\0".encode())
+        if keep:
+            children.append(kind.child(asked, payload))
+        total += 1
+        if total % BREATH == 0:
+            await asyncio.sleep(0)
+    return children, total, digest.hexdigest()
+
+
+class _Kind:
+    """What sub-jobs have in common that were asked for with the same job and the same options: most often all of them."""
+
+    def __init__(self, owner: Durable, asked: Sub, given: Options) -> None:
+        self._asked = asked
+        job, said = asked.job, Options()
+        if isinstance(job, str):
+            self.name, definition = job, owner.definitions.get(job)
+        else:
+            self.name, definition, said = job.definition.name, job.definition, job.given
+            for option in _NOT_OF_SUBS:
+                if getattr(said, option) is not None:
+                    raise InvalidArguments(
+                        f"{self.name}: a sub-job is run at once, for its parent: it takes no {option}"
+                    )
+        options = (asked.options, given, said)
+        retries = _nearest("retries", *options)
+        if retries is None and definition is not None:
+            retries = owner.max_attempts - 1 if definition.retries is None else definition.retries
+        queue, priority = _nearest("queue", *options), _nearest("priority", *options)
+        self._definition = definition
+        self._queue = queue if queue is not None or definition is None else definition.queue
+        self._priority = priority if priority is not None or definition is None else definition.priority
+        self._max_attempts = None if retries is None else retries + 1
+        self._timeout_s = next((s for o in options if (s := o.seconds_of("timeout")) is not None), None)
+        self._limit_key = said.limit_key
+
+    def payload(self, asked: Sub, *, check: bool) -> str:
+        """Checked against the job's signature, unless that was done when it was first asked for."""
+        if self._definition is not None:
+            codec = self._definition.codec
+            return codec.encode_call(asked.args, asked.kwargs) if check else codec.payload(asked.args, asked.kwargs)
+        if asked.args:
+            raise InvalidArguments(f"{self.name} is not a job of this app: give its arguments by name")
+        return encode(asked.kwargs, what=f"{self.name}: the arguments")
+
+    def child(self, asked: Sub, payload: str) -> NewChild:
+        limit_key = self._limit_key
+        if limit_key is None and self._definition is not None:
+            limit_key = self._definition.limit_key_of(asked.args, asked.kwargs)
+        return NewChild(
+            id=new_id(),
+            definition=self.name,
+            payload=payload,
+            queue=self._queue,
+            priority=self._priority,
+            max_attempts=self._max_attempts,
+            timeout_s=self._timeout_s,
+            limit_key=limit_key,
+        )
+
+
+def _nearest(name: str, *options: Options) -> Any:
+    """What the first of them says that says anything: a 0 is a 0 (T19)."""
+    return next((value for one in options if (value := getattr(one, name)) is not None), None)
+
+
+def _plain(text: str | None) -> Any:
+    return None if text is None else msgspec.json.decode(text)

@@ -1,0 +1,40 @@
+"""What became of sub-jobs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+from uuid import UUID
+
+from plait.model.errors import SubJobFailure
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result(Generic[T]):
+    """One sub-job's: its value, or its error. A skipped one succeeded, and has no value."""
+
+    index: int
+    job_id: UUID
+    value: T | None = None
+    error: SubJobFailure | None = None
+    skipped: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        return self.error is None
+
+
+def values(results: Iterable[Result[T]]) -> list[T]:
+    """The values of those that succeeded, in order; of skipped ones there is none."""
+    return [result.value for result in results if result.error is None and not result.skipped]  # type: ignore[misc]
+
+
+def partition(results: Iterable[Result[T]]) -> tuple[list[T], list[SubJobFailure]]:
+    """Values and errors."""
+    given = list(results)
+    return values(given), [result.error for result in given if result.error is not None]
+
+
+def all_succeeded(results: Iterable[Result[T]]) -> bool:
+    return all(result.error is None for result in results)

@@ -1,0 +1,173 @@
+"""Steps that are done here: `call`, `transaction`, `version`."""
+
+import asyncio
+import hashlib
+import inspect
+import weakref
+from collections.abc import Awaitable, Callable
+from typing import Any, NoReturn, TypeVar, overload
+
+from plait.model.errors import DeterminismError, InvalidArguments, NotSerializable, PermanentError
+from plait.model.texts import is_storable, message_of, shown
+from plait.sdk.codec import ResultCodec, encode
+from plait.sdk.definition import Definition
+from plait.sdk.durable import Durable, Step, durable
+from plait.sdk.fan_out import Target
+from plait.store.trees import SAVE_STEPS, Checkpoint, step_columns
+
+R = TypeVar("R")
+
+MAX_ERROR = 4_000
+_codecs: "weakref.WeakKeyDictionary[Callable[..., Any], ResultCodec]" = weakref.WeakKeyDictionary()
+
+
+@overload
+async def call(function: Callable[..., Awaitable[R]], /, *args: Any, name: str | None = None, **kwargs: Any) -> R: ...
+@overload
+async def call(function: Callable[..., R], /, *args: Any, name: str | None = None, **kwargs: Any) -> R: ...
+@overload
+async def call(function: Target | str, /, *args: Any, name: str | None = None, **kwargs: Any) -> Any: ...
+async def call(function: Any, /, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+    """Run a function, a job or a job by its name, here, and checkpoint what it returns: on a replay it is not run again.
+
+    A PermanentError is checkpointed too, and raised again on a replay; any other error is not, and the step is tried again with
+    the job's next try. What it returns is what a replay returns: decoded by its annotation. `def` runs in a thread.
+    """
+    owner = durable()
+    run, definition = _resolve(owner, function)
+    what = _name(name, definition.name if definition else getattr(run, "__name__", ""))
+    with await owner.begin(what, "call") as step:
+        step.check(_hash(definition, args, kwargs))
+        codec = definition.codec if definition else _codec(run)
+        if step.row is not None:
+            return _replayed(step, codec.decode_result)
+        try:
+            if inspect.iscoroutinefunction(run):
+                value = await run(*args, **kwargs)
+            else:
+                value = await asyncio.to_thread(run, *args, **kwargs)
+                if inspect.isawaitable(value):
+                    value = await value
+        except PermanentError as error:
+            await _fail(owner, step, error)
+        text = codec.encode_result(value)
+        await owner.save(step, text)
+        return codec.decode_result(text)
+
+
+async def transaction(
+    function: Callable[..., Awaitable[R]], /, *args: Any, name: str | None = None, **kwargs: Any
+) -> R:
+    """Run `await function(conn, …)` in a transaction of the job's own database; what it writes and the checkpoint commit
+    together. So its effects exist exactly once, whatever crashes when. `conn` is a connection of asyncpg's."""
+    owner = durable()
+    with await owner.begin(_name(name, getattr(function, "__name__", "")), "transaction") as step:
+        step.check(_hash(None, args, kwargs))
+        codec = _codec(function)
+        if step.row is not None:
+            replayed: R = _replayed(step, codec.decode_result)
+            return replayed
+        try:
+            text = await _run_in_transaction(owner, step, lambda conn: function(conn, *args, **kwargs), codec)
+        except PermanentError as error:
+            await _fail(owner, step, error)
+        decoded: R = codec.decode_result(text)
+        return decoded
+
+
+async def _run_in_transaction(
+    owner: Durable, step: Step, function: Callable[[Any], Awaitable[Any]], codec: ResultCodec
+) -> str | None:
+    async with owner.store.database.transaction() as conn:
+        text = codec.encode_result(await function(conn))
+        checkpoint = Checkpoint(owner.lease, step.key, step.kind, step.overlapping, step.hash, text, None)
+        # The fence is the last word before the commit: who has lost the lease writes nothing.
+        if await conn.fetchval(SAVE_STEPS, owner.lease.worker, *step_columns([checkpoint])):
+            await owner.stop_for("stale")
+    return text
+
+
+async def version(change_id: str, latest: int = 1, *, earliest: int = 0) -> int:
+    """Which version of the code a job runs, where the code has changed under running jobs.
+
+    A job that comes here for the first time gets `latest`, and keeps it. One that had passed here before the change gets
+    `earliest`: take the old path for it. Raise `earliest` when no such job is left.
+    """
+    if not 0 <= earliest <= latest:
+        raise InvalidArguments(
+            f"a version is a number from 0 on, and earliest is not above latest: {earliest}, {latest}"
+        )
+    owner = durable()
+    if change_id not in owner.versions:
+        name = f"version {change_id}"
+        recorded = await owner.load()
+        if (name, 1) not in recorded and any(not row.overlapping for row in recorded.values()):
+            owner.versions[change_id] = earliest  # it has been further than this before: that was the old code
+        else:
+            with await owner.begin(name, "version") as step:
+                if step.row is None:
+                    await owner.save(step, str(latest))
+                owner.versions[change_id] = latest if step.row is None else int(step.row.value or 0)
+    found = owner.versions[change_id]
+    if not earliest <= found <= latest:
+        raise DeterminismError(
+            f"this job runs version {found} of {change_id!r}, and the code now has {earliest} to {latest}. Run it with code"
+            " that still has its version, or run it again without its steps: plait jobs retry --drop-steps"
+        )
+    return found
+
+
+def _resolve(owner: Durable, function: Any) -> tuple[Callable[..., Any], Definition | None]:
+    if isinstance(function, str):
+        definition = owner.definitions.get(function)
+        if definition is None:
+            raise InvalidArguments(f"call runs a job here, and this app has none called {shown(function)}; fan_out may")
+        return definition.function, definition
+    definition = getattr(function, "definition", None)
+    if isinstance(definition, Definition):
+        return definition.function, definition
+    if not callable(function):
+        raise InvalidArguments(f"call takes a function, a job or a job's name, not {shown(function)}")
+    return function, None
+
+
+def _name(given: object, own: str) -> str:
+    name = own if given is None else given
+    if name in ("", "<lambda>"):
+        raise InvalidArguments("a step needs a name: name=…")
+    if not (isinstance(name, str) and len(name) <= 200 and is_storable(name)):
+        raise InvalidArguments(f"a step's name is text of 1 to 200 characters, not {shown(name)}")
+    return name
+
+
+def _hash(definition: Definition | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """Of the arguments; None where they have no JSON form, as a connection has none."""
+    try:
+        text = definition.codec.encode_call(args, kwargs) if definition else encode([args, kwargs], what="arguments")
+    except NotSerializable:
+        return None
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _codec(function: Callable[..., Any]) -> ResultCodec:
+    try:
+        found = _codecs.get(function)
+        if found is None:
+            found = _codecs[function] = ResultCodec(function, getattr(function, "__name__", "a step"))
+    except TypeError:  # it can't be referred to weakly, or not be hashed
+        return ResultCodec(function, "a step")
+    return found
+
+
+def _replayed(step: Step, decode: Callable[[str | None], Any]) -> Any:
+    assert step.row is not None
+    if step.row.error is not None:
+        raise PermanentError(step.row.error)
+    return decode(step.row.value)
+
+
+async def _fail(owner: Durable, step: Step, error: PermanentError) -> NoReturn:
+    """Checkpoint a permanent error, and raise it as a replay will: with its message, and no more."""
+    message = message_of(error, MAX_ERROR)
+    await owner.save(step, None, message)
+    raise PermanentError(message) from error

@@ -1,0 +1,91 @@
+"""Waiting without a worker: for a time, or for a signal."""
+
+from datetime import datetime, timedelta
+from typing import Any, TypeVar, overload
+from uuid import UUID, uuid5
+
+import msgspec
+
+from plait.model.durations import seconds
+from plait.model.errors import InvalidArguments, SignalTimeout
+from plait.model.texts import is_storable, shown
+from plait.sdk.codec import decoder_of, encode
+from plait.sdk.durable import Durable, Step, durable
+from plait.store.trees import StepKind, Suspension
+
+T = TypeVar("T")
+Duration = float | str | timedelta
+
+
+async def sleep(duration: Duration, *, name: str = "sleep") -> None:
+    """Go on after this time, by the database's clock. No worker is held meanwhile, be it a second or a year."""
+    delay_s = seconds(duration, what="sleep")
+    owner = durable()
+    with await owner.begin(name, "sleep") as step:
+        step.check(repr(delay_s))
+        if step.row is None or not step.row.due:
+            await _wait(owner, step, "sleep", delay_s=delay_s)
+
+
+async def sleep_until(moment: datetime, *, name: str = "sleep_until") -> None:
+    """Go on at this moment; at once when it has passed."""
+    if moment.utcoffset() is None:
+        raise InvalidArguments(f"sleep_until needs a moment with a time zone, not {shown(moment)}")
+    owner = durable()
+    with await owner.begin(name, "sleep") as step:
+        step.check(moment.isoformat())
+        if step.row is None or not step.row.due:
+            await _wait(owner, step, "sleep", until=moment)
+
+
+@overload
+async def wait_for_signal(name: str, *, timeout: Duration | None = None) -> Any: ...
+@overload
+async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: type[T]) -> T: ...
+async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: Any = Any) -> Any:  # noqa: A002 - reads well where it is used
+    """The payload of the next signal of this name, sent before or after; each is given out once, in the order in which they came.
+
+    Raises SignalTimeout when none comes in time. `type` checks and decodes the payload.
+    """
+    _check_name(name)
+    delay_s = None if timeout is None else seconds(timeout, what="timeout")
+    owner = durable()
+    with await owner.begin(f"signal {name}", "signal") as step:
+        row = step.row
+        if row is not None and row.done:
+            status, text = "timeout" if row.error is not None else "ready", row.value
+        else:
+            status, text = await _wait(owner, step, "signal", delay_s=delay_s, signal=name)
+    if status == "timeout":
+        raise SignalTimeout(f"no signal {name!r} came in time")
+    try:
+        return decoder_of(type).decode(text or "null")
+    except msgspec.ValidationError as error:
+        raise InvalidArguments(f"signal {name!r} has a payload that does not fit: {error}") from None
+
+
+async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
+    """Send a signal from a handler to another job of its tenant: a step, so it is sent once. Elsewhere: `handle.signal(…)`."""
+    _check_name(name)
+    target = job_id if isinstance(job_id, UUID) else UUID(job_id)
+    text = encode(payload, what="the signal's payload")
+    owner = durable()
+    with await owner.begin(f"send {name}", "call") as step:
+        step.check(f"{target}")
+        if step.row is None:
+            # Sent again after a crash before the checkpoint it has the same id, and is the same signal.
+            signal_id = uuid5(owner.lease.job_id, f"{step.key.name}\0{step.key.occurrence}")
+            await owner.store.jobs.signal(target, name, text, tenant_id=owner.tenant_id, signal_id=signal_id)
+            await owner.save(step, None)
+
+
+async def _wait(owner: Durable, step: Step, kind: StepKind, **until: Any) -> tuple[Suspension, str | None]:
+    suspend = owner.store.trees.suspend
+    return await owner.suspend(
+        lambda: suspend(owner.lease, step.key, kind, overlapping=step.overlapping, hash=step.hash, **until)
+    )
+
+
+def _check_name(name: object) -> None:
+    if not (isinstance(name, str) and 1 <= len(name) <= 180 and is_storable(name)):
+        raise InvalidArguments(f"a signal's name is text of 1 to 180 characters, not {shown(name)}")

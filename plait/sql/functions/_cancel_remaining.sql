@@ -1,0 +1,26 @@
+-- _cancel_remaining: cancel what a fan-out has open, and what hangs below it. In a transaction of its own, never in a child's.
+--
+--   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
+--   locks    live rows SKIP LOCKED; then as _fan_in
+--   raises   nothing
+--   called   gather, cancel_remaining
+create or replace function plait._cancel_remaining(p_fan_out plait.fan_outs, p_now timestamptz, p_limit int default 10000) returns int
+language plpgsql set enable_seqscan = off as $$
+declare
+  v_jobs uuid[];
+  c      record;
+begin
+  v_jobs := array(select l.job_id from plait.live l
+                  where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null limit p_limit);
+  if cardinality(v_jobs) > 0 then
+    c := plait._cancel_rows(p_now, v_jobs, 'fan_out', case p_fan_out.decision
+      when 'timeout' then 'its fan-out timed out' when 'failed' then 'its fan-out failed' else 'its parent ended' end);
+    update plait.fan_outs set cancel_due = true
+      where parent_id = any(c.o_canceled) and not cancel_due and succeeded + failed + canceled < total;
+  end if;
+  if cardinality(v_jobs) < p_limit
+     and not exists (select from plait.live l where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null) then
+    update plait.fan_outs set cancel_due = false where id = p_fan_out.id and cancel_due;
+  end if;
+  return cardinality(v_jobs);
+end $$;

@@ -1,0 +1,26 @@
+-- _decide: a fan-out has succeeded, failed or timed out, once and for good; its parent goes on.
+--
+--   moves    waiting -> queued, for the parent
+--   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED
+--   raises   nothing
+--   called   _fan_in, resume
+--
+-- What has not ended by now is late: it is left out of the results, whatever becomes of it, so that every replay sees the same.
+create or replace function plait._decide(p_fan_out plait.fan_outs, p_now timestamptz, p_decision text) returns void
+language plpgsql as $$
+declare
+  f       plait.fan_outs;
+  v_ended int := p_fan_out.succeeded + p_fan_out.failed + p_fan_out.canceled;
+begin
+  update plait.fan_outs o set
+    decided_at = p_now, decision = p_decision, decided_ended = v_ended,
+    cancel_due = v_ended < o.total and (o.cancel_due or p_decision <> 'succeeded' and o.cancel_remaining),
+    left_open = case when v_ended < o.total then
+      array(select (select j.fan_out_index from plait.jobs j where j.id = l.job_id) from plait.live l
+            where l.root_id = o.root_id and l.fan_out_id = o.id order by 1) end
+  where o.id = p_fan_out.id and o.decided_at is null
+  returning o.* into f;
+  if found and f.waited_for is not null then
+    perform plait._resume_parent(f);
+  end if;
+end $$;

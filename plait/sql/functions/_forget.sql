@@ -1,0 +1,17 @@
+-- _forget: remove final jobs, and all that is known of them.
+--
+--   moves    nothing
+--   locks    the caller holds the jobs' rows
+--   raises   nothing
+--   called   prune, _prune_below
+create or replace function plait._forget(p_jobs uuid[]) returns void
+language plpgsql as $$
+begin
+  delete from plait.attempts where job_id = any(p_jobs);
+  delete from plait.idempotency where job_id = any(p_jobs);
+  delete from plait.steps where job_id = any(p_jobs);
+  delete from plait.signals where job_id = any(p_jobs);
+  delete from plait.fan_out_order where fan_out_id in (select id from plait.fan_outs where parent_id = any(p_jobs));
+  delete from plait.fan_outs where parent_id = any(p_jobs);
+  delete from plait.jobs where id = any(p_jobs);
+end $$;

@@ -1,0 +1,14 @@
+-- _prune_below: forget jobs of a tree, up to p_limit of them, deepest first; the root itself is left.
+--
+--   moves    nothing
+--   locks    the caller holds the root's row, so that no retry opens any of them
+--   raises   nothing
+--   called   prune
+create or replace function plait._prune_below(p_root uuid, p_limit int) returns int
+language plpgsql as $$
+declare v_jobs uuid[];
+begin
+  v_jobs := array(select j.id from plait.jobs j where j.root_id = p_root order by j.fan_out_id desc, j.fan_out_index desc limit p_limit);
+  perform plait._forget(v_jobs);
+  return cardinality(v_jobs);
+end $$;

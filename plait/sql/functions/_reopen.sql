@@ -1,0 +1,62 @@
+-- _reopen: a final job is live again, with all its tries. The retry is written to the log as an attempt that never ran.
+--
+--   moves    failed | dead_letter | canceled | skipped -> queued | scheduled
+--   locks    the caller holds the job's row; the tenant's where it has a quota, its dedupe key
+--   raises   PL005 quota, PL009 when it is not final or has succeeded, PL013 when another job holds its dedupe key
+--   called   retry, retry_tree
+--
+-- Its steps are dropped, or kept but for a last one that has failed: kept, that would only fail again.
+create or replace function plait._reopen(
+  p_job plait.jobs, p_now timestamptz, p_run_at timestamptz, p_max_attempts int, p_drop_steps boolean
+) returns plait.status
+language plpgsql as $$
+declare
+  v_attempt int;
+  v_final   plait.status;
+  v_state   plait.status := case when p_run_at > p_now then 'scheduled' else 'queued' end;
+  v_metered boolean;
+  s         plait.steps;
+begin
+  select attempt, final into v_attempt, v_final from plait.attempts where job_id = p_job.id order by attempt desc limit 1;
+  if v_final is null or v_final = 'succeeded' or exists (select from plait.live where job_id = p_job.id) then
+    raise exception 'a % job cannot be retried',
+      coalesce((select state from plait.live where job_id = p_job.id), v_final, 'queued') using errcode = 'PL009';
+  end if;
+  v_metered := exists (select from plait.tenants where id = p_job.tenant_id and max_queued is not null);
+  if v_metered then
+    perform plait._reserve(p_job.tenant_id, 1);
+  end if;
+  if p_job.dedupe_key is not null then
+    insert into plait.dedupe (tenant_id, key, job_id) values (p_job.tenant_id, p_job.dedupe_key, p_job.id) on conflict do nothing;
+    if not found then
+      raise exception 'another job holds the dedupe key %', quote_literal(p_job.dedupe_key) using errcode = 'PL013';
+    end if;
+  end if;
+  insert into plait.live (job_id, tenant_id, run_at, attempt, priority, max_attempts, state, metered, queue, lane, definition, dedupe_key,
+                          limit_key, root_id, fan_out_id)
+  values (p_job.id, p_job.tenant_id, case when p_run_at > p_now then p_run_at else plait._moment() end, v_attempt + 1, p_job.priority,
+          coalesce(p_max_attempts, p_job.max_attempts), v_state, v_metered, p_job.queue,
+          plait._lane(p_job.definition, p_job.tenant_id, p_job.limit_key), p_job.definition, p_job.dedupe_key, p_job.limit_key,
+          p_job.root_id, p_job.fan_out_id);
+  if v_metered then
+    perform plait._reserve(p_job.tenant_id, 1, true);
+  end if;
+  insert into plait.attempts (job_id, tenant_id, finished_at, attempt, status, reason)
+  values (p_job.id, p_job.tenant_id, p_now, v_attempt + 1, 'released', 'retried');
+
+  if p_drop_steps then
+    delete from plait.steps where job_id = p_job.id;
+    -- Nobody will read what these come to.
+    update plait.fan_outs set cancel_due = true
+      where parent_id = p_job.id and not cancel_due and succeeded + failed + canceled < total;
+  else
+    select * into s from plait.steps where job_id = p_job.id order by seq desc limit 1;
+    if s.error is not null or exists (select from plait.fan_outs f where f.id = s.fan_out_id and f.decision <> 'succeeded') then
+      delete from plait.steps where job_id = p_job.id and seq = s.seq;
+    end if;
+  end if;
+  if v_state = 'queued' then
+    perform plait._wake(array[p_job.queue], true);
+  end if;
+  return v_state;
+end $$;

@@ -1,0 +1,17 @@
+-- _suspend: a running job waits, and its worker is free. The slice that ends here burns no try.
+--
+--   moves    running -> waiting
+--   locks    the caller holds the live row
+--   raises   nothing
+--   called   open_fan_out, suspend
+create or replace function plait._suspend(p_live plait.live, p_now timestamptz, p_wait_on text, p_wake_at timestamptz) returns void
+language plpgsql as $$
+begin
+  update plait.live set state = 'waiting', worker = null, run_at = p_now, wait_on = p_wait_on, wake_at = p_wake_at,
+    losses = 0, lane = plait._lane(definition, tenant_id, limit_key)  -- it came back from a worker that lives: no suspect
+    where job_id = p_live.job_id;
+  insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, reason, progress)
+  values (p_live.job_id, p_live.tenant_id, p_live.run_at, p_live.run_at, p_now, p_live.attempt, p_live.worker, 'suspended', p_wait_on,
+          (select progress from plait.running_state r where r.job_id = p_live.job_id and r.attempt = p_live.attempt));
+  delete from plait.running_state where job_id = p_live.job_id;
+end $$;

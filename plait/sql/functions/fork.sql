@@ -1,0 +1,56 @@
+-- fork: a new job as an old one was asked for, with what the old one had done before a given step. A tool to look for a fault.
+--
+--   moves    nothing -> queued
+--   locks    the tenant's row where it has a quota
+--   raises   PL001 for a step before which not all is done, PL005 quota, PL007 inactive definition, PL008 no such job
+--   called   plait.store.jobs.fork
+--
+-- p_from is a step's seq: steps before it are kept, it and all after it are done anew. Fan-outs that are kept are the old job's,
+-- and so are their children. Its first attempt is one that never ran, so that who claims it looks for steps.
+create or replace function plait.fork(p_job uuid, p_tenant uuid default null, p_from int default 1) returns uuid
+language plpgsql security definer set search_path = plait, pg_temp as $$
+declare
+  v_now     timestamptz := plait._moment();
+  v_tenant  uuid := plait._tenant(p_tenant);
+  v_id      uuid := plait.uuidv7();
+  v_metered boolean;
+  v_open    text;
+  j         plait.jobs;
+begin
+  perform plait._require_read_committed();
+  select * into j from plait.jobs where id = p_job and tenant_id = v_tenant;
+  if not found then
+    raise exception 'there is no job %', p_job using errcode = 'PL008';
+  end if;
+  if exists (select from plait.definitions d where d.name = j.definition and not d.active) then
+    raise exception 'definition % is inactive: it takes no new jobs', quote_literal(j.definition) using errcode = 'PL007';
+  end if;
+  select s.name into v_open from plait.steps s left join plait.fan_outs f on f.id = s.fan_out_id
+    where s.job_id = p_job and s.seq < p_from
+      and (not s.done or s.due_at > v_now and s.kind = 'sleep' or s.fan_out_id is not null and f.decided_at is null)
+    order by s.seq limit 1;
+  if found then
+    raise exception 'step % of the job is not done: fork from an earlier one', quote_literal(v_open) using errcode = 'PL001';
+  end if;
+  v_metered := exists (select from plait.tenants where id = v_tenant and max_queued is not null);
+  if v_metered then
+    perform plait._reserve(v_tenant, 1);
+  end if;
+  insert into plait.jobs (id, tenant_id, created_at, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, limit_key,
+                          payload, forked_from)
+  values (v_id, v_tenant, v_now, j.timeout_s, j.priority, j.max_attempts, j.definition, j.queue, 'manual', j.correlation_id, j.limit_key,
+          j.payload, p_job);
+  insert into plait.live (job_id, tenant_id, run_at, attempt, priority, max_attempts, state, metered, queue, lane, definition, limit_key)
+  values (v_id, v_tenant, v_now, 1, j.priority, j.max_attempts, 'queued', v_metered, j.queue,
+          plait._lane(j.definition, v_tenant, j.limit_key), j.definition, j.limit_key);
+  insert into plait.attempts (job_id, tenant_id, finished_at, attempt, status, reason)
+  values (v_id, v_tenant, v_now, 1, 'released', 'forked');
+  insert into plait.steps (job_id, tenant_id, fan_out_id, at, due_at, seq, occurrence, attempt, overlapping, done, name, kind, hash, value, error)
+  select v_id, tenant_id, fan_out_id, v_now, due_at, seq, occurrence, 1, overlapping, done, name, kind, hash, value, error
+  from plait.steps where job_id = p_job and seq < p_from;
+  if v_metered then
+    perform plait._reserve(v_tenant, 1, true);
+  end if;
+  perform plait._wake(array[j.queue], true);
+  return v_id;
+end $$;

@@ -1,0 +1,96 @@
+-- open_fan_out: a running job asks for children and waits for them: fan-out, children, checkpoint and suspension in one transaction.
+--
+--   moves    running -> waiting; nothing -> queued, for each child
+--   locks    the parent's live row; the tenant's row where it has a quota
+--   raises   PL001 bad argument, PL002 bad id, PL005 quota, PL007 inactive definition, PL009 when its own fan-out forbids it
+--   called   plait.store.trees.open_fan_out
+--
+-- Returns suspended, stale when the lease is lost, or canceled when the job was asked to stop. May be sent again.
+-- Children inherit tenant, root and correlation. Missing arrays and null elements take the definition's defaults.
+create or replace function plait.open_fan_out(
+  p_worker int, p_job uuid, p_attempt int,
+  p_fan_out uuid, p_name text, p_occurrence int, p_seq int, p_hash text, p_overlapping boolean,
+  p_strategy text, p_needed int, p_early boolean, p_timeout_s float8,
+  p_cancel_remaining boolean, p_cancel_on_parent_failure boolean, p_nested boolean, p_streamed boolean,
+  p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[] default null, p_priorities int[] default null,
+  p_max_attempts int[] default null, p_timeouts_s float8[] default null, p_limit_keys text[] default null
+) returns text
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+declare
+  v_now      timestamptz := plait._moment();
+  l          plait.live;
+  j          plait.jobs;
+  v_total    int := cardinality(p_ids);
+  v_payloads json[];
+  v_metered  boolean;
+  v_bad      text;
+  v_queues   text[];
+begin
+  perform plait._require_read_committed();
+  l := plait._hold(p_worker, p_job, p_attempt);
+  if l.job_id is null then
+    return plait._not_held(p_worker, p_job, p_attempt);
+  end if;
+  if l.cancel_requested is not null then
+    return 'canceled';
+  end if;
+  select * into j from plait.jobs where id = p_job;
+  if exists (select from plait.fan_outs f where f.id = l.fan_out_id and not f.nested) then
+    raise exception 'this job may not fan out: the fan-out that it belongs to was opened with nested=False' using errcode = 'PL009';
+  end if;
+  if coalesce(j.depth, 0) >= 1000 then
+    raise exception 'a tree is at most 1000 deep' using errcode = 'PL001';
+  end if;
+  if p_timeout_s <= 0 or p_timeout_s > 3.2e9 then
+    raise exception 'a fan-out''s timeout is more than 0 and at most 100 years, not % s', p_timeout_s using errcode = 'PL001';
+  end if;
+  v_payloads := plait._check_jobs(
+    v_now, p_ids, null, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, null, null,
+    p_timeouts_s, null, null, null, p_limit_keys, null, 'system');
+  if exists (select from plait.definitions d where not d.active and d.name = any(p_definitions)) then
+    select min(d.name) into v_bad from plait.definitions d where not d.active and d.name = any(p_definitions);
+    raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
+  end if;
+  v_metered := exists (select from plait.tenants t where t.id = l.tenant_id and t.max_queued is not null);
+  if v_metered then
+    perform plait._reserve(l.tenant_id, v_total);
+  end if;
+
+  insert into plait.fan_outs (id, tenant_id, parent_id, root_id, created_at, timeout_at, timeout_s, depth, total, needed, waited_for,
+                              early, streamed, nested, cancel_remaining, cancel_on_parent_failure, strategy)
+  values (p_fan_out, l.tenant_id, p_job, coalesce(j.root_id, p_job), v_now, v_now + make_interval(secs => p_timeout_s), p_timeout_s,
+          coalesce(j.depth, 0) + 1, v_total, p_needed, case when p_streamed then 1 else v_total end,
+          p_early, p_streamed, p_nested, p_cancel_remaining, p_cancel_on_parent_failure, p_strategy);
+  with c as (
+    insert into plait.jobs (id, tenant_id, created_at, timeout_s, priority, max_attempts, definition, queue, source, correlation_id,
+                            limit_key, payload, parent_id, root_id, fan_out_id, fan_out_index, depth)
+    select i.id, l.tenant_id, v_now, i.timeout_s, coalesce(i.priority, d.priority, 100), coalesce(i.max_attempts, d.max_attempts, 5),
+           i.definition, coalesce(i.queue, d.queue, 'default'), 'system', j.correlation_id, i.limit_key, i.payload,
+           p_job, coalesce(j.root_id, p_job), p_fan_out, i.n - 1, coalesce(j.depth, 0) + 1
+    from unnest(p_ids, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_limit_keys) with ordinality
+         i(id, definition, payload, queue, priority, max_attempts, timeout_s, limit_key, n)
+    left join plait.definitions d on d.name = i.definition
+    returning id, priority, max_attempts, definition, queue, limit_key, root_id
+  ), w as (
+    insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition, limit_key,
+                            root_id, fan_out_id)
+    select c.id, l.tenant_id, v_now, c.priority, c.max_attempts, 'queued', v_metered, c.queue,
+           case when c.limit_key is not null then 'k:' || c.definition || ':' || l.tenant_id || ':' || c.limit_key
+                when d.max_running is not null or d.rate_count is not null then 'd:' || c.definition
+                else '' end,
+           c.definition, c.limit_key, c.root_id, p_fan_out
+    from c left join plait.definitions d on d.name = c.definition
+    returning queue
+  )
+  select array_agg(distinct queue) into v_queues from w;
+  if v_metered then
+    perform plait._reserve(l.tenant_id, v_total, true);
+  end if;
+
+  insert into plait.steps (job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, overlapping, name, kind, hash)
+  values (p_job, l.tenant_id, p_fan_out, v_now, p_seq, p_occurrence, p_attempt, p_overlapping, p_name,
+          case when p_streamed then 'stream' else 'fan_out' end, p_hash);
+  perform plait._suspend(l, v_now, 'fan_out ' || p_fan_out, null);
+  perform plait._wake(v_queues);
+  return 'suspended';
+end $$;

@@ -1,0 +1,38 @@
+-- resume: what waits for a time, and need not any more, goes on: sleeps and signals that are due, fan-outs that have timed out.
+--
+--   moves    waiting -> queued
+--   locks    live rows and fan-outs, SKIP LOCKED: safe to run anywhere, at once
+--   raises   nothing
+--   called   plait.store.leader.resume
+--
+-- o_next_s: in how many seconds the next one is due.
+create or replace function plait.resume(p_limit int default 1000, out o_resumed int, out o_timed_out int, out o_next_s float8)
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+declare
+  v_now    timestamptz := plait.now();
+  v_queues text[];
+  f        plait.fan_outs;
+begin
+  perform plait._require_read_committed();
+  with due as materialized (
+    select l.job_id from plait.live l where l.wake_at <= v_now order by l.wake_at limit p_limit for update skip locked
+  ), u as (
+    update plait.live l set state = 'queued', run_at = plait._moment(), wait_on = null, wake_at = null from due where l.job_id = due.job_id
+    returning l.queue
+  )
+  select count(*), array_agg(distinct queue) into o_resumed, v_queues from u;
+  if o_resumed > 0 then
+    perform plait._wake(v_queues);
+  end if;
+  o_timed_out := 0;
+  for f in
+    select * from plait.fan_outs where timeout_at <= v_now and decided_at is null order by timeout_at limit p_limit for update skip locked
+  loop
+    perform plait._decide(f, v_now, 'timeout');
+    o_timed_out := o_timed_out + 1;
+  end loop;
+  select greatest(0, extract(epoch from least(
+      (select min(wake_at) from plait.live where wake_at is not null),
+      (select min(timeout_at) from plait.fan_outs where timeout_at is not null and decided_at is null)) - v_now))
+    into o_next_s;
+end $$;

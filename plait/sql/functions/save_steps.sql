@@ -1,0 +1,48 @@
+-- save_steps: checkpoint what steps of running jobs have come to: those of all handlers of a process, in one call.
+--
+--   moves    nothing
+--   locks    live rows FOR SHARE, in id order: until this commits, nobody takes the job from its worker
+--   raises   check violations, and what no JSON is
+--   called   plait.store.trees.save_steps
+--
+-- Returns the positions of those whose lease is lost: nothing was written for them. May be sent again.
+-- A job that does one step after the other sends them one by one: that case is spared the joins.
+create or replace function plait.save_steps(
+  p_worker int, p_jobs uuid[], p_attempts int[], p_names text[], p_occurrences int[], p_seqs int[], p_kinds text[],
+  p_overlapping boolean[], p_hashes text[] default null, p_values text[] default null, p_errors text[] default null
+) returns int[]
+language plpgsql security definer set search_path = plait, pg_temp as $$
+declare
+  v_now    timestamptz := plait.now();
+  v_tenant uuid;
+  v_stale  int[];
+begin
+  if cardinality(p_jobs) = 1 then
+    select l.tenant_id into v_tenant from plait.live l
+      where l.job_id = p_jobs[1] and l.attempt = p_attempts[1] and l.worker = p_worker for share;
+    if not found then
+      return array[1];
+    end if;
+    insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, overlapping, name, kind, hash, value, error)
+    values (p_jobs[1], v_tenant, v_now, p_seqs[1], p_occurrences[1], p_attempts[1], p_overlapping[1], p_names[1], p_kinds[1],
+            p_hashes[1], p_values[1]::json, p_errors[1])
+    on conflict do nothing;
+    return null;
+  end if;
+  with held as materialized (
+    select l.job_id, l.attempt, l.tenant_id from plait.live l
+    where l.job_id = any(p_jobs) and l.worker + 0 = p_worker order by l.job_id for share
+  ), x as materialized (
+    select i.*, h.tenant_id
+    from unnest(p_jobs, p_attempts, p_names, p_occurrences, p_seqs, p_kinds, p_overlapping, p_hashes, p_values, p_errors) with ordinality
+         i(job_id, attempt, name, occurrence, seq, kind, overlapping, hash, value, error, n)
+    left join held h on h.job_id = i.job_id and h.attempt = i.attempt
+  ), saved as (
+    insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, overlapping, name, kind, hash, value, error)
+    select x.job_id, x.tenant_id, v_now, x.seq, x.occurrence, x.attempt, x.overlapping, x.name, x.kind, x.hash, x.value::json, x.error
+    from x where x.tenant_id is not null
+    on conflict do nothing
+  )
+  select array_agg(x.n::int) into v_stale from x where x.tenant_id is null;
+  return v_stale;
+end $$;

@@ -1,0 +1,40 @@
+-- signal: tell a job something. It is kept until the job asks for it; who waits for it goes on.
+--
+--   moves    waiting -> queued
+--   locks    the job's live row: a signal and a wait that cross find each other
+--   raises   PL001 bad argument, PL008 when the caller has no such job, PL009 when it is final
+--   called   plait.store.jobs.signal
+--
+-- Sent again with the same id it is the same signal. Returns the job's status afterwards.
+create or replace function plait.signal(
+  p_job uuid, p_name text, p_payload json default null, p_tenant uuid default null, p_id uuid default null
+) returns text
+language plpgsql security definer set search_path = plait, pg_temp as $$
+declare
+  v_now    timestamptz := plait._moment();
+  v_tenant uuid := plait._tenant(p_tenant);
+  l        plait.live;
+begin
+  perform plait._require_read_committed();
+  if p_name is null or length(p_name) not between 1 and 200 then
+    raise exception 'a signal''s name is 1 to 200 characters' using errcode = 'PL001';
+  end if;
+  if octet_length(p_payload::text) > 1048576 then
+    raise exception 'a signal''s payload is JSON of at most 1 MiB' using errcode = 'PL001';
+  end if;
+  select * into l from plait.live where job_id = p_job and tenant_id = v_tenant for update;
+  if not found then
+    if exists (select from plait.jobs where id = p_job and tenant_id = v_tenant) then
+      raise exception 'job % is final: nobody waits for a signal', p_job using errcode = 'PL009';
+    end if;
+    raise exception 'there is no job %', p_job using errcode = 'PL008';
+  end if;
+  insert into plait.signals (job_id, id, tenant_id, sent_at, name, payload)
+  values (p_job, coalesce(p_id, plait.uuidv7()), v_tenant, v_now, p_name, p_payload) on conflict do nothing;
+  if found and l.wait_on = 'signal ' || p_name then
+    update plait.live set state = 'queued', run_at = plait.now(), wait_on = null, wake_at = null where job_id = p_job;
+    perform plait._wake(array[l.queue], true);
+    return 'queued';
+  end if;
+  return l.state::text;
+end $$;

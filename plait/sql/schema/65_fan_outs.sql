@@ -1,0 +1,105 @@
+-- Trees: what a durable job has done so far (steps), what it waits for (fan-outs, signals), and in which order its children ended.
+
+-- A fan-out: children of one parent, and the rule by which it is decided. The counters move in the transaction that ends a child,
+-- under this row's lock; whoever sets decided_at resumes the parent. Counts go on after that, the decision never changes.
+create table plait.fan_outs (
+  id            uuid primary key,
+  tenant_id     uuid not null,
+  parent_id     uuid not null,
+  root_id       uuid not null,                       -- the parent's, or the parent itself
+  created_at    timestamptz not null,
+  timeout_at    timestamptz,
+  decided_at    timestamptz,
+  timeout_s     double precision,
+  depth         smallint not null,                   -- of its children: locks are taken deepest first
+  total         integer not null check (total > 0),
+  needed        integer not null check (needed between 0 and total),   -- so many successes make it one
+  succeeded     integer not null default 0,          -- skipped ones too
+  failed        integer not null default 0,
+  canceled      integer not null default 0,
+  waited_for    integer,                             -- the parent waits until so many have ended, or until it is decided; null: it does not wait
+  decided_ended integer,                             -- how many had ended when it was decided
+  early         boolean not null,                    -- decided as soon as enough have succeeded; else when all have ended
+  streamed      boolean not null,                    -- the order in which its children end is kept
+  nested        boolean not null,                    -- its children may fan out too
+  cancel_remaining boolean not null,                 -- when it has failed, what is still open is canceled
+  cancel_on_parent_failure boolean not null,
+  cancel_due    boolean not null default false,      -- what is open shall be canceled, in a transaction of its own
+  strategy      text not null check (strategy in ('fail_fast', 'collect_all', 'threshold', 'quorum')),
+  decision      text check (decision in ('succeeded', 'failed', 'timeout')),
+  left_open     integer[],                           -- children that had not ended when it was decided, by index: late, and left out
+  constraint fan_outs_counts check (succeeded >= 0 and failed >= 0 and canceled >= 0 and succeeded + failed + canceled <= total),
+  constraint fan_outs_decided check ((decided_at is null) = (decision is null))
+) with (fillfactor = 50);
+
+create index fan_outs_parent on plait.fan_outs (parent_id);
+create index fan_outs_root on plait.fan_outs (root_id);
+-- These are all but empty: only what waits for the leader is in them.
+create index fan_outs_timeout on plait.fan_outs (timeout_at) where timeout_at is not null and decided_at is null;
+create index fan_outs_missed on plait.fan_outs (id) where waited_for is not null and decided_at is not null;
+create index fan_outs_cancel on plait.fan_outs (id) where cancel_due;
+
+-- In which order the children of a streamed fan-out ended.
+create table plait.fan_out_order (
+  fan_out_id    uuid not null,
+  tenant_id     uuid not null,
+  position      integer not null,
+  fan_out_index integer not null,
+  primary key (fan_out_id, position)
+);
+
+-- What a durable job has done: written once, under its fence, and read again whenever it goes on.
+create table plait.steps (
+  job_id      uuid not null,
+  tenant_id   uuid not null,
+  fan_out_id  uuid,
+  at          timestamptz not null,
+  due_at      timestamptz,                           -- sleep: until when; signal: how long it is waited for
+  seq         integer not null,                      -- in which order they were asked for
+  occurrence  integer not null,                      -- of this name, from 1
+  attempt     integer not null,
+  overlapping    boolean not null default false,        -- another step was under way beside it: their order means nothing
+  done        boolean not null default true,
+  name        text collate "C" not null,
+  kind        text not null check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal')),
+  hash        text,                                  -- of its arguments; null: they can't be compared
+  value       json,
+  error       text,                                  -- a permanent one: others are not kept, and tried again
+  primary key (job_id, name, occurrence)
+);
+
+-- What was sent to a job, consumed or not; a signal that is sent again is recognised by its id.
+create table plait.signals (
+  job_id    uuid not null,
+  id        uuid not null,
+  tenant_id uuid not null,
+  sent_at   timestamptz not null,
+  name      text collate "C" not null check (length(name) between 1 and 200),
+  consumed  boolean not null default false,
+  payload   json,
+  primary key (job_id, id)
+);
+
+alter table plait.fan_outs enable row level security;
+alter table plait.fan_outs force row level security;
+create policy owner on plait.fan_outs to plait_owner using (true) with check (true);
+create policy tenant on plait.fan_outs for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.fan_out_order enable row level security;
+alter table plait.fan_out_order force row level security;
+create policy owner on plait.fan_out_order to plait_owner using (true) with check (true);
+create policy tenant on plait.fan_out_order for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.steps enable row level security;
+alter table plait.steps force row level security;
+create policy owner on plait.steps to plait_owner using (true) with check (true);
+create policy tenant on plait.steps for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.signals enable row level security;
+alter table plait.signals force row level security;
+create policy owner on plait.signals to plait_owner using (true) with check (true);
+create policy tenant on plait.signals for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));

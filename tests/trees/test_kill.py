@@ -1,0 +1,82 @@
+"""kill -9 of the parent's worker at every boundary: children exist once, recorded results are used, the outcome is right."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import msgspec
+import pytest
+
+from plait import Handle, Plait
+from plait.testing import TestDatabase, TestServer
+
+from ..invariants import violations
+from . import process
+
+
+@pytest.fixture
+async def real_database(server: TestServer) -> AsyncIterator[TestDatabase]:
+    database = await server.create_database(fake_clock=False)
+    yield database
+    await server.drop_database(database)
+
+
+@asynccontextmanager
+async def workers_that_come_back(url: str, directory: Path) -> AsyncIterator[None]:
+    """Two processes; one that dies is started again."""
+    stop = asyncio.Event()
+
+    async def keep_one_up() -> None:
+        while not stop.is_set():
+            worker = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "tests.trees.process", url, str(directory), stdout=asyncio.subprocess.PIPE
+            )
+            ends = [asyncio.ensure_future(worker.communicate()), asyncio.ensure_future(stop.wait())]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if worker.returncode is None:
+                worker.terminate()
+            await ends[0]
+            ends[1].cancel()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(2):
+            group.create_task(keep_one_up())
+        try:
+            yield
+        finally:
+            stop.set()
+
+
+@pytest.mark.parametrize("times", [1, pytest.param(20, marks=[pytest.mark.full, pytest.mark.timeout(1800)])])
+async def test_a_kill_at_any_boundary_changes_nothing(real_database: TestDatabase, tmp_path: Path, times: int) -> None:
+    """T2, T4, T10, T34."""
+    app = process.app
+    app.target = Plait(real_database.url).target
+    cases = [f"{here} {n}" for n in range(times) for here in process.BOUNDARIES]
+    async with workers_that_come_back(real_database.url, tmp_path):
+        for start in range(0, len(cases), len(process.BOUNDARIES)):
+            batch = cases[start : start + len(process.BOUNDARIES)]
+            handles = await process.parent.enqueue_many([(str(tmp_path), case) for case in batch])
+            for case, handle in zip(batch, handles, strict=True):
+                await _check(app, handle, case, tmp_path, await handle.result(120))
+    assert {path.name for path in tmp_path.glob("died *")} == {f"died {case}" for case in cases}
+    connection = await asyncpg.connect(real_database.admin_url)
+    assert await violations(connection) == []
+    await connection.close()
+    await app.close()
+
+
+async def _check(app: Plait, handle: Handle[Any], case: str, directory: Path, result: list[str]) -> None:
+    jobs = (await app.store()).jobs
+    steps = await jobs.list_steps(handle.id)
+    assert [step.kind for step in steps] == ["call", "call", "fan_out", "call"], case
+    recorded = [msgspec.json.decode(step.value) for step in steps if step.value]
+    assert result == [*recorded, *(str(n * 10) for n in range(process.CHILDREN))], case
+    assert len(await handle.tree()) == 1 + process.CHILDREN, case
+    # Done once, but for a step that was under way when another job's kill took the process.
+    for which in ("first", "second", "third"):
+        assert (directory / f"{which} {case}").exists()

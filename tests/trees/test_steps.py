@@ -1,0 +1,549 @@
+"""Steps: done once, checkpointed, and the same on every replay."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+from plait import (
+    Handle,
+    JobDeadLettered,
+    JobFailed,
+    NotDurable,
+    PermanentError,
+    Plait,
+    Status,
+    call,
+    collect_all,
+    fan_out,
+    sleep,
+    sub,
+    transaction,
+    values,
+    version,
+)
+from plait.store.trees import Checkpoint, Lease, StepKey
+from plait.testing import Kit
+
+from ..fake_worker import FakeWorker
+from ..world import World
+
+
+async def run(kit: Kit, handle: Handle[Any], *, sleeps: int = 1) -> None:
+    """Run a job to its end, through the sleeps and backoffs on its way."""
+    for _ in range(sleeps + 1):
+        await kit.run_until_idle()
+        await kit.advance(hours=2)
+    await kit.run_until_idle()
+
+
+@dataclass
+class Point:
+    x: int
+    on: date
+
+
+async def test_a_result_is_of_the_same_type_on_the_first_run_and_on_a_replay(app: Plait, kit: Kit) -> None:
+    """T60: also where the function returns something that JSON has not."""
+    seen: list[tuple[Any, ...]] = []
+
+    async def typed() -> Point:
+        return Point(1, date(2030, 1, 2))
+
+    def untyped():  # type: ignore[no-untyped-def]
+        return (1, datetime(2030, 1, 1, tzinfo=UTC))
+
+    @app.job
+    async def as_job(on: date) -> date:
+        return on
+
+    @app.job
+    async def parent() -> None:
+        seen.append((await call(typed), await call(untyped), await call(as_job, date(2030, 1, 3))))
+        await sleep("1h")
+
+    await run(kit, await parent.enqueue())
+    first, second = seen
+    assert first == second
+    assert first == (Point(1, date(2030, 1, 2)), [1, "2030-01-01T00:00:00Z"], date(2030, 1, 3))
+
+
+async def test_a_transient_error_is_not_kept_and_the_step_is_tried_again(app: Plait, kit: Kit, over: World) -> None:
+    """T61; what came before it is not done again."""
+    tried: list[str] = []
+
+    async def good() -> int:
+        tried.append("good")
+        return 1
+
+    async def flaky() -> int:
+        tried.append("flaky")
+        if tried.count("flaky") < 3:
+            raise ConnectionError("gone for a moment")
+        return 2
+
+    @app.job(retries=4)
+    async def parent() -> int:
+        return await call(good) + await call(flaky)
+
+    handle = await parent.enqueue()
+    await run(kit, handle, sleeps=3)
+    assert await handle.result(5) == 3
+    assert tried == ["good", "flaky", "flaky", "flaky"]
+    assert await over.endings(handle.id) == ["failed", "failed", "succeeded"]
+
+
+async def test_a_permanent_error_is_kept_and_raised_again_on_a_replay(app: Plait, kit: Kit) -> None:
+    tried: list[str] = []
+
+    class Mine(PermanentError):
+        """As a replay could not raise it."""
+
+    async def refuse() -> None:
+        tried.append("x")
+        raise Mine("the card was refused")
+
+    @app.job(retries=0)
+    async def parent() -> str:
+        try:
+            await call(refuse)
+        except PermanentError as error:
+            kind = type(error).__name__
+            await sleep("1h")
+            return f"{kind}: {error}"
+        return "?"
+
+    handle = await parent.enqueue()
+    await run(kit, handle)
+    assert await handle.result(5) == "PermanentError: the card was refused"
+    assert tried == ["x"]
+
+
+async def test_two_steps_of_one_name_are_two_steps(app: Plait, kit: Kit) -> None:
+    """T62."""
+    ran: list[int] = []
+
+    async def step(n: int) -> int:
+        ran.append(n)
+        return n * 10
+
+    @app.job
+    async def parent() -> list[int]:
+        out = [await call(step, 1), await call(step, 1), await call(step, 2, name="other")]
+        await sleep("1h")
+        return out
+
+    handle = await parent.enqueue()
+    await run(kit, handle)
+    assert await handle.result(5) == [10, 10, 20]
+    assert ran == [1, 1, 2]
+
+
+async def _changed(app: Plait, kit: Kit, before: Any, after: Any) -> str:
+    """What becomes of a job whose code changed from one to the other while it slept."""
+    code = [before]
+
+    @app.job(retries=5)
+    async def parent() -> Any:
+        return await code[0]()
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    assert await handle.status() == Status.WAITING
+    code[0] = after
+    await kit.advance(hours=2)
+    await kit.run_until_idle()
+    row = await handle.info()
+    return f"{row.status} {row.reason}: {row.error}"
+
+
+async def one(n: int = 1) -> int:
+    return n
+
+
+async def two(n: int = 2) -> int:
+    return n
+
+
+async def test_another_step_in_its_place_is_an_error_that_names_both(app: Plait, kit: Kit) -> None:
+    """T63: the step found, the step expected, and what to do."""
+
+    async def before() -> None:
+        await call(one)
+        await sleep("1h")
+
+    async def after() -> None:
+        await call(two)
+        await sleep("1h")
+
+    told = await _changed(app, kit, before, after)
+    assert told.startswith("failed not_deterministic")
+    assert "step 1 of this job is call 'one' #1 on record, and the code now asks for call 'two' #1" in told
+    assert "version(…)" in told
+
+
+async def test_other_arguments_are_an_error(app: Plait, kit: Kit) -> None:
+    async def before() -> None:
+        await call(one, 1)
+        await sleep("1h")
+
+    async def after() -> None:
+        await call(one, 2)
+        await sleep("1h")
+
+    told = await _changed(app, kit, before, after)
+    assert "step 1 of this job, call 'one' #1, is on record with other arguments" in told
+
+
+async def test_another_kind_of_step_is_an_error(app: Plait, kit: Kit) -> None:
+    async def before() -> None:
+        await call(one, name="x")
+        await sleep("1h")
+
+    async def after() -> None:
+        await sleep("1h", name="x")
+
+    told = await _changed(app, kit, before, after)
+    assert "is call 'x' #1 on record, and the code now asks for sleep 'x' #1" in told
+
+
+async def test_a_new_step_before_old_ones_is_an_error(app: Plait, kit: Kit) -> None:
+    async def before() -> None:
+        await sleep("1h")
+
+    async def after() -> None:
+        await call(two)
+        await sleep("1h")
+
+    told = await _changed(app, kit, before, after)
+    assert "step 1 of this job is sleep 'sleep' #1 on record, and the code now asks for call 'two' #1" in told
+
+
+async def test_a_new_step_behind_a_version_is_none(app: Plait, kit: Kit) -> None:
+    """The job that had passed there takes the old path; one that comes new takes the new one, and keeps to it."""
+
+    async def before() -> list[Any]:
+        await sleep("1h")
+        return ["old"]
+
+    async def after() -> list[Any]:
+        got: list[Any] = []
+        if await version("with-two", 1) >= 1:
+            got.append(await call(two))
+        await sleep("1h")
+        return [*got, await version("with-two", 1)]
+
+    assert (await _changed(app, kit, before, after)).startswith("succeeded")
+
+    @app.job(name="new")
+    async def new() -> list[Any]:
+        return await after()
+
+    handle = await new.enqueue()
+    await run(kit, handle)
+    assert await handle.result(5) == [2, 1]
+
+
+async def test_a_version_that_the_code_no_longer_has_is_an_error(app: Plait, kit: Kit) -> None:
+    async def before() -> None:
+        await version("v", 1)
+        await sleep("1h")
+
+    async def after() -> None:
+        await version("v", 3, earliest=2)
+
+    assert "runs version 1 of 'v', and the code now has 2 to 3" in await _changed(app, kit, before, after)
+
+
+async def test_steps_side_by_side_have_no_order(app: Plait, kit: Kit) -> None:
+    """Two branches, and a wait in one of them: on the replay what is on record is taken in any order."""
+    ran: list[str] = []
+
+    async def note(what: str) -> str:
+        ran.append(what)
+        return what
+
+    @app.job
+    async def parent() -> list[str]:
+        async def left() -> str:
+            await call(note, "a1", name="a1")
+            await asyncio.sleep(0.01)
+            return await call(note, "a2", name="a2")
+
+        async def right() -> str:
+            await call(note, "b1", name="b1")
+            return await call(note, "b2", name="b2")
+
+        both = await asyncio.gather(left(), right())
+        await sleep("1h")
+        return [*both, await call(note, "end")]
+
+    handle = await parent.enqueue()
+    await run(kit, handle)
+    assert await handle.result(5) == ["a2", "b2", "end"]
+    assert sorted(ran) == ["a1", "a2", "b1", "b2", "end"]
+
+
+async def test_a_step_within_a_step_is_a_step(app: Plait, kit: Kit) -> None:
+    async def inner() -> int:
+        return 1
+
+    async def outer() -> int:
+        return 1 + await call(inner)
+
+    @app.job
+    async def parent() -> int:
+        got = await call(outer)
+        await sleep("1h")
+        return got + await call(inner, name="after")
+
+    handle = await parent.enqueue()
+    await run(kit, handle)
+    assert await handle.result(5) == 3
+
+
+async def test_a_checkpoint_is_kept_when_the_deadline_comes_as_the_step_returns(app: Plait, kit: Kit) -> None:
+    """T64: the job is stopped while the checkpoint is on its way."""
+    ran: list[int] = []
+
+    async def last() -> int:
+        ran.append(1)
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().call_soon(task.cancel)  # arrives while the checkpoint is awaited
+        return 5
+
+    @app.job(retries=2)
+    async def parent() -> int:
+        return await call(last)
+
+    handle = await parent.enqueue()
+    await run(kit, handle)
+    assert await handle.result(5) == 5
+    assert ran == [1]
+
+
+async def test_a_result_that_cannot_be_stored_fails_the_job_with_that_reason(app: Plait, kit: Kit) -> None:
+    """T65; T66: nor one that is too large."""
+
+    async def alive() -> Any:
+        return object()
+
+    async def huge() -> str:
+        return "x" * 2_000_000
+
+    @app.job(retries=5)
+    async def parent(which: str) -> None:
+        await call(alive if which == "object" else huge)
+
+    for which, said in (("object", "cannot be stored as JSON"), ("huge", "more than 1,048,576")):
+        handle = await parent.enqueue(which)
+        await kit.run_until_idle()
+        row = await handle.info()
+        assert (row.status, row.reason) == (Status.FAILED, "bad_result")
+        assert said in (row.error or "")
+
+
+async def test_a_sync_function_and_a_job_by_its_name_can_be_called(app: Plait, kit: Kit) -> None:
+    def plain(n: int) -> int:
+        return n + 1
+
+    @app.job
+    def in_a_thread(n: int) -> int:
+        return n + 2
+
+    @app.job
+    async def parent() -> list[int]:
+        return [await call(plain, 1), await call("in_a_thread", n=1), await call(in_a_thread, 2)]
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    assert await handle.result(5) == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (lambda: call(lambda: 1), "a step needs a name"),
+        (lambda: call("nobody"), "has none called 'nobody'"),
+        (lambda: call(7), "takes a function, a job or a job's name"),  # type: ignore[call-overload]
+        (lambda: call(one, name="x" * 300), "1 to 200 characters"),
+        (lambda: call(one, name="\0"), "1 to 200 characters"),
+        (lambda: sleep(-1), "between 0 and 100 years"),
+        (lambda: version("v", 1, earliest=2), "earliest is not above latest"),
+    ],
+)
+async def test_nonsense_is_refused_with_a_sentence(app: Plait, kit: Kit, bad: Any, said: str) -> None:
+    @app.job(retries=0)
+    async def parent() -> None:
+        await bad()
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    with pytest.raises(JobFailed, match=said):
+        await handle.result(5)
+
+
+async def test_outside_of_a_handler_there_are_no_steps(app: Plait, kit: Kit) -> None:
+    with pytest.raises(NotDurable):
+        await call(one)
+
+    @app.job(retries=0)
+    def threaded() -> None:
+        asyncio.run(call(one))
+
+    handle = await threaded.enqueue()
+    await kit.run_until_idle()
+    with pytest.raises(JobDeadLettered, match="only inside an `async def` handler"):
+        await handle.result(5)
+
+
+async def test_a_transaction_commits_with_its_checkpoint(app: Plait, kit: Kit, over: World) -> None:
+    """I7: what it writes exists once, though the job runs it again after a crash before the checkpoint."""
+    await over.admin.execute("create table paid (cents int); grant all on paid to public")
+    tries: list[int] = []
+
+    async def pay(conn: Any, cents: int) -> int:
+        tries.append(1)
+        await conn.execute("insert into paid values ($1)", cents)
+        if len(tries) == 1:
+            raise ConnectionError("before the commit")
+        return cents
+
+    @app.job(retries=3)
+    async def parent() -> int:
+        cents = await transaction(pay, 5)
+        await sleep("1h")
+        return cents
+
+    handle = await parent.enqueue()
+    await run(kit, handle, sleeps=2)
+    assert await handle.result(5) == 5
+    assert (len(tries), await over.sql("select count(*) from paid")) == (2, 1)
+
+
+async def test_a_transaction_of_who_has_lost_the_lease_writes_nothing(app: Plait, kit: Kit, over: World) -> None:
+    """I7, T34."""
+    await over.admin.execute("create table paid (cents int); grant all on paid to public")
+    tries: list[int] = []
+
+    async def pay(conn: Any) -> None:
+        tries.append(1)
+        await conn.execute("insert into paid values (1)")
+        while len(tries) == 1 and await over.sql("select worker from plait.live") is not None:
+            await over.sql("update plait.workers set expires_at = plait.now() - interval '1 s'")
+            await over.rescue()  # declared lost in the middle
+
+    @app.job(retries=3)
+    async def parent() -> None:
+        await transaction(pay)
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    await kit.run_until_idle()
+    assert await handle.status() == Status.SUCCEEDED
+    assert (len(tries), await over.sql("select count(*) from paid")) == (2, 1)
+
+
+async def _step(worker: FakeWorker, world: World, job: Any, attempt: int, name: str = "s", value: str = "1") -> bool:
+    checkpoint = Checkpoint(Lease(worker.id, job, attempt), StepKey(name, 1, 1), "call", False, None, value, None)
+    return await world.store.trees.save_steps(worker.id, [checkpoint]) == []
+
+
+async def test_a_stale_attempt_saves_no_step(world: World) -> None:
+    """T34; and a step whose reply was lost is saved once."""
+    job = await world.enqueue("add")
+    worker = await world.worker()
+    lease = await worker.claim_one()
+    assert await _step(worker, world, job, lease.attempt)
+    assert await _step(worker, world, job, lease.attempt, value="2")
+    await world.lose(worker)
+    assert not await _step(worker, world, job, lease.attempt, "late")
+    other = await world.worker()
+    again = await other.claim_one()
+    assert not await _step(worker, world, job, again.attempt, "late")
+    assert not await _step(other, world, job, lease.attempt, "late")
+    rows = await world.store.trees.load_steps(Lease(other.id, job, again.attempt))
+    assert rows is not None
+    assert [(row.name, row.value) for row in rows] == [("s", "1")]
+    # Not "nothing done yet": whoever is stale must not begin anew.
+    assert await world.store.trees.load_steps(Lease(worker.id, job, lease.attempt)) is None
+
+
+async def test_one_bad_step_does_not_sink_those_beside_it(app: Plait, kit: Kit) -> None:
+    """T38: a text that no database takes, among the checkpoints of others."""
+
+    async def good(n: int) -> int:
+        return n
+
+    @app.job(retries=0)
+    async def child(n: int) -> int:
+        return await call(good, n, name=f"g{n}")
+
+    @app.job
+    async def parent() -> list[int]:
+        return values(await fan_out([sub(child, n) for n in range(50)], collect_all()))
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    assert await handle.result(5) == list(range(50))
+
+
+async def test_a_wait_inside_of_a_task_group_or_a_broad_except_is_a_wait(app: Plait, kit: Kit, over: World) -> None:
+    """Whatever the handler makes of the exception that ends its slice, the job waits."""
+
+    @app.job(retries=0)
+    async def grouped() -> str:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(sleep("1h"))
+            group.create_task(call(one))
+        return "grouped"
+
+    @app.job(retries=0)
+    async def swallows() -> str:
+        try:
+            await sleep("1h")
+        except BaseException:
+            return "swallowed"
+        return "slept"
+
+    @app.job(retries=0)
+    async def leaves_a_task() -> str:
+        async def slow() -> int:
+            await asyncio.sleep(0.05)
+            return 1
+
+        left = asyncio.ensure_future(call(slow))
+        await asyncio.sleep(0.01)
+        try:
+            await sleep("1h")
+        finally:
+            left.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return "left"
+
+    handles = [await grouped.enqueue(), await swallows.enqueue(), await leaves_a_task.enqueue()]
+    await kit.run_until_idle()
+    assert [await handle.status() for handle in handles] == [Status.WAITING] * 3
+    await kit.advance(hours=1)
+    await kit.run_until_idle()
+    assert [await handle.result(5) for handle in handles] == ["grouped", "slept", "left"]
+    for handle in handles:
+        assert await over.endings(handle.id) == ["suspended", "succeeded"]
+
+
+async def test_a_sub_job_takes_no_option_that_would_be_dropped(app: Plait, kit: Kit) -> None:
+    """T90."""
+
+    @app.job(retries=0)
+    async def leaf() -> None: ...
+
+    @app.job(retries=0)
+    async def parent() -> None:
+        await fan_out([sub(leaf.options(delay="1h"))])
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    with pytest.raises(JobFailed, match="it takes no delay"):
+        await handle.result(5)
