@@ -24,9 +24,11 @@ from plait.worker.slots import Slots
 
 log = get_logger("worker")
 
-BATCH = 1000
+BATCH, PART = 1000, 500
 LINES = 2
-"""Round trips under way at once, each on a connection of its own; a second only when there is half a batch for it."""
+"""Round trips under way at once, each on a connection of its own; a second only when there is PART of a batch for it."""
+ALONE_S = 1.0
+"""A claim beside another that found nothing, as when both want the same limit: for so long only one claims at a time."""
 COMPANY_S = 0.002
 LOOK_EVERYWHERE_S = 30.0
 """The marks of the claims are forgotten so often: they rest on the database's clock, which may have been set back."""
@@ -61,6 +63,7 @@ class Pump:
         self._wake = asyncio.Event()
         self._turned_at = 0.0
         self._forget_at = 0.0
+        self._together_at = 0.0
         self._claim_at = 0.0
         self._said_asleep = False
         self._look_again = True
@@ -83,7 +86,10 @@ class Pump:
                 if self.reconcile:
                     await self._reconcile(worker)
                 elif wanted or self._outbox or not self._stop:
-                    batch, self._outbox = self._outbox[:BATCH], self._outbox[BATCH:]
+                    # When only one may claim, it does nothing else: the other connection brings the outcomes.
+                    apart = wanted and not self._under_way and time.monotonic() < self._together_at
+                    size = 0 if apart and len(self._outbox) >= PART else BATCH
+                    batch, self._outbox = self._outbox[:size], self._outbox[size:]
                     self._under_way += 1
                     self._slots.asked(wanted)
                     turns.create_task(self._turn(worker, wanted, batch))
@@ -157,10 +163,11 @@ class Pump:
         """Wait until there is reason for a round trip; what to claim with it."""
         while True:
             now = time.monotonic()
-            wanted = self._slots.wanted() if self.claiming else {}
+            may_claim = self.claiming and (not self._under_way or now >= self._together_at)
+            wanted = self._slots.wanted() if may_claim else {}
             at = self._turned_at + self._poll_s  # at the latest: is anything to be canceled?
             if self._under_way:
-                more = self._under_way < LINES and len(self._outbox) >= BATCH // 2 and not self.reconcile
+                more = self._under_way < LINES and len(self._outbox) >= PART and not self.reconcile
                 at = 0.0 if more else math.inf
             else:
                 if self._outbox or self._stop or self.reconcile or not self._alive:
@@ -209,7 +216,10 @@ class Pump:
                 self._said_asleep = False  # as the database took it
             self.idle.clear()
             return
-        if self._news or not alone:
+        if not alone:
+            self._together_at = time.monotonic() + ALONE_S
+            return
+        if self._news:
             return  # it came too late for this look: the next one is due now
         if not self._said_asleep:
             self._said_asleep = True  # with this very look; what was enqueued meanwhile has not notified: look at once

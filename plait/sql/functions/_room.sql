@@ -24,7 +24,7 @@ begin
     if not pg_try_advisory_xact_lock(hashtextextended('plait.limit ' || v_name, 0)) then
       return 0;
     end if;
-    if d.max_running is not null then
+    if d.max_running is not null and p_spend = 0 then
       v_room := least(v_room, d.max_running - (select count(*) from plait.live l
         where l.definition = p_definition and l.state = 'running' and l.lane <> ''));
     end if;
@@ -36,7 +36,7 @@ begin
     if not pg_try_advisory_xact_lock(hashtextextended('plait.limit ' || v_key, 0)) then
       return 0;
     end if;
-    if d.key_max_running is not null then
+    if d.key_max_running is not null and p_spend = 0 then
       v_room := least(v_room, d.key_max_running - (select count(*) from plait.live l
         where l.definition = p_definition and l.tenant_id = p_tenant and l.limit_key = p_limit_key and l.state = 'running' and l.lane <> ''));
     end if;

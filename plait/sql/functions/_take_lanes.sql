@@ -62,8 +62,8 @@ begin
           continue when not found or not v_head.definition = any(p_definitions);
           v_share := least(v_share, plait._room(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now));
           continue when v_share <= 0;
-          v_first := null;
-          if v_head.limit_key is null then
+          v_first := case when v_head.limit_key is null then v_cursor end;
+          if v_head.limit_key is null and v_share < 128 then   -- else the window of _take holds as many tenants as it ever does
             v_tenants := plait._tenants(p_queue, v_lanes[i], v_cursor, c_last, 128);
             v_tenants := v_tenants || plait._tenants(p_queue, v_lanes[i], c_first, v_cursor, 128 - cardinality(v_tenants));
             v_first := v_tenants[1 + floor(random() * cardinality(v_tenants))::int];
