@@ -27,7 +27,7 @@ from plait.cycle(:worker, '{default}', '{500}', array[nullif(:cursor, 'none')::u
   array_fill(0.01::float8, array[cardinality(cast(:jobs as uuid[]))]), false, null) \\gset
 """
 ENQUEUE: Final = """
-select plait.enqueue_many(array_agg(plait.uuidv7()), array_agg('noop'::text), array_agg('{{"n": 1, "at": 0}}'::text))
+select plait.enqueue_many(array_agg(plait.uuidv7()), array['noop'], array_agg('{{"n": 1, "at": 0}}'::text))
 from generate_series(1, {count});
 """
 REGISTER: Final = "select plait.register_worker('bench', 1, 'bench', '{default}', '{noop}', 600, '{}')"

@@ -29,6 +29,8 @@ class System:
     """Redis: the list of waiting messages."""
     bulk: int = 1000
     """Jobs in one call of its bulk enqueue; 1 where it has none. (10,000 were tried with the fastest peers: no faster, or slower.)"""
+    slow: bool = False
+    """A fifth of the backlog is enough: its rate is the same, and all of it would take minutes."""
     oldest_python: tuple[int, int] = (3, 11)
     memory_settings: Mapping[str, Any] | None = None
     """What differs where one process runs 500 handlers at once; None where it can't."""
@@ -140,6 +142,7 @@ SYSTEMS: Final = (
     System(
         name="procrastinate",
         language="python",
+        slow=True,
         requires=("procrastinate==3.10.0", "psycopg[binary,pool]==3.3.8", "uvloop==0.23.0"),
         settings={"uvloop": True, "concurrency": 30, "pool": 20},
         unfinished="select count(*) from procrastinate_jobs where status in ('todo', 'doing')",
@@ -152,6 +155,7 @@ SYSTEMS: Final = (
     System(
         name="dbos",
         language="python",
+        slow=True,
         requires=("dbos==3.3.0",),
         settings={
             "worker_concurrency": 500,
@@ -170,6 +174,7 @@ SYSTEMS: Final = (
     System(
         name="absurd-sdk",
         language="python",
+        slow=True,
         requires=("absurd-sdk==0.5.1", "absurdctl==0.5.1", "uvloop==0.23.0"),
         settings={
             "uvloop": True,
@@ -188,6 +193,7 @@ SYSTEMS: Final = (
     System(
         name="celery",
         language="python",
+        slow=True,
         requires=("celery[redis]==5.7.0", "hiredis==3.5.0"),
         store="redis",
         queue_key="celery",
@@ -200,6 +206,7 @@ SYSTEMS: Final = (
     System(
         name="dramatiq",
         language="python",
+        slow=True,
         requires=("dramatiq[redis]==2.2.1", "hiredis==3.5.0"),
         store="redis",
         queue_key="dramatiq:default",

@@ -30,6 +30,7 @@ declare
   v_got     int := 0;
   v_windows int := 0;
   v_taken   int[];
+  v_rows    tid[];
   v_wrapped boolean := false;
   r         record;
 begin
@@ -54,22 +55,34 @@ begin
 
     v_taken := array_fill(0, array[v_n]);
     for pass in 1..3 loop
-      with w as (
-        update plait.live set state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now
-        where ctid = any(case when p_lane = '' then array(
+      if p_lane = '' and (p_marks).tenants is null then
+        v_rows := array(
+          select y.ctid from unnest(v_tenants, v_shares) u(tenant_id, share) cross join lateral (
+            select l.ctid from plait.live l
+            where l.state = 'queued' and l.queue = p_queue and l.lane = '' and l.tenant_id = u.tenant_id
+              and l.definition = any(p_definitions)
+            order by l.priority, l.run_at, l.job_id limit u.share for update skip locked) y
+          limit p_limit - v_got);
+      elsif p_lane = '' then
+        v_rows := array(
           select y.ctid from plait._between(p_marks, v_tenants) s cross join lateral (
             select l.ctid from plait.live l
             where l.state = 'queued' and l.queue = p_queue and l.lane = '' and l.tenant_id = s.tenant_id
               and (l.priority, l.run_at) >= (s.priority, s.mark) and l.priority < s.upto_priority
               and l.definition = any(p_definitions)
             order by l.priority, l.run_at, l.job_id limit v_shares[s.n] for update skip locked) y
-          limit p_limit - v_got) else array(
+          limit p_limit - v_got);
+      else
+        v_rows := array(
           select y.ctid from unnest(v_tenants, v_shares) u(tenant_id, share) cross join lateral (
             select l.ctid from plait.live l
             where l.state = 'queued' and l.queue = p_queue and l.lane = p_lane and l.lane <> '' and l.tenant_id = u.tenant_id
               and l.definition = any(p_definitions)
             order by l.priority, l.run_at, l.job_id limit u.share for update skip locked) y
-          limit p_limit - v_got) end)
+          limit p_limit - v_got);
+      end if;
+      with w as (
+        update plait.live set state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now where ctid = any(v_rows)
         returning job_id, attempt, tries, max_attempts, tenant_id, priority
       )
       select array_agg(job_id) as jobs, array_agg(attempt) as attempts, array_agg(tries) as tries,

@@ -12,7 +12,20 @@ create or replace function plait._tenants(
 ) returns uuid[]
 language plpgsql as $$
 begin
-  if p_lane = '' then
+  if p_lane = '' and (p_marks).tenants is null then
+    return (
+      with recursive t(tenant_id, n) as (
+        (select l.tenant_id, 1 from plait.live l
+         where l.queue = p_queue and l.lane = '' and l.state = 'queued' and l.tenant_id > p_after and l.tenant_id <= p_upto
+         order by l.tenant_id limit least(1, p_limit))
+        union all
+        (select y.tenant_id, t.n + 1 from t cross join lateral (
+           select l.tenant_id from plait.live l
+           where l.queue = p_queue and l.lane = '' and l.state = 'queued' and l.tenant_id > t.tenant_id and l.tenant_id <= p_upto
+           order by l.tenant_id limit 1) y
+         where t.n < p_limit))
+      select coalesce(array_agg(tenant_id order by n), '{}') from t);
+  elsif p_lane = '' then
     return (
       with known as materialized (
         select distinct t as tenant_id from unnest((p_marks).tenants) t where t > p_after and t <= p_upto
