@@ -1,6 +1,6 @@
 -- _settle: record how running jobs ended; see settle.
 --
---   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued
+--   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued | waiting
 --   locks    live rows in id order within one attempt number, then dedupe, then as _fan_in. Only ever rows that this worker runs: no other
 --            settle wants them, and whoever else does (cancel, rescue) locks one at a time or skips locked rows
 --   raises   nothing for a lost lease: the positions of such outcomes are returned
@@ -24,6 +24,7 @@ declare
   v_ended     uuid[];              -- children of fan-outs that are final now, and whatever has ended without success
   v_fan_outs  uuid[];
   v_finals    plait.status[];
+  v_returned  uuid[];              -- their handlers have, and they wait for their children
 begin
   if p_outcomes is null then
     if (select min(a) < max(a) from unnest(p_attempts) a) then
@@ -117,6 +118,15 @@ begin
     end if;
   end loop;
 
+  if v_settled < cardinality(p_jobs) then  -- the others are stale, or something hangs on their end
+    v_done := plait._settle_tied(p_worker, p_now, p_jobs, p_attempts, p_outcomes, p_results, p_ran_ms);
+    v_settled := v_settled + v_done.o_n;
+    v_ended := v_ended || v_done.o_ended;
+    v_fan_outs := v_fan_outs || v_done.o_fan_outs;
+    v_finals := v_finals || v_done.o_finals;
+    v_returned := v_done.o_returned;
+  end if;
+
   if exists (select from plait.running_state where job_id = any(p_jobs)) then
     with r as (
       delete from plait.running_state s using unnest(p_jobs, p_attempts) x(id, attempt)
@@ -127,8 +137,8 @@ begin
     update plait.attempts a set progress = r.progress from r where a.job_id = r.job_id and a.attempt = r.attempt;
   end if;
 
-  if v_ended is not null then
-    perform plait._fan_in(p_now, v_ended, v_fan_outs, v_finals);
+  if v_ended is not null or v_returned is not null then
+    perform plait._fan_in(p_now, v_ended, v_fan_outs, v_finals, v_returned);
   end if;
   if v_settled = cardinality(p_jobs) then
     return null;
@@ -141,5 +151,6 @@ begin
           where not exists (select from plait.attempts a where a.job_id = x.id and a.attempt = x.attempt and a.worker = p_worker
                             and coalesce(a.reason, '') not in ('cancel_forced', 'not_held')
                             and (a.status::text = x.outcome or a.status = 'canceled' and x.outcome <> 'succeeded'
-                                 or a.status = 'released' and x.outcome = 'canceled')));
+                                 or a.status = 'released' and x.outcome = 'canceled'
+                                 or a.status = 'suspended' and x.outcome = 'succeeded')));
 end $$;

@@ -1,6 +1,6 @@
 -- rescue: take back what lost workers ran, end what was asked to stop and did not, resume whose wake-up was missed.
 --
---   moves    running -> queued | dead_letter | canceled; waiting -> queued
+--   moves    running -> queued | dead_letter | canceled; waiting -> queued, or as _resume_parent
 --   locks    live rows SKIP LOCKED, by worker and id; workers FOR UPDATE SKIP LOCKED (against claims under way); fan-outs,
 --            deepest first. Never waits but for those
 --   raises   nothing
@@ -23,7 +23,9 @@ declare
   v_ended  uuid[] := '{}';
   v_fans   uuid[] := '{}';
   v_finals plait.status[] := '{}';
+  v_depth  int;
   f        plait.fan_outs;
+  r        record;
 begin
   perform plait._require_read_committed();
   o_lost := 0; o_requeued := 0; o_dead := 0; o_canceled := 0; o_resumed := 0;
@@ -66,15 +68,32 @@ begin
   end loop;
   if cardinality(v_ended) > 0 then
     perform plait._fan_in(v_now, v_ended, v_fans, v_finals);
+  else
+    -- What was passed by because a row was locked. Not after the above: fan-outs are locked deepest first. For the same reason only
+    -- one level of those whose parents end by it, which their fan-outs then count.
+    select max(depth) into v_depth from plait.fan_outs where waited_for is not null and decided_at is not null and (id = parent_id or strategy = 'after');
+    for f in
+      select * from plait.fan_outs
+      where waited_for is not null and decided_at is not null and (id <> parent_id and strategy <> 'after' or depth = v_depth)
+      order by depth desc, id limit p_limit for no key update skip locked
+    loop
+      r := plait._resume_parent(f, v_now);
+      o_resumed := o_resumed + r.o_resumed::int;
+      if r.o_job is not null then
+        v_ended := v_ended || r.o_job; v_fans := v_fans || r.o_fan_out; v_finals := v_finals || r.o_final;
+      end if;
+    end loop;
+    if cardinality(v_ended) > 0 then
+      perform plait._fan_in(v_now, v_ended, v_fans, v_finals);
+    else
+      for f in
+        select * from plait.fan_outs where serial and turn is null and decided_at is null and succeeded + failed + canceled < total
+        order by id limit p_limit for no key update skip locked
+      loop
+        perform plait._next_turn(f);
+      end loop;
+    end if;
   end if;
-
-  -- A fan-out is decided, and its parent still waits: whoever decided it found the parent's row locked.
-  for f in
-    select * from plait.fan_outs where waited_for is not null and decided_at is not null order by depth desc, id limit p_limit
-    for no key update skip locked
-  loop
-    o_resumed := o_resumed + plait._resume_parent(f)::int;
-  end loop;
 
   with e as materialized (
     select id from plait.workers where state = 'alive' and expires_at < v_now order by id for update skip locked
