@@ -154,7 +154,7 @@ class Plait:
     async def chain(self, *jobs: Sub, tenant: str | UUID | None = None) -> list[Handle[Any]]:
         """Enqueue jobs each of which waits for the one before it to succeed; when one does not, those after it are canceled.
 
-            await app.chain(sub(load, "a.csv"), sub(clean), sub(publish))
+        await app.chain(sub(load, "a.csv"), sub(clean), sub(publish))
         """
         return await enqueue_chain(self, jobs, tenant)
 

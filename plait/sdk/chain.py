@@ -9,14 +9,16 @@ from plait.model.errors import InvalidArguments
 from plait.sdk.fan_out import Sub
 from plait.sdk.handle import Handle
 from plait.sdk.job import App, Job
+from plait.store.jobs import NewJob
 
 
 async def enqueue_chain(app: App, subs: Sequence[Sub], tenant: str | UUID | None) -> list[Handle[Any]]:
     """All are stored, or none."""
     tenant_id = await app.tenant_id(tenant)
-    new, jobs = [], []
+    new: list[NewJob] = []
+    jobs: list[Job[..., Any]] = []
     for asked in subs:
-        if not isinstance(asked, Sub) or not isinstance(asked.job, Job):
+        if not (isinstance(asked, Sub) and isinstance(asked.job, Job)):  # type: ignore[redundant-expr] # a user's mistake
             raise InvalidArguments("chain takes sub(job, …), with jobs of this app")
         said = {field.name: getattr(asked.options, field.name) for field in dataclasses.fields(asked.options)}
         options: dict[str, Any] = {name: value for name, value in said.items() if value is not None}

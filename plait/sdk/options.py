@@ -67,7 +67,9 @@ class Options:
             return None
         ids = [getattr(one, "id", one) for one in ((self.after,) if isinstance(self.after, str | UUID) else self.after)]
         try:
-            return "{" + ",".join(str(one if isinstance(one, UUID) else UUID(one)) for one in ids) + "}" if ids else None
+            return (
+                "{" + ",".join(str(one if isinstance(one, UUID) else UUID(one)) for one in ids) + "}" if ids else None
+            )
         except (ValueError, TypeError, AttributeError):
             raise InvalidJob(f"after takes handles or ids of jobs, not {shown(self.after)}") from None
 

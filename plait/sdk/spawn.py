@@ -220,7 +220,7 @@ async def _spawn(
         return []
     owner = durable()
     new = [_new(owner, job, args, kwargs, options) for args, kwargs in calls]
-    verb = "after" if what == "after" else "spawn"
+    verb: Literal["after", "spawn"] = "after" if what == "after" else "spawn"
     with await owner.begin(f"{verb} {new[0].definition}", verb) as step:
         digest = hashlib.blake2b(digest_size=8)
         for one in new:
@@ -254,7 +254,9 @@ async def _send(
     return ids
 
 
-def _new(owner: Durable, job: Target | str, args: tuple[Any, ...], kwargs: dict[str, Any], options: Options) -> NewSpawn:
+def _new(
+    owner: Durable, job: Target | str, args: tuple[Any, ...], kwargs: dict[str, Any], options: Options
+) -> NewSpawn:
     """What the nearest says counts: the call, then the job's own options, then its definition; retries, where nobody says any, are
     the spawning job's."""
     if isinstance(job, str):
@@ -304,9 +306,7 @@ def _options(
     delay: Duration | None,
     dedupe_key: str | None,
 ) -> Options:
-    return Options(
-        queue=queue, priority=priority, retries=retries, timeout=timeout, delay=delay, dedupe_key=dedupe_key
-    )
+    return Options(queue=queue, priority=priority, retries=retries, timeout=timeout, delay=delay, dedupe_key=dedupe_key)
 
 
 def _call(call: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -127,6 +127,10 @@ class NodeRow:
     error: str | None
     created_at: datetime
     finished_at: datetime | None
+    own_s: float | None
+    """How long its handler ran, in all slices and tries."""
+    total_s: float | None
+    """From its start to its end, with its children."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

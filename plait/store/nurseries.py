@@ -76,6 +76,14 @@ class Nurseries:
         )  # fmt: skip
         return answer
 
+    async def job_info(
+        self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
+    ) -> dict[str, Any]:
+        """What a job and all below it say of themselves, merged."""
+        text = await self._db.fetchval("select plait.job_info($1, $2, $3)::text", job_id, tenant_id, all_tenants)
+        merged: dict[str, Any] = msgspec.json.decode(text)
+        return merged
+
     async def has_pending_children(self, job_id: UUID, tenant_id: UUID) -> bool:
         return bool(await self._db.fetchval("select plait.has_pending_children($1, $2)", job_id, str(tenant_id)))
 

@@ -53,7 +53,7 @@ async def test_a_parent_fails_after_all_its_children_have_ended_and_names_those_
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    with pytest.raises(JobFailed, match="1 of 3 children did not succeed: child .* no one") as failed:
+    with pytest.raises(JobFailed, match=r"1 of 3 children did not succeed: child .* no one") as failed:
         await handle.result(5)
     assert failed.value.reason == "children_failed"
     assert await over.counts() == {Status.SUCCEEDED: 2, Status.DEAD_LETTER: 1, Status.FAILED: 1}

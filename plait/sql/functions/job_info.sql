@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.jobs.job_info
+--   called   plait.store.nurseries.job_info
 --
 -- Merged when it is read: whoever says something writes its own row only. Of several attempts of one job the last that said a key wins.
 create or replace function plait.job_info(p_job uuid, p_tenant uuid default null, p_all boolean default false) returns jsonb

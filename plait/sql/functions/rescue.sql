@@ -25,7 +25,7 @@ declare
   v_finals plait.status[] := '{}';
   v_depth  int;
   f        plait.fan_outs;
-  r        record;
+  v_end    record;
 begin
   perform plait._require_read_committed();
   o_lost := 0; o_requeued := 0; o_dead := 0; o_canceled := 0; o_resumed := 0;
@@ -77,10 +77,10 @@ begin
       where waited_for is not null and decided_at is not null and (id <> parent_id and strategy <> 'after' or depth = v_depth)
       order by depth desc, id limit p_limit for no key update skip locked
     loop
-      r := plait._resume_parent(f, v_now);
-      o_resumed := o_resumed + r.o_resumed::int;
-      if r.o_job is not null then
-        v_ended := v_ended || r.o_job; v_fans := v_fans || r.o_fan_out; v_finals := v_finals || r.o_final;
+      v_end := plait._resume_parent(f, v_now);
+      o_resumed := o_resumed + v_end.o_resumed::int;
+      if v_end.o_job is not null then
+        v_ended := v_ended || v_end.o_job; v_fans := v_fans || v_end.o_fan_out; v_finals := v_finals || v_end.o_final;
       end if;
     end loop;
     if cardinality(v_ended) > 0 then
