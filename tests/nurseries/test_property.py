@@ -31,7 +31,7 @@ EARLY = """
 with recursive below(top, id) as (
   select j.id, j.id from plait.jobs j
   cross join lateral (select a.final, a.reason from plait.attempts a where a.job_id = j.id order by a.attempt desc limit 1) a
-  where not exists (select from plait.live l where l.job_id = j.id) and (a.final = 'succeeded' or a.reason = 'children_failed')
+  where not exists (select from plait.live l where l.job_id = j.id)
   union all
   select b.top, c.id from below b join plait.jobs c on c.parent_id = b.id)
 select b.top from below b join plait.live l on l.job_id = b.id"""
@@ -63,7 +63,7 @@ class Forest:
             await self.world.enqueue(self.kind(), queue=queue, payload=self.plan(0), priority=priority)
 
     async def hire(self) -> None:
-        self.workers.append(await self.world.worker(queues=QUEUES, definitions=list(KINDS)))
+        self.workers.append(await self.world.worker(queues=QUEUES, definitions=list(KINDS), lease_s=86_000))
 
     def kind(self) -> str:
         return self.random.choice(list(KINDS))
@@ -144,6 +144,7 @@ class Forest:
         lost = self.workers.pop(self.random.randrange(len(self.workers)))
         self.running = [(worker, lease) for worker, lease in self.running if worker is not lost]
         await self.world.lose(lost)
+        await lost.disconnect()
         await self.hire()
 
 

@@ -309,6 +309,7 @@ async def test_what_a_failed_job_has_pending_is_canceled_and_what_runs_is_left(
     await kit.run_until_idle()
     rows = [(row["status"], row["reason"]) for row in await _children(over, handle.id)]
     assert rows == [("succeeded", None), ("canceled", "parent_failed")]
+    assert await over.endings(handle.id) == ["failed", "failed"]  # the second when its child had ended
     assert await over.counts() == {Status.FAILED: 1, Status.SUCCEEDED: 1, Status.CANCELED: 1}
 
 

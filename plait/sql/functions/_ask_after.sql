@@ -23,7 +23,7 @@ begin
     raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
   end if;
   perform plait._own_nursery(p_job);
-  perform from plait.fan_outs where id = p_job.id and decided_at is null for no key update;
+  perform from plait.fan_outs where id = p_job.id and decided_at is null and parent_final is null for no key update;
   if not found or not exists (select from plait.live where job_id = p_job.id) then
     raise exception 'job % is final: nothing can follow it any more', p_job.id using errcode = 'PL009';
   end if;

@@ -7,10 +7,12 @@
 --   raises   nothing
 --   called   by whatever ends jobs: _settle, cancel, rescue, _give_back, cancel_tree
 --
--- p_returned: jobs whose handler has returned, and that wait for their own nursery from now on.
+-- p_returned: jobs whose handler has ended, and that wait for their own nursery from now on; p_outcomes: what they will be then, for those
+-- that failed by themselves. Their pending children are canceled.
 -- Siblings are never canceled here: the fan-out is marked, and a later transaction does it (cancel_due).
 create or replace function plait._fan_in(
-  p_now timestamptz, p_jobs uuid[], p_fan_outs uuid[], p_finals plait.status[], p_returned uuid[] default null
+  p_now timestamptz, p_jobs uuid[], p_fan_outs uuid[], p_finals plait.status[], p_returned uuid[] default null,
+  p_outcomes plait.status[] default null
 ) returns void
 language plpgsql set enable_nestloop = on as $$
 declare
@@ -45,7 +47,9 @@ begin
     for f in
       update plait.fan_outs o
         set succeeded = o.succeeded + c.succeeded, failed = o.failed + c.failed, canceled = o.canceled + c.canceled,
-            waited_for = case when o.id = any(p_returned) then o.total else o.waited_for end
+            waited_for = case when o.id = any(p_returned) then o.total else o.waited_for end,
+            parent_final = coalesce(o.parent_final, p_outcomes[array_position(p_returned, o.id)]),
+            cancel_due = o.cancel_due or p_outcomes[array_position(p_returned, o.id)] is not null
       from (select x.fan_out, count(*) filter (where x.final in ('succeeded', 'skipped')) as succeeded,
                    count(*) filter (where x.final in ('failed', 'dead_letter')) as failed,
                    count(*) filter (where x.final = 'canceled') as canceled

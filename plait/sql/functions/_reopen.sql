@@ -28,7 +28,8 @@ begin
     raise exception 'children of job % did not succeed: retry the whole tree', p_job.id using errcode = 'PL009',
       detail = 'its root is job ' || coalesce(p_job.root_id, p_job.id);
   end if;
-  update plait.fan_outs set decided_at = null, decision = null, decided_ended = null, waited_for = null, cancel_due = false where id = p_job.id;
+  update plait.fan_outs set decided_at = null, decision = null, decided_ended = null, waited_for = null, cancel_due = false,
+    parent_final = null where id = p_job.id;
   v_metered := exists (select from plait.tenants where id = p_job.tenant_id and max_queued is not null);
   if v_metered then
     perform plait._reserve(p_job.tenant_id, 1);

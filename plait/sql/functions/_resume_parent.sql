@@ -1,6 +1,6 @@
 -- _resume_parent: the parent of a fan-out goes on, or ends, if it waits for that fan-out. This gate is the only way.
 --
---   moves    waiting -> queued; -> succeeded | failed, where the fan-out is the job's own nursery; -> canceled, where it depended on a job
+--   moves    waiting -> queued; -> any final, where the fan-out is the job's own nursery; -> canceled, where it depended on a job
 --            that failed
 --   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED: who holds it may want the fan-out's
 --   raises   nothing
@@ -14,17 +14,19 @@ create or replace function plait._resume_parent(
 declare
   v_on text := 'fan_out ' || p_fan_out.id;
   l    plait.live;
+  a    plait.attempts;
 begin
   select * into l from plait.live v
     where v.job_id = p_fan_out.parent_id and v.state = 'waiting' and v.wait_on = v_on for update skip locked;
   o_resumed := found;
   if found then
     if p_fan_out.id = p_fan_out.parent_id then
-      o_final := case p_fan_out.decision when 'succeeded' then 'succeeded' else 'failed' end;
+      select * into a from plait.attempts t where t.job_id = l.job_id and t.attempt = l.attempt;  -- how its handler ended
+      o_final := coalesce(p_fan_out.parent_final, case p_fan_out.decision when 'succeeded' then 'succeeded' else 'failed' end::plait.status);
       perform plait._end(
-        l, p_now, o_final::text::plait.ending, o_final, case when o_final = 'failed' then 'children_failed' end,
-        case when o_final = 'failed' then plait._failures(p_fan_out) end,
-        (select a.result from plait.attempts a where a.job_id = l.job_id and a.attempt = l.attempt));
+        l, p_now, case o_final when 'dead_letter' then 'failed' else o_final::text end::plait.ending, o_final,
+        case when p_fan_out.parent_final is not null then a.reason when o_final = 'failed' then 'children_failed' end,
+        case when p_fan_out.parent_final is not null then a.error when o_final = 'failed' then plait._failures(p_fan_out) end, a.result);
     elsif p_fan_out.strategy = 'after' and p_fan_out.decision = 'failed' then
       o_final := 'canceled';
       perform plait._end(l, p_now, 'canceled', o_final, 'dependency_failed', 'a job that it depended on did not succeed');

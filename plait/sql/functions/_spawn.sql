@@ -50,7 +50,7 @@ begin
   if f.strategy <> 'nursery' then
     raise exception 'job % was not spawned but is part of a fan-out, which takes no more', p_ids[1] using errcode = 'PL009';
   end if;
-  if f.decided_at is not null or not exists (select from plait.live where job_id = p_parent.id) then
+  if f.decided_at is not null or f.parent_final is not null or not exists (select from plait.live where job_id = p_parent.id) then
     raise exception 'job % is final, or its nursery closed: it takes no more children', p_parent.id using errcode = 'PL009';
   end if;
   v_metered := exists (select from plait.tenants t where t.id = p_parent.tenant_id and t.max_queued is not null);

@@ -24,6 +24,7 @@ declare
   v_fans   uuid[] := '{}';
   v_finals plait.status[] := '{}';
   v_depth  int;
+  v_returned uuid[];
   f        plait.fan_outs;
   v_end    record;
 begin
@@ -39,6 +40,13 @@ begin
       perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its worker was lost while it was asked to stop'));
       o_canceled := o_canceled + 1;
       v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
+    elsif v_counts and (l.losses + 1 >= p_max_losses or l.tries + 1 >= l.max_attempts)
+          and l.tied and exists (select from plait.fan_outs o where o.id = l.job_id and o.succeeded + o.failed + o.canceled < o.total) then
+      perform plait._suspend(l, v_now, 'fan_out ' || l.job_id, null);   -- it is buried when its children have ended
+      update plait.attempts set status = 'lost', reason = 'worker_lost', error = format('its worker was lost %s times while it ran', l.losses + 2)
+        where job_id = l.job_id and attempt = l.attempt;
+      v_returned := v_returned || l.job_id;
+      o_dead := o_dead + 1;
     elsif v_counts and (l.losses + 1 >= p_max_losses or l.tries + 1 >= l.max_attempts) then
       perform plait._end(l, v_now, 'lost', 'dead_letter', 'worker_lost', format('its worker was lost %s times while it ran', l.losses + 2));
       o_dead := o_dead + 1;
@@ -66,8 +74,8 @@ begin
     o_canceled := o_canceled + 1;
     v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
   end loop;
-  if cardinality(v_ended) > 0 then
-    perform plait._fan_in(v_now, v_ended, v_fans, v_finals);
+  if cardinality(v_ended) > 0 or v_returned is not null then
+    perform plait._fan_in(v_now, v_ended, v_fans, v_finals, v_returned, array(select 'dead_letter'::plait.status from unnest(v_returned)));
   else
     -- What was passed by because a row was locked. Not after the above: fan-outs are locked deepest first. For the same reason only
     -- one level of those whose parents end by it, which their fan-outs then count.

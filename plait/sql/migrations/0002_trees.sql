@@ -155,7 +155,7 @@ alter table plait.fan_outs
   drop constraint fan_outs_total_check, add constraint fan_outs_total_check check (total >= 0),
   drop constraint fan_outs_strategy_check,
   add constraint fan_outs_strategy_check check (strategy in ('fail_fast', 'collect_all', 'threshold', 'quorum', 'nursery', 'after')),
-  add column serial boolean not null default false, add column stop boolean not null default false, add column turn uuid;
+  add column serial boolean not null default false, add column stop boolean not null default false, add column turn uuid, add column parent_final plait.status;
 create index fan_outs_turn on plait.fan_outs (id) where serial and turn is null and decided_at is null;
 alter table plait.steps
   drop constraint steps_kind_check,

@@ -35,6 +35,7 @@ create table plait.fan_outs (
   serial        boolean not null default false,      -- nursery: one child at a time, in the order in which they were spawned
   stop          boolean not null default false,      -- nursery: when a child has failed, those that have not started are canceled
   turn          uuid,                                -- serial: whose turn it is
+  parent_final  plait.status,                        -- a job's own nursery: what the job has made of itself, by failing; null: its children decide
   constraint fan_outs_counts check (succeeded >= 0 and failed >= 0 and canceled >= 0 and succeeded + failed + canceled <= total),
   constraint fan_outs_decided check ((decided_at is null) = (decision is null))
 ) with (fillfactor = 50);
