@@ -66,17 +66,37 @@ INVARIANTS: Final = {
         where (f.total, f.succeeded, f.failed, f.canceled) <> (c.total, c.succeeded, c.failed, c.canceled)""",
     "a fan-out has all its children, and they know their place": """
         select f.parent_id from plait.fan_outs f
-        where f.total <> (select count(distinct j.fan_out_index) from plait.jobs j where j.fan_out_id = f.id
+        where f.strategy <> 'after' and f.total <> (select count(distinct j.fan_out_index) from plait.jobs j where j.fan_out_id = f.id
                           and j.parent_id = f.parent_id and j.root_id = f.root_id and j.depth = f.depth
                           and j.tenant_id = f.tenant_id and j.fan_out_index between 0 and f.total - 1)""",
     "a fan-out is decided exactly when its strategy says so": """
         select f.parent_id from plait.fan_outs f
-        where f.decision is distinct from 'timeout' and f.decided_at is null
+        where f.decision is distinct from 'timeout' and f.decided_at is null and f.strategy <> 'nursery'
           and (f.total - f.failed - f.canceled < f.needed
                or f.succeeded >= f.needed and (f.early or f.succeeded + f.failed + f.canceled = f.total))""",
     "who waits for a fan-out waits for one of its own that is not decided, or rescue knows": """
         select l.job_id from plait.live l left join plait.fan_outs f on 'fan_out ' || f.id = l.wait_on
         where l.wait_on like 'fan_out %' and (f.id is null or f.parent_id <> l.job_id or f.waited_for is null)""",
+    "a nursery is decided exactly when its parent waits for it and all have ended": """
+        select f.parent_id from plait.fan_outs f
+        where f.strategy = 'nursery' and (f.decided_at is null and f.waited_for is not null or f.decided_at is not null)
+          and (f.decided_at is not null) <> (f.succeeded + f.failed + f.canceled = f.total)
+          and exists (select from plait.live l where l.job_id = f.parent_id)""",
+    "of a serial nursery at most one child may start": """
+        select f.parent_id from plait.fan_outs f join plait.live l on l.fan_out_id = f.id and l.wait_on is distinct from 'turn'
+        where f.serial group by f.parent_id, f.id having count(*) > 1""",
+    "whose own nursery is decided is final, or rescue knows": """
+        select f.parent_id from plait.fan_outs f join plait.live l on l.job_id = f.parent_id
+        where f.id = f.parent_id and f.decided_at is not null and f.waited_for is null""",
+    "a job that succeeded has no child that is live, and nothing that is still to follow": """
+        select j.id from plait.jobs j
+        join (select distinct on (job_id) job_id, final from plait.attempts order by job_id, attempt desc) a on a.job_id = j.id
+        where a.final = 'succeeded' and not exists (select from plait.live l where l.job_id = j.id)
+          and (exists (select from plait.follow_ups u where u.job_id = j.id)
+               or exists (select from plait.fan_outs f where f.id = j.id and f.succeeded + f.failed + f.canceled < f.total))""",
+    "who depends on a job waits, and the job is live and tied": """
+        select d.on_id from plait.dependencies d left join plait.live l on l.job_id = d.on_id
+        where l.job_id is null or not l.tied""",
     "a step belongs to a job, and to a fan-out that exists": """
         select s.job_id from plait.steps s
         where not exists (select from plait.jobs j where j.id = s.job_id)

@@ -43,6 +43,8 @@ _TABLES = (
     "fan_out_order",
     "steps",
     "signals",
+    "dependencies",
+    "follow_ups",
     "workers",
     "leader",
     "buckets",
@@ -221,7 +223,7 @@ class World:
 
     async def snapshot(self) -> list[str]:
         """Every row that tells of jobs, as text: equal before and after what must change nothing."""
-        sql = " union all ".join(f"select '{name} ' || t::text as row from plait.{name} t" for name in _TABLES[:10])
+        sql = " union all ".join(f"select '{name} ' || t::text as row from plait.{name} t" for name in _TABLES[:12])
         return [row for (row,) in await self.rows(f"{sql} order by 1")]
 
     async def check(self) -> None:

@@ -1,5 +1,6 @@
 """`plait queues`: what waits where; pause, resume, limit."""
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
 
 group = new_group("Show queues; pause, resume and limit them. Without a command it lists them.", "queues", lists=True)
 
+
+class Mode(StrEnum):
+    PARALLEL = "parallel"
+    SERIAL = "serial"
+
+
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The queue.", show_default=False)]
 
 
@@ -25,7 +32,20 @@ async def list_(cli: Invocation) -> None:
         show_json(rows)
         return
     show_table(
-        ("queue", "state", "queued", "scheduled", "running", "waiting", "oldest", "workers", "max running", "rate"),
+        (
+            "queue",
+            "state",
+            "queued",
+            "scheduled",
+            "running",
+            "waiting",
+            "oldest",
+            "workers",
+            "max running",
+            "rate",
+            "mode",
+            "root",
+        ),
         [
             (
                 row.name,
@@ -38,10 +58,12 @@ async def list_(cli: Invocation) -> None:
                 row.workers,
                 row.max_running,
                 _rate(row),
+                row.mode,
+                row.root_id,
             )
             for row in rows
         ],
-        optional=("waiting", "rate", "max running"),
+        optional=("waiting", "rate", "max running", "root"),
         empty="No queues yet. A queue is there with its first job, worker or limit.",
     )
 
@@ -67,15 +89,21 @@ async def set_(
         str | None,
         typer.Option("--rate", metavar="N/TIME", help="How many may start in each period: 10/1s, 100/1m; or none."),
     ] = None,
+    mode: Annotated[
+        Mode | None,
+        typer.Option("--mode", help="serial: one root at a time, with all its children, then the next."),
+    ] = None,
 ) -> None:
-    """Limit a queue, over all workers. What is not given stays as it is; none removes a limit."""
+    """Limit a queue, or make it serial, over all workers. What is not given stays as it is; none removes a limit."""
     settings: dict[str, Any] = {}
     if max_running is not None:
         settings["max_running"] = arguments.limit(max_running, what="--max-running")
     if rate is not None:
         settings["rate_count"], settings["rate_period_s"] = arguments.rate(rate) or (None, None)
+    if mode is not None:
+        settings["serial"] = mode is Mode.SERIAL
     if not settings:
-        raise BadUsage("there is nothing to set: give --max-running or --rate")
+        raise BadUsage("there is nothing to set: give --max-running, --rate or --mode")
     await _set(cli, name, settings)
 
 
@@ -91,6 +119,7 @@ async def _set(cli: Invocation, name: str, settings: dict[str, Any]) -> None:
         "paused" if row.paused else "open",
         *([f"at most {row.max_running} running"] if row.max_running is not None else []),
         *([f"at most {_rate(row)}"] if row.rate_count is not None else []),
+        *(["serial"] if row.mode == "serial" else []),
     ]
     show(f"queue {name}: {', '.join(limits)}" + ("" if name in known else " (nothing uses it yet)"))
 

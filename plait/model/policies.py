@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition
@@ -57,3 +57,24 @@ class Limits:
         for value in (self.max_running, self.key_max_running):
             if value is not None and (type(value) is not int or value < 1):
                 raise InvalidDefinition(f"a limit is a whole number of at least 1, not {shown(value)}")
+
+
+ChildMode = Literal["concurrent", "serial"]
+OnChildFailure = Literal["continue", "stop"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Children:
+    """What holds for the children that a job spawns: all at once or one after the other; whether a failure keeps those that have
+    not started from starting; whether they may have children too; whether those that run are canceled when the parent fails."""
+
+    mode: ChildMode = "concurrent"
+    on_failure: OnChildFailure = "continue"
+    allow_nested: bool = True
+    cancel_on_parent_failure: bool = False
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("concurrent", "serial"):
+            raise InvalidDefinition(f"child_mode is concurrent or serial, not {shown(self.mode)}")
+        if self.on_failure not in ("continue", "stop"):
+            raise InvalidDefinition(f"on_child_failure is continue or stop, not {shown(self.on_failure)}")

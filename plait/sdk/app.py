@@ -14,10 +14,12 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 from uuid import UUID
 
 from plait.model.errors import InvalidDefinition
-from plait.model.policies import Backoff, Limits, Rate
+from plait.model.policies import Backoff, ChildMode, Children, Limits, OnChildFailure, Rate
 from plait.runtime.settings import Settings
+from plait.sdk.chain import enqueue_chain
 from plait.sdk.definition import Definition, define
 from plait.sdk.enqueuer import Enqueuer
+from plait.sdk.fan_out import Sub
 from plait.sdk.handle import Handle
 from plait.sdk.job import Job
 from plait.sdk.options import check_tenant
@@ -87,6 +89,10 @@ class Plait:
         key_max_running: int | None = None,
         key_rate: Rate | None = None,
         isolation: Literal["process"] | None = None,
+        child_mode: ChildMode = "concurrent",
+        on_child_failure: OnChildFailure = "continue",
+        allow_nested: bool = True,
+        cancel_on_parent_failure: bool = False,
     ) -> "_Decorator": ...
     def job(
         self,
@@ -105,10 +111,15 @@ class Plait:
         key_max_running: int | None = None,
         key_rate: Rate | None = None,
         isolation: Literal["process"] | None = None,
+        child_mode: ChildMode = "concurrent",
+        on_child_failure: OnChildFailure = "continue",
+        allow_nested: bool = True,
+        cancel_on_parent_failure: bool = False,
     ) -> Any:
         """Make a job of a function. `async def` runs on the worker's loop, `def` in a thread, isolation="process" in a process
         of its own, which a timeout can really stop. `retries=n` allows n + 1 tries. `key` names the argument (or is a function
-        of the arguments) whose value the `key_…` limits count by."""
+        of the arguments) whose value the `key_…` limits count by. `child_mode`, `on_child_failure`, `allow_nested` and `cancel_on_parent_failure`
+        hold for the children that it spawns."""
 
         def decorate(function: Callable[..., Any]) -> Job[..., Any]:
             definition = define(
@@ -122,6 +133,12 @@ class Plait:
                 limits=Limits(max_running=max_running, rate=rate, key_max_running=key_max_running, key_rate=key_rate),
                 limit_key=key,
                 isolation=isolation,
+                children=Children(
+                    mode=child_mode,
+                    on_failure=on_child_failure,
+                    allow_nested=allow_nested,
+                    cancel_on_parent_failure=cancel_on_parent_failure,
+                ),
             )
             if definition.name in self.definitions:
                 raise InvalidDefinition(
@@ -133,6 +150,13 @@ class Plait:
             return job
 
         return decorate if function is None else decorate(function)
+
+    async def chain(self, *jobs: Sub, tenant: str | UUID | None = None) -> list[Handle[Any]]:
+        """Enqueue jobs each of which waits for the one before it to succeed; when one does not, those after it are canceled.
+
+        await app.chain(sub(load, "a.csv"), sub(clean), sub(publish))
+        """
+        return await enqueue_chain(self, jobs, tenant)
 
     def handle(
         self, job_id: UUID | str, *, tenant: str | UUID | None = None, definition: str | None = None

@@ -50,6 +50,16 @@ class Current:
             given["message"] = clean(str(message), MAX_MESSAGE)
         self.report(given)
 
+    def info(self, **values: Any) -> None:
+        """Say what the work comes to, by name. Of a tree it is merged upward: children's numbers add up, a parent's own keys win. Cheap,
+        as `progress()` is; read by `handle.tree_info()`."""
+        for name, value in values.items():
+            if not isinstance(value, str | int | float | None) or (
+                isinstance(value, float) and not math.isfinite(value)
+            ):
+                raise InvalidArguments(f"info: {name} is text, a finite number, true or false, not {shown(value)}")
+        self.report({"info": {key: clean(v, MAX_MESSAGE) if isinstance(v, str) else v for key, v in values.items()}})
+
 
 class Attempt(Protocol):
     """Whoever runs a handler: it makes the `Current` when somebody asks, which most handlers never do."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition
-from plait.model.policies import QUEUE_NAME, Backoff, Limits
+from plait.model.policies import QUEUE_NAME, Backoff, Children, Limits
 from plait.model.texts import shown
 from plait.sdk.codec import Codec
 
@@ -31,6 +31,7 @@ class Definition:
     backoff: Backoff
     limits: Limits
     limit_key: str | Callable[..., str] | None
+    children: Children
 
     def row(self) -> dict[str, Any]:
         """What the database knows of it: `plait.define`. Who tells the database must be able to read its payloads."""
@@ -52,6 +53,10 @@ class Definition:
             "key_max_running": limits.key_max_running,
             "key_rate_count": limits.key_rate and limits.key_rate.count,
             "key_rate_period_s": limits.key_rate and seconds(limits.key_rate.period),
+            "child_mode": self.children.mode,
+            "on_child_failure": self.children.on_failure,
+            "allow_nested": self.children.allow_nested,
+            "cancel_on_parent_failure": self.children.cancel_on_parent_failure,
         }
 
     def limit_key_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
@@ -78,6 +83,7 @@ def define(
     limits: Limits,
     limit_key: str | Callable[..., str] | None,
     isolation: Literal["process"] | None,
+    children: Children,
 ) -> Definition:
     """Check what a decorator was given, and make a definition of it."""
     name = str(name or getattr(function, "__name__", ""))
@@ -126,4 +132,5 @@ def define(
         backoff=backoff or Backoff(),
         limits=limits,
         limit_key=limit_key,
+        children=children,
     )

@@ -31,7 +31,8 @@ PAGE = 2000
 MAX_FAILURES = 1000
 """A stream that fails names no more of its failures: it must not hold them all."""
 _NOT_OF_SUBS = (
-    "tenant", "delay", "scheduled_for", "dedupe_key", "idempotency_key", "idempotency_ttl", "correlation_id", "job_id", "conn",
+    "tenant", "delay", "scheduled_for", "dedupe_key", "idempotency_key", "idempotency_ttl", "correlation_id", "job_id",
+    "after", "on_dependency_failure", "conn",
 )  # fmt: skip
 BREATH = 1000
 """After so many sub-jobs made, others on the loop have their turn."""
@@ -160,14 +161,14 @@ async def fan_out_stream(
         raise opened.error(failures, [])
 
 
-class _Opened:
+class Opened:
     """A fan-out that is on record."""
 
     def __init__(self, owner: Durable, step: Step, fan_out_id: UUID, total: int, strategy: str) -> None:
         self._owner = owner
         self._step = step
         self._id = fan_out_id
-        self._total = total
+        self.total = total
         self._strategy = strategy
         self.decision: str | None = None
         self.decided_ended = 0
@@ -181,7 +182,7 @@ class _Opened:
             self.position = rows[-1].position
         return [self._result(row) for row in rows]
 
-    async def wait_for(self, ended: int) -> None:
+    async def wait_for(self, ended: int | None) -> None:
         """Until so many have ended, or it is decided: the job waits, unless that is so already."""
         step, owner = self._step, self._owner
         trees = owner.store.trees
@@ -195,7 +196,7 @@ class _Opened:
         return FanOutError(
             fan_out_id=self._id,
             strategy=self._strategy,
-            total_count=self._total,
+            total_count=self.total,
             failures=failures,
             results=results,
             timed_out=self.decision == "timeout",
@@ -229,7 +230,7 @@ async def _open(
     nested: bool,
     *,
     streamed: bool = False,
-) -> _Opened | None:
+) -> Opened | None:
     """Open the fan-out, and wait; or, when it is on record, wait for what is left of it. None where there is nothing to do (T20)."""
     owner = durable()
     asked = iter(subs)
@@ -243,7 +244,7 @@ async def _open(
         step.check(digest)
         if step.row is not None:
             assert step.row.fan_out_id is not None
-            opened = _Opened(owner, step, step.row.fan_out_id, step.row.total or total, strategy.name)
+            opened = Opened(owner, step, step.row.fan_out_id, step.row.total or total, strategy.name)
             opened.decision, opened.decided_ended = step.row.decision, step.row.decided_ended or 0
             if opened.decision is None and not streamed:
                 await opened.wait_for(total)

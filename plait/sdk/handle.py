@@ -92,6 +92,11 @@ class Handle(Generic[R]):
             nodes += page
         return nodes
 
+    async def tree_info(self) -> dict[str, Any]:
+        """What the job and all below it have said by `current().info(…)`: numbers add up, a parent's own keys win."""
+        nurseries = (await self._app.store()).nurseries
+        return await nurseries.job_info(self.id, tenant_id=await self._tenant_id())
+
     async def signal(self, name: str, payload: Any = None) -> Status:
         """Tell the job something: what its `wait_for_signal(name)` returns. Its status afterwards."""
         text = encode(payload, what="the signal's payload")

@@ -65,14 +65,14 @@ class Job(Generic[P, R]):
     async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """Ask for the job. When this returns, the job is stored; with `conn=`, it is stored when that transaction commits."""
         if self._options.conn is not None:
-            return (await self._enqueue_on_conn([self._new(args, kwargs)]))[0]
-        new = self._new(args, kwargs, await self._app.tenant_id(self._options.tenant))
-        return self._handle(new, await (await self._app.enqueuer()).enqueue(new))
+            return (await self._enqueue_on_conn([self.new_job(args, kwargs)]))[0]
+        new = self.new_job(args, kwargs, await self._app.tenant_id(self._options.tenant))
+        return self.handle_of(new, await (await self._app.enqueuer()).enqueue(new))
 
     def enqueue_sync(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """The same, for sync code."""
         if self._options.conn is not None:
-            return self._enqueue_on_conn_sync([self._new(args, kwargs)])[0]
+            return self._enqueue_on_conn_sync([self.new_job(args, kwargs)])[0]
         return self._app.call_sync(self.enqueue(*args, **kwargs))
 
     async def enqueue_many(self, calls: Iterable[Any]) -> list[Handle[R]]:
@@ -82,7 +82,7 @@ class Job(Generic[P, R]):
             return await self._enqueue_on_conn(list(chain.from_iterable(self._parts(calls, None))))
         tenant_id = await self._app.tenant_id(self._options.tenant)
         new, existing = await (await self._app.enqueuer()).enqueue_many(self._parts(calls, tenant_id))
-        return [self._handle(job, existing.get(job.id, job.id)) for job in new]
+        return [self.handle_of(job, existing.get(job.id, job.id)) for job in new]
 
     def enqueue_many_sync(self, calls: Iterable[Any]) -> list[Handle[R]]:
         """The same, for sync code."""
@@ -138,7 +138,7 @@ class Job(Generic[P, R]):
         calls = iter(calls)
         while part := list(islice(calls, PART)):
             if common is None:
-                common = self._new(*_call(part[0]), tenant_id)
+                common = self.new_job(*_call(part[0]), tenant_id)
             new = []
             for call in part:
                 args, kwargs = _call(call)
@@ -152,7 +152,7 @@ class Job(Generic[P, R]):
         if any(value is not None for value in (options.job_id, options.dedupe_key, options.idempotency_key)):
             raise InvalidArguments("a job's id and keys belong to one job: enqueue it alone")
 
-    def _new(self, args: tuple[Any, ...], kwargs: dict[str, Any], tenant_id: UUID | None = None) -> NewJob:
+    def new_job(self, args: tuple[Any, ...], kwargs: dict[str, Any], tenant_id: UUID | None = None) -> NewJob:
         definition, options = self.definition, self._options
         if options.idempotency_ttl is not None and options.idempotency_key is None:
             raise InvalidJob("idempotency_ttl needs an idempotency_key")
@@ -172,13 +172,15 @@ class Job(Generic[P, R]):
             idempotency_ttl_s=options.seconds_of("idempotency_ttl"),
             limit_key=options.limit_key if options.limit_key is not None else definition.limit_key_of(args, kwargs),
             correlation_id=options.correlation_id,
+            after=options.after_text(),
+            on_dependency_failure=options.on_dependency_failure,
         )
 
     def _handles(self, new: Sequence[NewJob], enqueued: Enqueued) -> list[Handle[R]]:
         tenant_id, existing = enqueued.tenant_id, enqueued.existing
-        return [self._handle(job, existing.get(job.id, job.id), tenant_id) for job in new]
+        return [self.handle_of(job, existing.get(job.id, job.id), tenant_id) for job in new]
 
-    def _handle(self, new: NewJob, job_id: UUID, tenant_id: UUID | None = None) -> Handle[R]:
+    def handle_of(self, new: NewJob, job_id: UUID, tenant_id: UUID | None = None) -> Handle[R]:
         return Handle(
             self._app,
             self.definition.codec,

@@ -1,8 +1,9 @@
 """What one enqueue says beside its arguments. None is "not said": a 0 is a 0."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 from uuid import UUID
 
 from plait.model.durations import seconds
@@ -31,6 +32,10 @@ class Options:
     limit_key: str | None = None
     correlation_id: str | None = None
     job_id: UUID | None = None
+    after: Sequence[Any] | None = None
+    """Jobs that must succeed before this one starts: handles, or ids."""
+    on_dependency_failure: Literal["cancel", "run"] | None = None
+    """What one of them that does not succeed means: cancel, which is the rule, or run all the same when all have ended."""
     conn: Any = None
     """A connection of the caller's: the enqueue becomes part of its transaction. asyncpg, psycopg, SQLAlchemy or Django."""
 
@@ -52,6 +57,21 @@ class Options:
             raise InvalidJob("scheduled_for needs a time zone")
         _check_kind("job_id", self.job_id, UUID)
         check_tenant(self.tenant)
+        if self.on_dependency_failure not in (None, "cancel", "run"):
+            raise InvalidJob(f"on_dependency_failure is cancel or run, not {shown(self.on_dependency_failure)}")
+        self.after_text()
+
+    def after_text(self) -> str | None:
+        """The jobs to wait for, as the text of an array."""
+        if self.after is None:
+            return None
+        ids = [getattr(one, "id", one) for one in ((self.after,) if isinstance(self.after, str | UUID) else self.after)]
+        try:
+            return (
+                "{" + ",".join(str(one if isinstance(one, UUID) else UUID(one)) for one in ids) + "}" if ids else None
+            )
+        except (ValueError, TypeError, AttributeError):
+            raise InvalidJob(f"after takes handles or ids of jobs, not {shown(self.after)}") from None
 
     def seconds_of(self, name: str) -> float | None:
         """An option that is a duration, in seconds."""
@@ -78,6 +98,8 @@ class OptionsDict(TypedDict, total=False):
     limit_key: str | None
     correlation_id: str | None
     job_id: UUID | None
+    after: Sequence[Any] | None
+    on_dependency_failure: Literal["cancel", "run"] | None
     conn: Any
 
 

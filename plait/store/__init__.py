@@ -9,6 +9,7 @@ from plait.store.definitions import Definitions
 from plait.store.health import Health
 from plait.store.jobs import Jobs
 from plait.store.leader import Leader
+from plait.store.nurseries import Nurseries
 from plait.store.queues import Queues
 from plait.store.tenants import Tenants
 from plait.store.trees import Trees
@@ -24,6 +25,7 @@ class Store:
         self.health = Health(database)
         self.jobs = Jobs(database)
         self.leader = Leader(database)
+        self.nurseries = Nurseries(database)
         self.queues = Queues(database)
         self.tenants = Tenants(database)
         self.trees = Trees(database)

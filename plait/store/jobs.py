@@ -16,7 +16,8 @@ from plait.store.database import Database, Row
 
 ENQUEUE: Final = """select requested, existing from plait.enqueue_many(
   $1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::int[], $7::int[], $8::timestamptz[], $9::float8[], $10::float8[],
-  $11::text[], $12::text[], $13::float8[], $14::text[], $15::text[], $16::text, $17::boolean)"""
+  $11::text[], $12::text[], $13::float8[], $14::text[], $15::text[], $16::text, $17::boolean,
+  $18::text[], $19::text[])"""
 
 
 PAUSES_S: Final = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0)
@@ -40,15 +41,19 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     idempotency_ttl_s: float | None = None
     limit_key: str | None = None
     correlation_id: str | None = None
+    after: str | None = None
+    """The jobs that it waits for, as the text of an array of their ids."""
+    on_dependency_failure: str | None = None
 
 
+_PLAIN: Final = NewJob.__struct_fields__[:-2]
 _COMMON: Final = ("definition", "tenant_id", "queue", "priority", "max_attempts")
 
 
 def enqueue_arguments(jobs: Sequence[NewJob], *, source: str = "manual", in_transaction: bool) -> list[Any]:
     """The arguments of `ENQUEUE`. A column that no job uses is null, and one value stands for all where they have the same."""
     arrays: list[Any] = []
-    for name in NewJob.__struct_fields__:
+    for name in _PLAIN:
         column = [getattr(job, name) for job in jobs]
         if column.count(column[0]) == len(column):
             if column[0] is None and name != "tenant_id":
@@ -57,7 +62,10 @@ def enqueue_arguments(jobs: Sequence[NewJob], *, source: str = "manual", in_tran
             if name in _COMMON:
                 column = column[:1]
         arrays.append(column)
-    return [*arrays, source, in_transaction]
+    if any(job.after is not None for job in jobs):
+        waits = [[job.after for job in jobs], [job.on_dependency_failure for job in jobs]]
+        return [*arrays, source, in_transaction, *waits]
+    return [*arrays, source, in_transaction, None, None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +127,10 @@ class NodeRow:
     error: str | None
     created_at: datetime
     finished_at: datetime | None
+    own_s: float | None
+    """How long its handler ran, in all slices and tries."""
+    total_s: float | None
+    """From its start to its end, with its children."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

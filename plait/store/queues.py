@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -22,6 +23,10 @@ class QueueRow:
     max_running: int | None
     rate_count: int | None
     rate_period_s: float | None
+    mode: str
+    """parallel, or serial: one root tree at a time."""
+    root_id: UUID | None
+    """Whose tree has a serial queue now."""
 
 
 class Queues:

@@ -11,7 +11,9 @@ import msgspec
 from plait.model.states import Status
 from plait.store.database import Database
 
-StepKind = Literal["call", "transaction", "version", "fan_out", "stream", "sleep", "signal"]
+StepKind = Literal[
+    "call", "transaction", "version", "fan_out", "stream", "sleep", "signal", "spawn", "nursery", "after"
+]
 Suspension = Literal["suspended", "ready", "timeout", "stale", "canceled"]
 
 SAVE_STEPS: Final = "select plait.save_steps($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"

@@ -40,6 +40,8 @@ class Run(msgspec.Struct, eq=False):
     stopping: Stopping | None = None
     stopping_at: float = 0.0
     progress: dict[str, Any] | None = None
+    told: dict[str, Any] | None = None
+    info: dict[str, Any] | None = None
     reporting: asyncio.Lock | None = None
     steps: Durable | None = None
     suspended: bool = False
@@ -106,7 +108,11 @@ class Run(msgspec.Struct, eq=False):
         """What the handler says of itself, from whatever thread; the worker sends the latest."""
         if self.reporting is None:
             self.reporting = asyncio.Lock()  # most handlers never say anything
-        self.progress = progress
+        if "info" in progress:  # each key stays until it is said again
+            self.info = {**(self.info or {}), **progress["info"]}
+        else:
+            self.told = progress
+        self.progress = {**(self.told or {}), "info": self.info} if self.info else self.told
 
 
 def _logger(claimed: Claimed) -> Any:

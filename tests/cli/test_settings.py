@@ -26,6 +26,11 @@ def test_a_queue_is_limited_and_unlimited(plait_on: Plait) -> None:
     assert plait_on("queues", "set", "mail").code == 2
     assert plait_on("queues", "set", "mail", "--rate", "fast").code == 2
     assert plait_on("queues", "set", "no such name", "--max-running", "1").code == 1
+    assert plait_on("queues", "set", "mail", "--mode", "serial").out == "queue mail: open, at most 5 running, serial\n"
+    assert plait_on("queues", "--json").json[-1]["mode"] == "serial"
+    assert "serial" in plait_on("queues").out
+    assert plait_on("queues", "set", "mail", "--mode", "parallel").out == "queue mail: open, at most 5 running\n"
+    assert plait_on("queues", "set", "mail", "--mode", "sideways").code == 2
 
 
 def test_a_tenant_is_created_once_and_changed(plait_on: Plait) -> None:

@@ -49,4 +49,4 @@ async def test_an_hour_passes_in_no_time(monkeypatch: pytest.MonkeyPatch, capsys
 
 def test_there_are_examples() -> None:
     assert {"outbox", "outcomes", "limits", "processes"} <= set(EXAMPLES)
-    assert {"batch", "order", "catalogue", "saga", "approval"} <= set(EXAMPLES)
+    assert {"batch", "order", "catalogue", "saga", "approval", "statistical_units"} <= set(EXAMPLES)

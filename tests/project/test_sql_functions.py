@@ -74,5 +74,5 @@ def test_whoever_makes_a_job_queued_takes_the_time_by_moment() -> None:
     others = {"rescue"}  # into the lane of suspects, which has no marks
     makers = {path.stem: path.read_text() for path in sources("plait/sql/functions", ".sql")}
     makers = {name: text for name, text in makers.items() if queues.search(text) and name not in given | others}
-    assert {"enqueue_many", "promote", "reschedule", "_reopen", "_resume_parent"} <= makers.keys()
+    assert {"enqueue_many", "promote", "reschedule", "_reopen", "_release", "_spawn", "_follow"} <= makers.keys()
     assert [name for name, text in makers.items() if "plait._moment()" not in text] == []

@@ -60,7 +60,14 @@ async def test_naming_another_tenant_is_refused_everywhere(tenants: TwoTenants) 
               and has_function_privilege('plait_tenant', oid, 'execute')
               and array_to_string(proargnames[1:pronargs], ' ') ~ 'tenant'
         """)
-    assert {f.name for f in by_id + by_ids} == set(said) - {"tenant_id", "enqueue"}
+    assert {f.name for f in by_id + by_ids} == set(said) - {
+        "tenant_id",
+        "enqueue",
+        "spawn",
+        "after",
+        "has_pending_children",
+        "has_failed_siblings",
+    }
     assert len(by_id) >= 8
     async with connected(tenants.url("bound")) as bound, connected(tenants.url("unbound")) as unbound:
         for function in by_id:
@@ -82,12 +89,32 @@ async def test_naming_another_tenant_is_refused_everywhere(tenants: TwoTenants) 
                     assert await outcome(unbound, call) == "PL004 this login is bound to no tenant", call
 
 
+async def test_no_verb_of_a_nursery_reaches_another_tenant(tenants: TwoTenants) -> None:
+    """T24: a foreign job looks like one that does not exist, and another tenant can't be named."""
+    verbs = {
+        "spawn('work', parent => $1, tenant => $2)": "PL008",
+        "spawn('work', sibling_of => $1, tenant => $2)": "PL008",
+        "after($1, 'work', tenant => $2)": "PL008",
+        "has_pending_children($1, $2)": "ok",
+        "has_failed_siblings($1, $2)": "ok",
+        "enqueue('work', after => array[$1::uuid], tenant => $2)": "PL008",
+    }
+    async with connected(tenants.url("bound")) as bound, connected(tenants.url("unbound")) as unbound:
+        for verb, expected in verbs.items():
+            sql = f"select plait.{verb}"
+            for job in (tenants.b_jobs["queued"], uuid_utils.compat.uuid7()):
+                assert (await outcome(bound, sql, job, str(tenants.a))).partition(" ")[0] == expected, verb
+                assert (await outcome(bound, sql, job, None)).partition(" ")[0] == expected, verb
+                assert (await outcome(bound, sql, job, str(tenants.b))).startswith("PL003"), verb
+                assert (await outcome(unbound, sql, job, None)).startswith("PL004"), verb
+
+
 @pytest.mark.parametrize("kind", ["client", "bound", "unbound"])
 async def test_only_an_admin_reads_across_tenants(tenants: TwoTenants, kind: str) -> None:
     async with connected(tenants.database.admin_url) as admin:
         functions = await functions_of(admin, "plait_tenant", "p_all")
     assert {f.name for f in functions} == {
-        "explain_job", "get_job", "job_tree", "list_attempts", "list_jobs", "list_steps", "summary",
+        "explain_job", "get_job", "job_info", "job_tree", "list_attempts", "list_jobs", "list_steps", "summary",
     }  # fmt: skip
     async with connected(tenants.url(kind)) as connection, connected(tenants.url("admin")) as admin:
         for function in functions:

@@ -4,22 +4,36 @@
 --   locks    live rows SKIP LOCKED; then as _fan_in
 --   raises   nothing
 --   called   gather, cancel_remaining
+--
+-- Of a nursery only what is pending, unless its parent failed and wants it otherwise: siblings are not interrupted. When a sibling has failed
+-- that is what never started; when the parent has, also what waits for its next try, unless it
+-- has children of its own.
 create or replace function plait._cancel_remaining(p_fan_out plait.fan_outs, p_now timestamptz, p_limit int default 10000) returns int
 language plpgsql set enable_seqscan = off as $$
 declare
-  v_jobs uuid[];
-  c      record;
+  v_orphans boolean := p_fan_out.parent_final is not null or not exists (select from plait.live l where l.job_id = p_fan_out.parent_id);
+  v_nursery boolean := p_fan_out.strategy = 'nursery';
+  v_pending boolean := v_nursery and not (v_orphans and p_fan_out.cancel_on_parent_failure);
+  v_reason  text := case when not v_nursery then 'fan_out' when v_orphans then 'parent_failed' else 'sibling_failed' end;
+  v_error   text := case when v_nursery and not v_orphans then 'a sibling failed before it could start'
+                         when p_fan_out.decision = 'timeout' then 'its fan-out timed out'
+                         when p_fan_out.decision = 'failed' then 'its fan-out failed' else 'its parent ended' end;
+  v_jobs    uuid[];
+  c         record;
 begin
   v_jobs := array(select l.job_id from plait.live l
-                  where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null limit p_limit);
+                  where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null
+                    and (not v_pending or l.state <> 'running' and (l.attempt = 0 or v_orphans and l.state <> 'waiting' and not l.tied))
+                  limit p_limit);
   if cardinality(v_jobs) > 0 then
-    c := plait._cancel_rows(p_now, v_jobs, 'fan_out', case p_fan_out.decision
-      when 'timeout' then 'its fan-out timed out' when 'failed' then 'its fan-out failed' else 'its parent ended' end);
+    c := plait._cancel_rows(p_now, v_jobs, v_reason, v_error);
     update plait.fan_outs set cancel_due = true
-      where parent_id = any(c.o_canceled) and not cancel_due and succeeded + failed + canceled < total;
+      where parent_id = any(c.o_canceled) and not cancel_due and succeeded + failed + canceled < total and strategy <> 'after';
   end if;
   if cardinality(v_jobs) < p_limit
-     and not exists (select from plait.live l where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null) then
+     and not exists (select from plait.live l
+                     where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null
+                       and (not v_pending or l.state <> 'running' and (l.attempt = 0 or v_orphans and l.state <> 'waiting' and not l.tied))) then
     update plait.fan_outs set cancel_due = false where id = p_fan_out.id and cancel_due;
   end if;
   return cardinality(v_jobs);

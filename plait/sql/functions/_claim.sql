@@ -50,6 +50,14 @@ begin
   end if;
   p_limit := v_rest;
 
+  if q.serial then
+    t := plait._claim_serial(p_worker, p_now, p_queue, p_limit, p_definitions);
+    o_jobs := t.o_jobs; o_attempts := t.o_attempts; o_tries := t.o_tries; o_max := t.o_max;
+    if q.rate_count is not null and cardinality(o_jobs) > 0 then
+      perform plait._tokens('queue ' || p_queue, q.rate_count, q.rate_period_s, p_now, cardinality(o_jobs));
+    end if;
+    return;
+  end if;
   v_lanes := exists (select from plait.live l where l.queue = p_queue and l.lane <> '' and l.state = 'queued');
   v_main := not v_lanes or exists (select from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued');
   if v_lanes then

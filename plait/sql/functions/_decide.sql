@@ -1,16 +1,19 @@
--- _decide: a fan-out has succeeded, failed or timed out, once and for good; its parent goes on.
+-- _decide: a fan-out has succeeded, failed or timed out, once and for good; its parent goes on, or ends with it.
 --
---   moves    waiting -> queued, for the parent
+--   moves    as _resume_parent
 --   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED
 --   raises   nothing
---   called   _fan_in, resume
+--   called   _judge, resume, suspend
 --
 -- What has not ended by now is late: it is left out of the results, whatever becomes of it, so that every replay sees the same.
-create or replace function plait._decide(p_fan_out plait.fan_outs, p_now timestamptz, p_decision text) returns void
-language plpgsql as $$
+create or replace function plait._decide(
+  p_fan_out plait.fan_outs, p_now timestamptz, p_decision text,
+  out o_job uuid, out o_fan_out uuid, out o_final plait.status, out o_tied boolean
+) language plpgsql as $$
 declare
   f       plait.fan_outs;
   v_ended int := p_fan_out.succeeded + p_fan_out.failed + p_fan_out.canceled;
+  r       record;
 begin
   update plait.fan_outs o set
     decided_at = p_now, decision = p_decision, decided_ended = v_ended,
@@ -21,6 +24,7 @@ begin
   where o.id = p_fan_out.id and o.decided_at is null
   returning o.* into f;
   if found and f.waited_for is not null then
-    perform plait._resume_parent(f);
+    r := plait._resume_parent(f, p_now);
+    o_job := r.o_job; o_fan_out := r.o_fan_out; o_final := r.o_final; o_tied := r.o_tied;
   end if;
 end $$;

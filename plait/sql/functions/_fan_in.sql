@@ -1,53 +1,83 @@
--- _fan_in: jobs have become final: their fan-outs count them, once a batch, and whatever is decided by that goes on.
+-- _fan_in: jobs have become final: their fan-outs count them, once a batch, and whatever is decided by that goes on, or ends.
 --
---   moves    waiting -> queued, for a parent whose fan-out is decided, or has what it waits for
---   locks    the caller has ended the jobs; fan-outs, deepest first; then parents' live rows SKIP LOCKED, so that nothing waits here
---            for who waits for a fan-out; who is passed by is resumed by rescue
+--   moves    waiting -> queued, for a parent whose fan-out is decided, or has what it waits for; waiting -> succeeded | failed, for one
+--            whose own nursery is; waiting -> canceled, for who depended on a job that failed
+--   locks    the caller has ended the jobs; fan-outs, deepest first, then by id: level by level, since an end cascades upward; then
+--            parents' live rows SKIP LOCKED, so that nothing waits here for who waits for a fan-out; who is passed by is rescue's
 --   raises   nothing
 --   called   by whatever ends jobs: _settle, cancel, rescue, _give_back, cancel_tree
 --
+-- p_returned: jobs whose handler has ended, and that wait for their own nursery from now on; p_outcomes: what they will be then, for those
+-- that failed by themselves. Their pending children are canceled.
 -- Siblings are never canceled here: the fan-out is marked, and a later transaction does it (cancel_due).
-create or replace function plait._fan_in(p_now timestamptz, p_jobs uuid[], p_fan_outs uuid[], p_finals plait.status[]) returns void
+create or replace function plait._fan_in(
+  p_now timestamptz, p_jobs uuid[], p_fan_outs uuid[], p_finals plait.status[], p_returned uuid[] default null,
+  p_outcomes plait.status[] default null
+) returns void
 language plpgsql set enable_nestloop = on as $$
 declare
   f         plait.fan_outs;
+  e         record;
+  v_depth   int := 32768;
   v_ended   int;
   v_orphans uuid[];
 begin
-  select array_agg(x.job) into v_orphans from unnest(p_jobs, p_finals) x(job, final) where x.final not in ('succeeded', 'skipped');
-  perform from plait.fan_outs where id = any(p_fan_outs) or parent_id = any(v_orphans) order by depth desc, id for no key update;
-  if v_orphans is not null then
-    update plait.fan_outs set cancel_due = true
-      where parent_id = any(v_orphans) and cancel_on_parent_failure and not cancel_due and succeeded + failed + canceled < total;
-  end if;
-
-  for f in
-    update plait.fan_outs o
-      set succeeded = o.succeeded + e.succeeded, failed = o.failed + e.failed, canceled = o.canceled + e.canceled
-    from (select x.fan_out, count(*) filter (where x.final in ('succeeded', 'skipped')) as succeeded,
-                 count(*) filter (where x.final in ('failed', 'dead_letter')) as failed,
-                 count(*) filter (where x.final = 'canceled') as canceled
-          from unnest(p_fan_outs, p_finals) x(fan_out, final) where x.fan_out is not null group by 1) e
-    where o.id = e.fan_out
-    returning o.*
+  with d as (
+    delete from plait.dependencies d using unnest(p_jobs, p_finals) x(job, final) where d.on_id = x.job
+    returning d.on_id as job, d.fan_out_id as fan_out, x.final
+  ), x as (
+    select * from unnest(p_jobs, p_fan_outs, p_finals) x(job, fan_out, final)
+    union all select * from d
+    union all select null, r, null from unnest(p_returned) r
+  )
+  select array_agg(x.job), array_agg(x.fan_out), array_agg(x.final), array_agg(x.job) filter (where x.final not in ('succeeded', 'skipped'))
+    into p_jobs, p_fan_outs, p_finals, v_orphans from x;
   loop
-    v_ended := f.succeeded + f.failed + f.canceled;
-    if f.streamed then
-      insert into plait.fan_out_order (fan_out_id, tenant_id, position, fan_out_index)
-      select f.id, f.tenant_id, v_ended - x.n + x.i, x.fan_out_index
-      from (select u.fan_out_index, row_number() over (order by u.fan_out_index) as i, count(*) over () as n
-            from (select (select j.fan_out_index from plait.jobs j where j.id = e.job) as fan_out_index
-                  from unnest(p_jobs, p_fan_outs) e(job, fan_out) where e.fan_out = f.id) u) x;
+    select max(o.depth) into v_depth from plait.fan_outs o
+      where (o.id = any(p_fan_outs) or o.parent_id = any(v_orphans)) and o.depth < v_depth;
+    exit when v_depth is null;
+    perform from plait.fan_outs o where (o.id = any(p_fan_outs) or o.parent_id = any(v_orphans)) and o.depth = v_depth
+      order by o.id for no key update;
+    if v_orphans is not null then
+      update plait.fan_outs set cancel_due = true
+        where parent_id = any(v_orphans) and depth = v_depth and (cancel_on_parent_failure or strategy = 'nursery') and not cancel_due
+          and succeeded + failed + canceled < total;
     end if;
-    if f.decided_at is not null then
-      continue;  -- a late child: it is counted, and changes nothing
-    end if;
-    if f.total - f.failed - f.canceled < f.needed then
-      perform plait._decide(f, p_now, 'failed');
-    elsif f.succeeded >= f.needed and (f.early or v_ended = f.total) then
-      perform plait._decide(f, p_now, 'succeeded');
-    elsif v_ended >= f.waited_for then
-      perform plait._resume_parent(f);
-    end if;
+
+    for f in
+      update plait.fan_outs o
+        set succeeded = o.succeeded + c.succeeded, failed = o.failed + c.failed, canceled = o.canceled + c.canceled,
+            waited_for = case when o.id = any(p_returned) then o.total else o.waited_for end,
+            parent_final = coalesce(o.parent_final, p_outcomes[array_position(p_returned, o.id)]),
+            cancel_due = o.cancel_due or p_outcomes[array_position(p_returned, o.id)] is not null
+      from (select x.fan_out, count(*) filter (where x.final in ('succeeded', 'skipped')) as succeeded,
+                   count(*) filter (where x.final in ('failed', 'dead_letter')) as failed,
+                   count(*) filter (where x.final = 'canceled') as canceled
+            from unnest(p_fan_outs, p_finals) x(fan_out, final) where x.fan_out is not null group by 1) c
+      where o.id = c.fan_out and o.depth = v_depth
+      returning o.*
+    loop
+      if f.streamed then
+        v_ended := f.succeeded + f.failed + f.canceled;
+        insert into plait.fan_out_order (fan_out_id, tenant_id, position, fan_out_index)
+        select f.id, f.tenant_id, v_ended - x.n + x.i, x.fan_out_index
+        from (select u.fan_out_index, row_number() over (order by u.fan_out_index) as i, count(*) over () as n
+              from (select (select j.fan_out_index from plait.jobs j where j.id = y.job) as fan_out_index
+                    from unnest(p_jobs, p_fan_outs) y(job, fan_out) where y.fan_out = f.id) u) x;
+      end if;
+      if f.serial and (f.turn is null or f.turn = any(p_jobs)) then
+        perform plait._next_turn(f);
+      end if;
+      e := plait._judge(f, p_now);
+      if e.o_job is not null then
+        -- It is final by this: its own fan-out counts it on the next level, and so do those of who depends on it.
+        p_jobs := p_jobs || e.o_job; p_fan_outs := p_fan_outs || e.o_fan_out; p_finals := p_finals || e.o_final;
+        if e.o_tied then
+          with d as (delete from plait.dependencies where on_id = e.o_job returning fan_out_id)
+          select p_jobs || array_agg(e.o_job), p_fan_outs || array_agg(d.fan_out_id), p_finals || array_agg(e.o_final)
+            into p_jobs, p_fan_outs, p_finals from d;
+        end if;
+      end if;
+    end loop;
   end loop;
 end $$;

@@ -1,6 +1,6 @@
 -- _reopen: a final job is live again, with all its tries. The retry is written to the log as an attempt that never ran.
 --
---   moves    failed | dead_letter | canceled | skipped -> queued | scheduled
+--   moves    failed | dead_letter | canceled | skipped -> queued | scheduled; -> waiting, in a serial nursery, until rescue gives it its turn
 --   locks    the caller holds the job's row; the tenant's where it has a quota, its dedupe key
 --   raises   PL005 quota, PL009 when it is not final or has succeeded, PL013 when another job holds its dedupe key
 --   called   retry, retry_tree
@@ -13,7 +13,8 @@ language plpgsql as $$
 declare
   v_attempt int;
   v_final   plait.status;
-  v_state   plait.status := case when p_run_at > p_now then 'scheduled' else 'queued' end;
+  v_turn    boolean := exists (select from plait.fan_outs f where f.id = p_job.fan_out_id and f.serial);
+  v_state   plait.status := case when v_turn then 'waiting' when p_run_at > p_now then 'scheduled' else 'queued' end;
   v_metered boolean;
   s         plait.steps;
 begin
@@ -22,6 +23,13 @@ begin
     raise exception 'a % job cannot be retried',
       coalesce((select state from plait.live where job_id = p_job.id), v_final, 'queued') using errcode = 'PL009';
   end if;
+  -- What children it had keeps its place, and its failures are the tree's to mend.
+  if exists (select from plait.fan_outs f where f.id = p_job.id and f.failed + f.canceled > 0) then
+    raise exception 'children of job % did not succeed: retry the whole tree', p_job.id using errcode = 'PL009',
+      detail = 'its root is job ' || coalesce(p_job.root_id, p_job.id);
+  end if;
+  update plait.fan_outs set decided_at = null, decision = null, decided_ended = null, waited_for = null, cancel_due = false,
+    parent_final = null where id = p_job.id;
   v_metered := exists (select from plait.tenants where id = p_job.tenant_id and max_queued is not null);
   if v_metered then
     perform plait._reserve(p_job.tenant_id, 1);
@@ -33,11 +41,12 @@ begin
     end if;
   end if;
   insert into plait.live (job_id, tenant_id, run_at, attempt, priority, max_attempts, state, metered, queue, lane, definition, dedupe_key,
-                          limit_key, root_id, fan_out_id)
-  values (p_job.id, p_job.tenant_id, case when p_run_at > p_now then p_run_at else plait._moment() end, v_attempt + 1, p_job.priority,
+                          limit_key, root_id, fan_out_id, wait_on, tied)
+  values (p_job.id, p_job.tenant_id, case when p_run_at > p_now and not v_turn then p_run_at else plait._moment() end, v_attempt + 1, p_job.priority,
           coalesce(p_max_attempts, p_job.max_attempts), v_state, v_metered, p_job.queue,
           plait._lane(p_job.definition, p_job.tenant_id, p_job.limit_key), p_job.definition, p_job.dedupe_key, p_job.limit_key,
-          p_job.root_id, p_job.fan_out_id);
+          p_job.root_id, p_job.fan_out_id, case when v_turn then 'turn' end,
+          exists (select from plait.fan_outs f where f.id = p_job.id) or exists (select from plait.dependencies d where d.on_id = p_job.id));
   if v_metered then
     perform plait._reserve(p_job.tenant_id, 1, true);
   end if;
@@ -46,6 +55,7 @@ begin
 
   if p_drop_steps then
     delete from plait.steps where job_id = p_job.id;
+    delete from plait.follow_ups where job_id = p_job.id;  -- it will ask for them again
     -- Nobody will read what these come to.
     update plait.fan_outs set cancel_due = true
       where parent_id = p_job.id and not cancel_due and succeeded + failed + canceled < total;

@@ -1,23 +1,43 @@
--- _resume_parent: the parent of a fan-out goes on, if it waits for that fan-out. This gate is the only way.
+-- _resume_parent: the parent of a fan-out goes on, or ends, if it waits for that fan-out. This gate is the only way.
 --
---   moves    waiting -> queued
+--   moves    waiting -> queued; -> any final, where the fan-out is the job's own nursery; -> canceled, where it depended on a job
+--            that failed
 --   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED: who holds it may want the fan-out's
 --   raises   nothing
---   called   _fan_in, _decide, rescue
-create or replace function plait._resume_parent(p_fan_out plait.fan_outs) returns boolean
-language plpgsql as $$
+--   called   _judge, _decide, rescue
+--
+-- o_job is who has become final, with its own fan-out: the caller has that counted.
+create or replace function plait._resume_parent(
+  p_fan_out plait.fan_outs, p_now timestamptz,
+  out o_resumed boolean, out o_job uuid, out o_fan_out uuid, out o_final plait.status, out o_tied boolean
+) language plpgsql as $$
 declare
-  v_on    text := 'fan_out ' || p_fan_out.id;
-  v_queue text;
+  v_on text := 'fan_out ' || p_fan_out.id;
+  l    plait.live;
+  a    plait.attempts;
 begin
-  select l.queue into v_queue from plait.live l
-    where l.job_id = p_fan_out.parent_id and l.state = 'waiting' and l.wait_on = v_on for update skip locked;
+  select * into l from plait.live v
+    where v.job_id = p_fan_out.parent_id and v.state = 'waiting' and v.wait_on = v_on for update skip locked;
+  o_resumed := found;
   if found then
-    update plait.live set state = 'queued', run_at = plait._moment(), wait_on = null, wake_at = null where job_id = p_fan_out.parent_id;
-    perform plait._wake(array[v_queue]);
-  elsif exists (select from plait.live l where l.job_id = p_fan_out.parent_id and l.wait_on = v_on) then
-    return false;  -- somebody holds its row: rescue looks again
+    if p_fan_out.id = p_fan_out.parent_id then
+      select * into a from plait.attempts t where t.job_id = l.job_id and t.attempt = l.attempt;  -- how its handler ended
+      o_final := coalesce(p_fan_out.parent_final, case p_fan_out.decision when 'succeeded' then 'succeeded' else 'failed' end::plait.status);
+      perform plait._end(
+        l, p_now, case o_final when 'dead_letter' then 'failed' else o_final::text end::plait.ending, o_final,
+        case when p_fan_out.parent_final is not null then a.reason when o_final = 'failed' then 'children_failed' end,
+        case when p_fan_out.parent_final is not null then a.error when o_final = 'failed' then plait._failures(p_fan_out) end, a.result);
+    elsif p_fan_out.strategy = 'after' and p_fan_out.decision = 'failed' then
+      o_final := 'canceled';
+      perform plait._end(l, p_now, 'canceled', o_final, 'dependency_failed', 'a job that it depended on did not succeed');
+    else
+      perform plait._release(l);
+    end if;
+    if o_final is not null then
+      o_job := l.job_id; o_fan_out := l.fan_out_id; o_tied := l.tied;
+    end if;
+  elsif exists (select from plait.live v where v.job_id = p_fan_out.parent_id and v.wait_on = v_on) then
+    return;  -- somebody holds its row: rescue looks again
   end if;
   update plait.fan_outs set waited_for = null where id = p_fan_out.id;
-  return v_queue is not null;
 end $$;

@@ -1,6 +1,6 @@
 -- _settle: record how running jobs ended; see settle.
 --
---   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued
+--   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued | waiting
 --   locks    live rows in id order within one attempt number, then dedupe, then as _fan_in. Only ever rows that this worker runs: no other
 --            settle wants them, and whoever else does (cancel, rescue) locks one at a time or skips locked rows
 --   raises   nothing for a lost lease: the positions of such outcomes are returned
@@ -24,6 +24,8 @@ declare
   v_ended     uuid[];              -- children of fan-outs that are final now, and whatever has ended without success
   v_fan_outs  uuid[];
   v_finals    plait.status[];
+  v_returned  uuid[];              -- their handlers have ended, and they wait for their children
+  v_outcomes  plait.status[];      -- what those will be, where they failed by themselves
 begin
   if p_outcomes is null then
     if (select min(a) < max(a) from unnest(p_attempts) a) then
@@ -61,11 +63,7 @@ begin
                case when l.cancel_requested is not null then 'canceled'
                     when x.outcome = 'canceled' then 'released'      -- nobody asked: the worker only gave it back
                     else x.outcome end as outcome,
-               case when l.cancel_requested is not null then 'canceled'
-                    when x.outcome = 'skipped' then 'skipped'
-                    when x.outcome not in ('failed', 'timeout') then null
-                    when x.permanent then 'failed'
-                    when l.tries + 1 >= l.max_attempts then 'dead_letter' end as final,
+               plait._final(l.cancel_requested, x.outcome, x.permanent, l.tries, l.max_attempts) as final,
                case when x.outcome in ('failed', 'timeout') then l.tries + 1 else l.tries end as tries,
                case when x.outcome = 'snoozed' or (x.outcome = 'failed' and x.delay_s is not null) then coalesce(x.delay_s, 0)
                     when x.outcome in ('failed', 'timeout') then
@@ -79,6 +77,8 @@ begin
           on x.id = l.job_id and x.attempt = v_attempt
         left join plait.definitions d on d.name = l.definition
         where l.job_id = any(v_others) and l.attempt = v_attempt and l.worker + 0 = p_worker  -- see _settle_succeeded
+          and not (l.tied and plait._final(l.cancel_requested, x.outcome, x.permanent, l.tries, l.max_attempts) is not null
+                   and exists (select from plait.fan_outs f where f.id = l.job_id and f.succeeded + f.failed + f.canceled < f.total))
         order by l.job_id for update of l
       ), del as (
         delete from plait.live l using c where c.final is not null and l.job_id = c.job_id
@@ -117,6 +117,16 @@ begin
     end if;
   end loop;
 
+  if v_settled < cardinality(p_jobs) then  -- the others are stale, or something hangs on their end
+    v_done := plait._settle_tied(p_worker, p_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+    v_settled := v_settled + v_done.o_n;
+    v_ended := v_ended || v_done.o_ended;
+    v_fan_outs := v_fan_outs || v_done.o_fan_outs;
+    v_finals := v_finals || v_done.o_finals;
+    v_returned := v_done.o_returned;
+    v_outcomes := v_done.o_outcomes;
+  end if;
+
   if exists (select from plait.running_state where job_id = any(p_jobs)) then
     with r as (
       delete from plait.running_state s using unnest(p_jobs, p_attempts) x(id, attempt)
@@ -127,8 +137,8 @@ begin
     update plait.attempts a set progress = r.progress from r where a.job_id = r.job_id and a.attempt = r.attempt;
   end if;
 
-  if v_ended is not null then
-    perform plait._fan_in(p_now, v_ended, v_fan_outs, v_finals);
+  if v_ended is not null or v_returned is not null then
+    perform plait._fan_in(p_now, v_ended, v_fan_outs, v_finals, v_returned, v_outcomes);
   end if;
   if v_settled = cardinality(p_jobs) then
     return null;
@@ -141,5 +151,6 @@ begin
           where not exists (select from plait.attempts a where a.job_id = x.id and a.attempt = x.attempt and a.worker = p_worker
                             and coalesce(a.reason, '') not in ('cancel_forced', 'not_held')
                             and (a.status::text = x.outcome or a.status = 'canceled' and x.outcome <> 'succeeded'
-                                 or a.status = 'released' and x.outcome = 'canceled')));
+                                 or a.status = 'released' and x.outcome = 'canceled'
+                                 or a.status = 'suspended' and x.outcome = 'succeeded')));
 end $$;

@@ -2,7 +2,7 @@
 --
 --   moves    running -> succeeded
 --   locks    live rows in id order, then dedupe
---   raises   nothing: rows that do not match are not counted; the children of fan-outs among the others come back, for _fan_in
+--   raises   nothing: rows that do not match, or are tied, are not counted; the children of fan-outs among the others come back, for _fan_in
 --   called   _settle
 --
 -- No nested loops: results are joined to deleted rows, hundreds to hundreds, and a cached plan takes both for ten.
@@ -22,7 +22,7 @@ declare
 begin
   with d as (
     delete from plait.live
-    where job_id = any(p_succeeded) and attempt = p_attempt and worker + 0 = p_worker
+    where job_id = any(p_succeeded) and attempt = p_attempt and worker + 0 = p_worker and not tied
     returning job_id, tenant_id, run_at, dedupe_key, fan_out_id
   ), a as (
     insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final, result)

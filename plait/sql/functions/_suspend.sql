@@ -3,15 +3,19 @@
 --   moves    running -> waiting
 --   locks    the caller holds the live row
 --   raises   nothing
---   called   open_fan_out, suspend
-create or replace function plait._suspend(p_live plait.live, p_now timestamptz, p_wait_on text, p_wake_at timestamptz) returns void
+--   called   open_fan_out, suspend; _settle_tied, with what the handler has returned
+create or replace function plait._suspend(
+  p_live plait.live, p_now timestamptz, p_wait_on text, p_wake_at timestamptz,
+  p_result json default null, p_started_at timestamptz default null
+) returns void
 language plpgsql as $$
 begin
   update plait.live set state = 'waiting', worker = null, run_at = p_now, wait_on = p_wait_on, wake_at = p_wake_at,
-    losses = 0, lane = plait._lane(definition, tenant_id, limit_key)  -- it came back from a worker that lives: no suspect
+    losses = 0, cancel_requested = null, cancel_reason = null, lane = plait._lane(definition, tenant_id, limit_key)  -- it came back from a worker that lives: no suspect
     where job_id = p_live.job_id;
-  insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, reason, progress)
-  values (p_live.job_id, p_live.tenant_id, p_live.run_at, p_live.run_at, p_now, p_live.attempt, p_live.worker, 'suspended', p_wait_on,
-          (select progress from plait.running_state r where r.job_id = p_live.job_id and r.attempt = p_live.attempt));
+  insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, reason, progress,
+                              result)
+  values (p_live.job_id, p_live.tenant_id, p_live.run_at, coalesce(p_started_at, p_live.run_at), p_now, p_live.attempt, p_live.worker, 'suspended', p_wait_on,
+          (select progress from plait.running_state r where r.job_id = p_live.job_id and r.attempt = p_live.attempt), p_result);
   delete from plait.running_state where job_id = p_live.job_id;
 end $$;

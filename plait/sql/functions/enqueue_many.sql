@@ -1,12 +1,13 @@
 -- enqueue_many: ask for jobs, one per array element; missing arrays and null elements take the definition's defaults. An array
 -- of one definition, tenant, queue, priority or number of attempts stands for all.
 --
---   moves    nothing -> queued | scheduled
---   locks    idempotency keys, dedupe keys (both sorted), the tenant's row where it has a quota
+--   moves    nothing -> queued | scheduled; -> waiting, for jobs that others have to succeed before
+--   locks    idempotency keys, dedupe keys (both sorted), the tenant's row where it has a quota; with p_afters as _depend
 --   raises   PL001 bad argument, PL002 bad id, PL003 no such tenant, PL004 foreign tenant, PL005 quota, PL006 an
---            idempotency key with another payload, PL007 inactive definition, PL010 for keys outside READ COMMITTED
+--            idempotency key with another payload, PL007 inactive definition, PL008 no such job to wait for, PL010 for keys outside READ COMMITTED
 --   called   plait.store.jobs.enqueue_many; plait.enqueue
 --
+-- p_afters: for each job the ids of those that it waits for, as the text of an array; p_on_dependency_failures: cancel, or run.
 -- Ids come from the caller, so a call whose reply was lost can be sent again: what is there already is left alone.
 -- Returns a row only for jobs that were not made because an older one holds their key.
 create or replace function plait.enqueue_many(
@@ -26,7 +27,9 @@ create or replace function plait.enqueue_many(
   p_limit_keys       text[] default null,
   p_correlation_ids  text[] default null,
   p_source           text default 'manual',
-  p_in_transaction   boolean default true
+  p_in_transaction   boolean default true,
+  p_afters           text[] default null,
+  p_on_dependency_failures text[] default null
 ) returns table (requested uuid, existing uuid)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 #variable_conflict use_column
@@ -57,7 +60,7 @@ begin
   v_plain := v_tenant is not null and cardinality(p_definitions) = 1 and coalesce(cardinality(p_queues), 1) = 1
     and coalesce(cardinality(p_priorities), 1) = 1 and coalesce(cardinality(p_max_attempts), 1) = 1
     and num_nonnulls(p_scheduled_for, p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s,
-                     p_limit_keys, p_correlation_ids) = 0;
+                     p_limit_keys, p_correlation_ids, p_afters) = 0;
   v_payloads := plait._check_jobs(
     v_now, p_ids, p_tenants, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s,
     p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids, p_source);
@@ -134,23 +137,24 @@ begin
     begin
       with j as (
         insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
-                                source, correlation_id, dedupe_key, idempotency_key, limit_key, payload)
+                                source, correlation_id, dedupe_key, idempotency_key, limit_key, payload, after)
         select i.id, coalesce(v_tenant, i.tenant_id), v_now, greatest(i.scheduled_for, v_now + make_interval(secs => i.delay_s)),
                i.timeout_s, coalesce(i.priority, d.priority, 100), coalesce(i.max_attempts, d.max_attempts, 5), i.definition,
-               coalesce(i.queue, d.queue, 'default'), p_source, i.correlation_id, i.dedupe_key, i.idempotency_key, i.limit_key, i.payload
+               coalesce(i.queue, d.queue, 'default'), p_source, i.correlation_id, i.dedupe_key, i.idempotency_key, i.limit_key, i.payload,
+               nullif(i.after::uuid[], '{}')
         from unnest(p_ids, p_tenants, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for,
-                    p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_limit_keys, p_correlation_ids)
+                    p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_limit_keys, p_correlation_ids, p_afters)
              i(id, tenant_id, definition, payload, queue, priority, max_attempts, scheduled_for,
-               delay_s, timeout_s, dedupe_key, idempotency_key, limit_key, correlation_id)
+               delay_s, timeout_s, dedupe_key, idempotency_key, limit_key, correlation_id, after)
         left join plait.definitions d on d.name = i.definition
         where cardinality(v_ids) = cardinality(p_ids) or i.id = any(v_ids)
-        returning id, tenant_id, scheduled_for, priority, max_attempts, definition, queue, dedupe_key, limit_key
+        returning id, tenant_id, scheduled_for, priority, max_attempts, definition, queue, dedupe_key, limit_key, after
       ), l as (
         -- From what the first insert gives back, and not joined to what was asked: that join would be many to many.
         insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition,
                                 dedupe_key, limit_key)
-        select j.id, j.tenant_id, case when j.scheduled_for > v_now then j.scheduled_for else v_now end, j.priority, j.max_attempts,
-               case when j.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status, t.max_queued is not null, j.queue,
+        select j.id, j.tenant_id, case when j.scheduled_for > v_now and j.after is null then j.scheduled_for else v_now end, j.priority, j.max_attempts,
+               case when j.after is not null then 'waiting' when j.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status, t.max_queued is not null, j.queue,
                case when j.limit_key is not null then 'k:' || j.definition || ':' || j.tenant_id || ':' || j.limit_key
                     when d.max_running is not null or d.rate_count is not null then 'd:' || j.definition
                     else '' end,
@@ -181,6 +185,11 @@ begin
     end;
   end loop;
 
+  if p_afters is not null then
+    perform plait._require_read_committed();
+    perform plait._depend(v_now, v_ids, array(select i.p from unnest(p_ids, p_on_dependency_failures) with ordinality i(id, p, n)
+                                               where i.id = any(v_ids) order by array_position(v_ids, i.id)));
+  end if;
   if v_metered is not null then
     for r in select t as id, count(*)::int as n from unnest(v_metered) t group by t order by t loop
       perform plait._reserve(r.id, r.n, true);

@@ -6,7 +6,7 @@
 --   called   plait.store.jobs.explain_job
 create or replace function plait.explain_job(p_job uuid, p_tenant uuid default null, p_all boolean default false)
 returns table (code text, explanation text)
-language plpgsql stable security definer set search_path = plait, pg_temp as $$
+language plpgsql volatile security definer set search_path = plait, pg_temp as $$
 #variable_conflict use_column
 declare
   v_now    timestamptz := plait.now();
@@ -16,6 +16,7 @@ declare
   d        plait.definitions;
   v_ahead  bigint;
   v_n      bigint;
+  v_root   uuid;
 begin
   select * into j from plait.get_job(p_job, p_tenant, p_all);
   case j.status
@@ -37,9 +38,11 @@ begin
           format('it waits for the signal %s', quote_literal(substr(j.wait_on, 8)))
           || coalesce(format(', at most %s more', date_trunc('second', j.wake_at - v_now)), '')
         when j.wait_on like 'fan_out %' then coalesce(
-          (select format('it waits for its fan-out %s: %s of %s sub-jobs have succeeded, %s failed, %s canceled', f.id, f.succeeded, f.total,
-                         f.failed, f.canceled)
+          (select format('it waits for %s: %s of %s have succeeded, %s failed, %s canceled',
+                         case f.strategy when 'nursery' then 'its children' when 'after' then 'jobs that it depends on'
+                                         else format('its fan-out %s', f.id) end, f.succeeded, f.total, f.failed, f.canceled)
            from plait.fan_outs f where f.id = substr(j.wait_on, 9)::uuid), 'it waits for a fan-out that is not there')
+        when j.wait_on = 'turn' then 'its parent''s children run one after the other, and it is not its turn'
         else 'it waits for something that it asked for' end;
       return;
     when 'queued' then
@@ -65,6 +68,12 @@ begin
   end if;
   if j.status <> 'queued' then
     return;
+  end if;
+  if q.serial then
+    v_root := plait._holder(j.queue);
+    if v_root <> coalesce(j.root_id, j.id) then
+      return query select 'serial_queue', format('queue %s is serial, and the tree of job %s has it', j.queue, v_root);
+    end if;
   end if;
   if q.max_running is not null then
     select count(*) into v_n from plait.live l where l.state = 'running' and l.queue = j.queue;

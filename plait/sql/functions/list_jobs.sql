@@ -35,7 +35,7 @@ begin
           and (p_parent is null or j.parent_id = p_parent) and (p_fan_out is null or j.fan_out_id = p_fan_out)
           and (p_queue is null or j.queue = p_queue) and (p_definition is null or j.definition = p_definition)
           and (p_correlation_id is null or j.correlation_id = p_correlation_id)
-          and (p_has_children is null or exists (select from plait.fan_outs f where f.parent_id = j.id) = p_has_children)
+          and (p_has_children is null or exists (select from plait.fan_outs f where f.parent_id = j.id and f.total > 0 and f.strategy <> 'after') = p_has_children)
         order by j.id desc) s
       cross join lateral (select w.* from plait.job w where w.id = s.id) v
       where v_statuses is null or v.status = any(v_statuses)
@@ -49,7 +49,7 @@ begin
         order by l.job_id desc) s
       cross join lateral (select v.* from plait.job v where v.id = s.job_id) j
       where (p_correlation_id is null or j.correlation_id = p_correlation_id)
-        and (p_has_children is null or exists (select from plait.fan_outs f where f.parent_id = j.id) = p_has_children)
+        and (p_has_children is null or exists (select from plait.fan_outs f where f.parent_id = j.id and f.total > 0 and f.strategy <> 'after') = p_has_children)
       order by s.job_id desc limit v_limit;
   elsif v_statuses <@ '{failed,dead_letter}' then
     return query
@@ -59,7 +59,7 @@ begin
       cross join lateral (select v.* from plait.job v where v.id = s.job_id) j
       where j.status = any(v_statuses) and (p_queue is null or j.queue = p_queue)
         and (p_definition is null or j.definition = p_definition) and (p_correlation_id is null or j.correlation_id = p_correlation_id)
-        and (p_has_children is null or exists (select from plait.fan_outs f where f.parent_id = j.id) = p_has_children)
+        and (p_has_children is null or exists (select from plait.fan_outs f where f.parent_id = j.id and f.total > 0 and f.strategy <> 'after') = p_has_children)
       order by s.job_id desc limit v_limit;
   else
     return query
@@ -67,7 +67,7 @@ begin
         select j.id from plait.jobs j
         where (v_tenant is null or j.tenant_id = v_tenant) and j.id < v_before and (p_queue is null or j.queue = p_queue)
           and (p_definition is null or j.definition = p_definition) and (p_correlation_id is null or j.correlation_id = p_correlation_id)
-          and (p_has_children is null or exists (select from plait.fan_outs f where f.parent_id = j.id) = p_has_children)
+          and (p_has_children is null or exists (select from plait.fan_outs f where f.parent_id = j.id and f.total > 0 and f.strategy <> 'after') = p_has_children)
         order by j.id desc) s
       cross join lateral (select w.* from plait.job w where w.id = s.id) v
       where v_statuses is null or v.status = any(v_statuses)

@@ -6,8 +6,8 @@
 --   called   plait.store.queues.list_queues
 create or replace function plait.list_queues()
 returns table (name text, paused boolean, queued bigint, scheduled bigint, running bigint, waiting bigint, oldest_s float8, workers bigint,
-               max_running int, rate_count int, rate_period_s float8)
-language sql stable security definer set search_path = plait, pg_temp as $$
+               max_running int, rate_count int, rate_period_s float8, mode text, root_id uuid)
+language sql volatile security definer set search_path = plait, pg_temp as $$
   with l as (
     select queue, count(*) filter (where state = 'queued') as queued, count(*) filter (where state = 'scheduled') as scheduled,
            count(*) filter (where state = 'running') as running, count(*) filter (where state = 'waiting') as waiting,
@@ -19,7 +19,8 @@ language sql stable security definer set search_path = plait, pg_temp as $$
     select name from plait.queues union select queue from l union select queue from w
   )
   select n.name, coalesce(s.paused, false), coalesce(l.queued, 0), coalesce(l.scheduled, 0), coalesce(l.running, 0), coalesce(l.waiting, 0),
-         case when l.oldest is not null then greatest(0, extract(epoch from plait.now() - l.oldest))::float8 end, coalesce(w.workers, 0), s.max_running, s.rate_count, s.rate_period_s
+         case when l.oldest is not null then greatest(0, extract(epoch from plait.now() - l.oldest))::float8 end, coalesce(w.workers, 0), s.max_running, s.rate_count, s.rate_period_s,
+         case when s.serial then 'serial' else 'parallel' end, case when s.serial then plait._holder(n.name) end
   from n left join l on l.queue = n.name left join w on w.queue = n.name left join plait.queues s on s.name = n.name
   order by n.name
 $$;

@@ -1,6 +1,6 @@
 -- rescue: take back what lost workers ran, end what was asked to stop and did not, resume whose wake-up was missed.
 --
---   moves    running -> queued | dead_letter | canceled; waiting -> queued
+--   moves    running -> queued | dead_letter | canceled; waiting -> queued, or as _resume_parent
 --   locks    live rows SKIP LOCKED, by worker and id; workers FOR UPDATE SKIP LOCKED (against claims under way); fan-outs,
 --            deepest first. Never waits but for those
 --   raises   nothing
@@ -23,7 +23,10 @@ declare
   v_ended  uuid[] := '{}';
   v_fans   uuid[] := '{}';
   v_finals plait.status[] := '{}';
+  v_depth  int;
+  v_returned uuid[];
   f        plait.fan_outs;
+  v_end    record;
 begin
   perform plait._require_read_committed();
   o_lost := 0; o_requeued := 0; o_dead := 0; o_canceled := 0; o_resumed := 0;
@@ -37,6 +40,13 @@ begin
       perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its worker was lost while it was asked to stop'));
       o_canceled := o_canceled + 1;
       v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
+    elsif v_counts and (l.losses + 1 >= p_max_losses or l.tries + 1 >= l.max_attempts)
+          and l.tied and exists (select from plait.fan_outs o where o.id = l.job_id and o.succeeded + o.failed + o.canceled < o.total) then
+      perform plait._suspend(l, v_now, 'fan_out ' || l.job_id, null);   -- it is buried when its children have ended
+      update plait.attempts set status = 'lost', reason = 'worker_lost', error = format('its worker was lost %s times while it ran', l.losses + 2)
+        where job_id = l.job_id and attempt = l.attempt;
+      v_returned := v_returned || l.job_id;
+      o_dead := o_dead + 1;
     elsif v_counts and (l.losses + 1 >= p_max_losses or l.tries + 1 >= l.max_attempts) then
       perform plait._end(l, v_now, 'lost', 'dead_letter', 'worker_lost', format('its worker was lost %s times while it ran', l.losses + 2));
       o_dead := o_dead + 1;
@@ -64,17 +74,34 @@ begin
     o_canceled := o_canceled + 1;
     v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
   end loop;
-  if cardinality(v_ended) > 0 then
-    perform plait._fan_in(v_now, v_ended, v_fans, v_finals);
+  if cardinality(v_ended) > 0 or v_returned is not null then
+    perform plait._fan_in(v_now, v_ended, v_fans, v_finals, v_returned, array(select 'dead_letter'::plait.status from unnest(v_returned)));
+  else
+    -- What was passed by because a row was locked. Not after the above: fan-outs are locked deepest first. For the same reason only
+    -- one level of those whose parents end by it, which their fan-outs then count.
+    select max(depth) into v_depth from plait.fan_outs where waited_for is not null and decided_at is not null and (id = parent_id or strategy = 'after');
+    for f in
+      select * from plait.fan_outs
+      where waited_for is not null and decided_at is not null and (id <> parent_id and strategy <> 'after' or depth = v_depth)
+      order by depth desc, id limit p_limit for no key update skip locked
+    loop
+      v_end := plait._resume_parent(f, v_now);
+      o_resumed := o_resumed + v_end.o_resumed::int;
+      if v_end.o_job is not null then
+        v_ended := v_ended || v_end.o_job; v_fans := v_fans || v_end.o_fan_out; v_finals := v_finals || v_end.o_final;
+      end if;
+    end loop;
+    if cardinality(v_ended) > 0 then
+      perform plait._fan_in(v_now, v_ended, v_fans, v_finals);
+    else
+      for f in
+        select * from plait.fan_outs where serial and turn is null and decided_at is null and succeeded + failed + canceled < total
+        order by id limit p_limit for no key update skip locked
+      loop
+        perform plait._next_turn(f);
+      end loop;
+    end if;
   end if;
-
-  -- A fan-out is decided, and its parent still waits: whoever decided it found the parent's row locked.
-  for f in
-    select * from plait.fan_outs where waited_for is not null and decided_at is not null order by depth desc, id limit p_limit
-    for no key update skip locked
-  loop
-    o_resumed := o_resumed + plait._resume_parent(f)::int;
-  end loop;
 
   with e as materialized (
     select id from plait.workers where state = 'alive' and expires_at < v_now order by id for update skip locked

@@ -44,6 +44,10 @@ begin
       raise exception 'the fan-out of this job is decided, and its parent has gone on: retry the whole tree' using errcode = 'PL009',
         detail = 'its root is job ' || v_job.root_id;
     end if;
+    if f.serial then
+      raise exception 'the siblings of this job run one after the other, and it has had its turn: retry the whole tree' using errcode = 'PL009',
+        detail = 'its root is job ' || v_job.root_id;
+    end if;
     if f.streamed then
       raise exception 'the fan-out of this job is a stream, and its parent may have read how it ended: retry the whole tree'
         using errcode = 'PL009', detail = 'its root is job ' || v_job.root_id;

@@ -34,14 +34,16 @@ begin
       select o.* into f from (select s.fan_out_id, s.kind from plait.steps s where s.job_id = j.id order by s.seq desc limit 1) s
         join plait.fan_outs o on o.id = s.fan_out_id where s.kind = 'fan_out' and o.decision <> 'succeeded';
       if found then
-        v_again := array(
-          select c.id from plait.jobs c
-          cross join lateral (select a.final from plait.attempts a where a.job_id = c.id order by a.attempt desc limit 1) a
-          where c.root_id = p_job and c.fan_out_id = f.id and a.final in ('failed', 'dead_letter', 'canceled')
-            and not exists (select from plait.live l where l.job_id = c.id));
+        v_again := plait._unsuccessful(f);
         update plait.fan_outs set failed = 0, canceled = 0, decided_at = null, decision = null, decided_ended = null, left_open = null,
           cancel_due = false, waited_for = null, timeout_at = v_now + make_interval(secs => timeout_s) where id = f.id;
         v_next := v_next || v_again;
+      end if;
+      -- The children that it spawned: those that did not succeed run again. One after the other where they are serial: see _reopen.
+      update plait.fan_outs set failed = 0, canceled = 0, decided_at = null, decision = null, decided_ended = null, waited_for = null,
+        cancel_due = false, turn = null where id = j.id and failed + canceled > 0 returning * into f;
+      if found then
+        v_next := v_next || plait._unsuccessful(f);
       end if;
       perform plait._reopen(j, v_now, null, null, false);
       v_n := v_n + 1;

@@ -31,10 +31,14 @@ begin
     return;
   end if;
 
-  if p_kind in ('fan_out', 'stream') then
+  if p_kind in ('fan_out', 'stream', 'nursery') then
     select * into f from plait.fan_outs where id = p_fan_out for no key update;
     if not found then
       raise exception 'job % has no fan-out %', p_job, p_fan_out using errcode = 'PL008';
+    end if;
+    if f.strategy = 'nursery' and f.decided_at is null and f.succeeded + f.failed + f.canceled = f.total then
+      perform plait._decide(f, v_now, case when f.failed + f.canceled = 0 then 'succeeded' else 'failed' end);
+      select * into f from plait.fan_outs where id = p_fan_out;
     end if;
     if f.decided_at is not null or f.succeeded + f.failed + f.canceled >= p_ended then
       o_status := 'ready';
@@ -47,7 +51,7 @@ begin
     return;
   end if;
   if p_kind is null or p_kind not in ('sleep', 'signal') then
-    raise exception 'a job waits for sleep, signal, fan_out or stream, not %', coalesce(quote_literal(p_kind), 'null') using errcode = 'PL001';
+    raise exception 'a job waits for sleep, signal, fan_out, stream or nursery, not %', coalesce(quote_literal(p_kind), 'null') using errcode = 'PL001';
   end if;
 
   insert into plait.steps (job_id, tenant_id, at, due_at, seq, occurrence, attempt, overlapping, done, name, kind, hash)

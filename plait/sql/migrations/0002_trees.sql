@@ -140,3 +140,61 @@ from plait.jobs j
 left join plait.live l on l.job_id = j.id
 left join lateral (select * from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
 left join plait.running_state r on r.job_id = j.id and l.state = 'running' and r.attempt = l.attempt;
+
+-- Structured concurrency: nurseries, dependencies, follow-ups, serial queues.
+
+alter table plait.definitions
+  add column child_mode text not null default 'concurrent' check (child_mode in ('concurrent', 'serial')),
+  add column on_child_failure text not null default 'continue' check (on_child_failure in ('continue', 'stop')),
+  add column allow_nested boolean not null default true,
+  add column cancel_on_parent_failure boolean not null default false;
+alter table plait.queues add column serial boolean not null default false, add column roots uuid[];
+alter table plait.jobs add column after uuid[];
+alter table plait.live add column tied boolean not null default false;
+alter table plait.fan_outs
+  drop constraint fan_outs_total_check, add constraint fan_outs_total_check check (total >= 0),
+  drop constraint fan_outs_strategy_check,
+  add constraint fan_outs_strategy_check check (strategy in ('fail_fast', 'collect_all', 'threshold', 'quorum', 'nursery', 'after')),
+  add column serial boolean not null default false, add column stop boolean not null default false, add column turn uuid, add column parent_final plait.status;
+create index fan_outs_turn on plait.fan_outs (id) where serial and turn is null and decided_at is null;
+alter table plait.steps
+  drop constraint steps_kind_check,
+  add constraint steps_kind_check
+    check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after'));
+
+-- A job that was asked for with `after` waits for these jobs, and its fan-out counts them. A row goes when its job has ended.
+create table plait.dependencies (
+  on_id      uuid not null,
+  fan_out_id uuid not null,
+  tenant_id  uuid not null,
+  primary key (on_id, fan_out_id)
+);
+
+-- Jobs that are enqueued when another has succeeded, in that very transaction.
+create table plait.follow_ups (
+  job_id       uuid not null,
+  id           uuid not null,                        -- the job's that it becomes
+  tenant_id    uuid not null,
+  timeout_s    double precision,
+  delay_s      double precision,
+  priority     smallint not null,
+  max_attempts smallint not null,
+  definition   text collate "C" not null,
+  queue        text collate "C" not null,
+  dedupe_key   text collate "C",
+  limit_key    text collate "C",
+  payload      json not null,
+  primary key (job_id, id)
+);
+
+alter table plait.dependencies enable row level security;
+alter table plait.dependencies force row level security;
+create policy owner on plait.dependencies to plait_owner using (true) with check (true);
+create policy tenant on plait.dependencies for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.follow_ups enable row level security;
+alter table plait.follow_ups force row level security;
+create policy owner on plait.follow_ups to plait_owner using (true) with check (true);
+create policy tenant on plait.follow_ups for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));

@@ -19,6 +19,11 @@ create table plait.definitions (
   key_rate_count  integer check (key_rate_count >= 1),
   key_rate_period_s double precision check (key_rate_period_s > 0 and key_rate_period_s <= 3.2e9),
   updated_at      timestamptz not null default plait.now(),
+  -- What holds for the children that its jobs spawn.
+  child_mode      text not null default 'concurrent' check (child_mode in ('concurrent', 'serial')),
+  on_child_failure text not null default 'continue' check (on_child_failure in ('continue', 'stop')),
+  allow_nested    boolean not null default true,     -- they may have children too
+  cancel_on_parent_failure boolean not null default false,   -- when the parent fails, also those that run are canceled
   check ((rate_count is null) = (rate_period_s is null)),
   check ((key_rate_count is null) = (key_rate_period_s is null))
 );
@@ -31,6 +36,8 @@ create table plait.queues (
   rate_count    integer check (rate_count >= 1),
   rate_period_s double precision check (rate_period_s > 0 and rate_period_s <= 3.2e9),
   updated_at    timestamptz not null default plait.now(),
+  serial        boolean not null default false,      -- one root tree at a time
+  roots         uuid[],                              -- serial: trees that have begun; the first that is still live has the queue for itself
   check ((rate_count is null) = (rate_period_s is null))
 );
 

@@ -22,7 +22,8 @@ create table plait.jobs (
   fan_out_id      uuid,
   fan_out_index   integer,
   depth           smallint,
-  forked_from     uuid
+  forked_from     uuid,
+  after           uuid[]                             -- as asked: it waits for these to succeed
 );
 
 create index jobs_tenant on plait.jobs (tenant_id, id);

@@ -24,7 +24,8 @@ create table plait.live (
   root_id          uuid,                             -- these two only of a fan-out's child
   fan_out_id       uuid,
   wake_at          timestamptz,                      -- waiting only: when it goes on at the latest
-  wait_on          text,                             -- waiting only: fan_out <id> | signal <name> | sleep
+  wait_on          text,                             -- waiting only: fan_out <id> | signal <name> | sleep | turn
+  tied             boolean not null default false,   -- children, follow-ups or other jobs hang on its end: _settle_tied sees to it
 
   constraint live_state check (state in ('scheduled', 'queued', 'running', 'waiting')),
   constraint live_running_has_a_worker check ((state = 'running') = (worker is not null)),

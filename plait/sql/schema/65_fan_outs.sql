@@ -1,7 +1,11 @@
--- Trees: what a durable job has done so far (steps), what it waits for (fan-outs, signals), and in which order its children ended.
+-- Trees: what a durable job has done so far (steps), what it waits for (fan-outs, signals, other jobs), in which order its children
+-- ended, and what follows when it has succeeded.
 
 -- A fan-out: children of one parent, and the rule by which it is decided. The counters move in the transaction that ends a child,
 -- under this row's lock; whoever sets decided_at resumes the parent. Counts go on after that, the decision never changes.
+-- Two strategies are not a durable job's own: `nursery` takes children for as long as its parent or one of them runs, and is decided when
+-- the parent waits and all have ended (the nursery of a job as a whole bears the job's id, and makes the job final); `after` has no
+-- children but counts the jobs that its parent depends on (plait.dependencies).
 create table plait.fan_outs (
   id            uuid primary key,
   tenant_id     uuid not null,
@@ -12,7 +16,7 @@ create table plait.fan_outs (
   decided_at    timestamptz,
   timeout_s     double precision,
   depth         smallint not null,                   -- of its children: locks are taken deepest first
-  total         integer not null check (total > 0),
+  total         integer not null check (total >= 0),
   needed        integer not null check (needed between 0 and total),   -- so many successes make it one
   succeeded     integer not null default 0,          -- skipped ones too
   failed        integer not null default 0,
@@ -25,9 +29,13 @@ create table plait.fan_outs (
   cancel_remaining boolean not null,                 -- when it has failed, what is still open is canceled
   cancel_on_parent_failure boolean not null,
   cancel_due    boolean not null default false,      -- what is open shall be canceled, in a transaction of its own
-  strategy      text not null check (strategy in ('fail_fast', 'collect_all', 'threshold', 'quorum')),
+  strategy      text not null check (strategy in ('fail_fast', 'collect_all', 'threshold', 'quorum', 'nursery', 'after')),
   decision      text check (decision in ('succeeded', 'failed', 'timeout')),
   left_open     integer[],                           -- children that had not ended when it was decided, by index: late, and left out
+  serial        boolean not null default false,      -- nursery: one child at a time, in the order in which they were spawned
+  stop          boolean not null default false,      -- nursery: when a child has failed, those that have not started are canceled
+  turn          uuid,                                -- serial: whose turn it is
+  parent_final  plait.status,                        -- a job's own nursery: what the job has made of itself, by failing; null: its children decide
   constraint fan_outs_counts check (succeeded >= 0 and failed >= 0 and canceled >= 0 and succeeded + failed + canceled <= total),
   constraint fan_outs_decided check ((decided_at is null) = (decision is null))
 ) with (fillfactor = 50);
@@ -38,6 +46,7 @@ create index fan_outs_root on plait.fan_outs (root_id);
 create index fan_outs_timeout on plait.fan_outs (timeout_at) where timeout_at is not null and decided_at is null;
 create index fan_outs_missed on plait.fan_outs (id) where waited_for is not null and decided_at is not null;
 create index fan_outs_cancel on plait.fan_outs (id) where cancel_due;
+create index fan_outs_turn on plait.fan_outs (id) where serial and turn is null and decided_at is null;
 
 -- In which order the children of a streamed fan-out ended.
 create table plait.fan_out_order (
@@ -61,7 +70,7 @@ create table plait.steps (
   overlapping    boolean not null default false,        -- another step was under way beside it: their order means nothing
   done        boolean not null default true,
   name        text collate "C" not null,
-  kind        text not null check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal')),
+  kind        text not null check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after')),
   hash        text,                                  -- of its arguments; null: they can't be compared
   value       json,
   error       text,                                  -- a permanent one: others are not kept, and tried again
@@ -77,6 +86,31 @@ create table plait.signals (
   name      text collate "C" not null check (length(name) between 1 and 200),
   consumed  boolean not null default false,
   payload   json,
+  primary key (job_id, id)
+);
+
+-- A job that was asked for with `after` waits for these jobs, and its fan-out counts them. A row goes when its job has ended.
+create table plait.dependencies (
+  on_id      uuid not null,
+  fan_out_id uuid not null,
+  tenant_id  uuid not null,
+  primary key (on_id, fan_out_id)
+);
+
+-- Jobs that are enqueued when another has succeeded, in that very transaction.
+create table plait.follow_ups (
+  job_id       uuid not null,
+  id           uuid not null,                        -- the job's that it becomes
+  tenant_id    uuid not null,
+  timeout_s    double precision,
+  delay_s      double precision,
+  priority     smallint not null,
+  max_attempts smallint not null,
+  definition   text collate "C" not null,
+  queue        text collate "C" not null,
+  dedupe_key   text collate "C",
+  limit_key    text collate "C",
+  payload      json not null,
   primary key (job_id, id)
 );
 
@@ -102,4 +136,16 @@ alter table plait.signals enable row level security;
 alter table plait.signals force row level security;
 create policy owner on plait.signals to plait_owner using (true) with check (true);
 create policy tenant on plait.signals for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.dependencies enable row level security;
+alter table plait.dependencies force row level security;
+create policy owner on plait.dependencies to plait_owner using (true) with check (true);
+create policy tenant on plait.dependencies for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.follow_ups enable row level security;
+alter table plait.follow_ups force row level security;
+create policy owner on plait.follow_ups to plait_owner using (true) with check (true);
+create policy tenant on plait.follow_ups for select to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));

@@ -1,0 +1,61 @@
+"""The statistical units of seed 001: derive → batches in parallel → `analyze` and `reports` afterwards, once each.
+
+`derive` spawns a child for each batch and returns; it waits, without a worker, until all of them have ended. What it has said shall follow is
+enqueued in the transaction in which it succeeds, and runs once, however many derivations end meanwhile. `plait queues set analytics --mode serial`
+makes it one derivation at a time, while its batches run on every worker. In SQL the same is `plait.spawn(…)` and `plait.after(…)`, from a
+procedure or a table's trigger.
+
+Prints:
+
+    derived 12 enterprises in 4 batches
+    analyzed, reported
+"""
+
+import asyncio
+
+from plait import Plait, after, current, spawn, spawn_sibling
+
+app = Plait()
+BATCH = 3
+happened: list[str] = []
+
+
+@app.job(queue="analytics", priority=20)
+async def refresh_batch(enterprises: list[int]) -> None:
+    if len(enterprises) > BATCH:  # it finds that there is more than it should do alone: a sibling takes the rest
+        await spawn_sibling(refresh_batch, enterprises[BATCH:])
+        enterprises = enterprises[:BATCH]
+    current().info(enterprises=len(enterprises), batches=1)
+
+
+@app.job(queue="analytics")
+async def analyze_tables() -> None:
+    happened.append("analyzed")
+
+
+@app.job(queue="analytics")
+async def derive_reports() -> None:
+    happened.append("reported")
+
+
+@app.job(queue="analytics", priority=10)
+async def derive_statistical_unit(enterprises: list[int]) -> None:
+    middle = len(enterprises) // 2
+    await spawn(refresh_batch, enterprises[:middle])
+    await spawn(refresh_batch, enterprises[middle:])
+    await after(analyze_tables, dedupe_key="analyze_tables")
+    await after(derive_reports, dedupe_key="derive_reports")
+
+
+async def main() -> None:
+    handle = await derive_statistical_unit.enqueue(list(range(12)))
+    await handle.result(timeout="1m")
+    info = await handle.tree_info()
+    print(f"derived {info['enterprises']} enterprises in {info['batches']} batches")
+    while len(happened) < 2:
+        await asyncio.sleep(0.05)
+    print(*sorted(happened), sep=", ")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

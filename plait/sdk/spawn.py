@@ -1,0 +1,317 @@
+"""Structured concurrency: children that a job does not await in its code, but is not final without.
+
+`spawn` adds to the nursery of the job itself: when the handler returns and children are open, the job waits, its result kept; it succeeds
+when all have, and fails after all have ended if any did not. `nursery()` is the same for a part of a handler: the end of the block waits.
+`after` names what follows when the job has succeeded.
+
+Each is a step: a handler that runs again, after a wait, a crash or a failure, finds on record what it spawned, and spawns it once.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import UUID
+
+import msgspec
+
+from plait.model.errors import InvalidArguments
+from plait.model.ids import new_id
+from plait.model.policies import ChildMode, Children, OnChildFailure
+from plait.sdk.codec import encode
+from plait.sdk.durable import Durable, Step, durable
+from plait.sdk.fan_out import PAGE, Duration, Opened, Target
+from plait.sdk.options import Options
+from plait.sdk.results import Result
+from plait.store.nurseries import NewSpawn, SpawnStep
+
+_TAKEN = ("queue", "priority", "retries", "timeout", "delay", "dedupe_key", "limit_key")
+
+
+@dataclass(frozen=True, slots=True)
+class Spawned:
+    """A job that was spawned, or will follow. `deduplicated`: it is an older one, which holds the dedupe key."""
+
+    id: UUID
+    deduplicated: bool = False
+
+
+async def spawn(
+    job: Target | str,
+    /,
+    *args: Any,
+    queue: str | None = None,
+    priority: int | None = None,
+    retries: int | None = None,
+    timeout: Duration | None = None,
+    delay: Duration | None = None,
+    dedupe_key: str | None = None,
+    **kwargs: Any,
+) -> Spawned:
+    """A child of the job that runs: a job or its name, and its arguments. It may start at once; this job is not final before it.
+
+    An argument of the job's that is called like one of these options is given by position.
+    """
+    options = _options(queue, priority, retries, timeout, delay, dedupe_key)
+    return (await _spawn("child", None, job, [(args, kwargs)], options))[0]
+
+
+async def spawn_many(
+    job: Target | str,
+    calls: Iterable[Any],
+    /,
+    *,
+    queue: str | None = None,
+    priority: int | None = None,
+    retries: int | None = None,
+    timeout: Duration | None = None,
+    delay: Duration | None = None,
+) -> list[Spawned]:
+    """A child for each call, all or none: a tuple of arguments, a mapping of them by name, or the one argument there is."""
+    options = _options(queue, priority, retries, timeout, delay, None)
+    return await _spawn("child", None, job, [_call(call) for call in calls], options)
+
+
+async def spawn_sibling(
+    job: Target | str,
+    /,
+    *args: Any,
+    queue: str | None = None,
+    priority: int | None = None,
+    retries: int | None = None,
+    timeout: Duration | None = None,
+    delay: Duration | None = None,
+    dedupe_key: str | None = None,
+    **kwargs: Any,
+) -> Spawned:
+    """Another child of this job's own parent, as when a child finds more to do. The parent waits for it too."""
+    options = _options(queue, priority, retries, timeout, delay, dedupe_key)
+    return (await _spawn("sibling", None, job, [(args, kwargs)], options))[0]
+
+
+async def after(
+    job: Target | str,
+    /,
+    *args: Any,
+    queue: str | None = None,
+    priority: int | None = None,
+    retries: int | None = None,
+    timeout: Duration | None = None,
+    delay: Duration | None = None,
+    dedupe_key: str | None = None,
+    **kwargs: Any,
+) -> Spawned:
+    """What follows when this job has succeeded, with all its children: a job of its own, enqueued in that very transaction, once.
+
+    Where another job holds its dedupe key then, that one stands for it.
+    """
+    options = _options(queue, priority, retries, timeout, delay, dedupe_key)
+    return (await _spawn("after", None, job, [(args, kwargs)], options))[0]
+
+
+async def has_pending_children() -> bool:
+    """Whether children that this job has spawned are not final."""
+    owner = durable()
+    return await owner.store.nurseries.has_pending_children(owner.lease.job_id, owner.tenant_id)
+
+
+async def has_failed_siblings() -> bool:
+    """Whether another child of this job's parent has failed or was canceled: reason to stop early."""
+    owner = durable()
+    return await owner.store.nurseries.has_failed_siblings(owner.lease.job_id, owner.tenant_id)
+
+
+class Nursery:
+    """Made by `nursery()`. `results` is there after the block, in the order in which the children were spawned."""
+
+    def __init__(self, name: str, children: Children) -> None:
+        self._name = name
+        self._children = children
+        self._opened: Opened | None = None
+        self._id: UUID | None = None
+        self.results: list[Result[Any]] = []
+
+    async def spawn(
+        self,
+        job: Target | str,
+        /,
+        *args: Any,
+        queue: str | None = None,
+        priority: int | None = None,
+        retries: int | None = None,
+        timeout: Duration | None = None,
+        delay: Duration | None = None,
+        dedupe_key: str | None = None,
+        **kwargs: Any,
+    ) -> Spawned:
+        if self._id is None:
+            raise InvalidArguments("a nursery takes children inside its `async with` block")
+        options = _options(queue, priority, retries, timeout, delay, dedupe_key)
+        return (await _spawn("child", self._id, job, [(args, kwargs)], options))[0]
+
+    async def __aenter__(self) -> "Nursery":
+        owner, children = durable(), self._children
+        with await owner.begin(self._name, "nursery") as step:
+            nursery_id = step.row.fan_out_id if step.row is not None else None
+            if nursery_id is None:
+                nursery_id = made = new_id()
+                status = await owner.surely(
+                    lambda: owner.store.nurseries.open_nursery(
+                        owner.lease,
+                        step.key,
+                        made,
+                        overlapping=step.overlapping,
+                        serial=children.mode == "serial",
+                        stop=children.on_failure == "stop",
+                        nested=children.allow_nested,
+                        cancel_on_parent_failure=children.cancel_on_parent_failure,
+                    )
+                )
+                if status != "ready":
+                    await owner.stop_for(status)
+        self._id = nursery_id
+        self._opened = Opened(owner, step, nursery_id, 0, "nursery")
+        self._opened.decision = step.row.decision if step.row is not None else None
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> Literal[False]:
+        opened, self._id = self._opened, None
+        if kind is not None or opened is None:
+            return False
+        if opened.decision is None:
+            await opened.wait_for(None)
+        while page := await opened.page():
+            self.results.extend(page)
+            if len(page) < PAGE:
+                break
+        if opened.decision != "succeeded":
+            opened.total = len(self.results)
+            raise opened.error([one.error for one in self.results if one.error is not None], self.results)
+        return False
+
+
+def nursery(
+    *,
+    name: str = "nursery",
+    child_mode: ChildMode = "concurrent",
+    on_child_failure: OnChildFailure = "continue",
+    allow_nested: bool = True,
+    cancel_on_parent_failure: bool = False,
+) -> Nursery:
+    """`async with nursery() as n: await n.spawn(…)`: the end of the block waits, without a worker, until all of them have ended, and
+    raises FanOutError if any did not succeed."""
+    children = Children(
+        mode=child_mode,
+        on_failure=on_child_failure,
+        allow_nested=allow_nested,
+        cancel_on_parent_failure=cancel_on_parent_failure,
+    )
+    return Nursery(name, children)
+
+
+async def _spawn(
+    what: Literal["child", "sibling", "after"],
+    nursery_id: UUID | None,
+    job: Target | str,
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]],
+    options: Options,
+) -> list[Spawned]:
+    if not calls:
+        return []
+    owner = durable()
+    new = [_new(owner, job, args, kwargs, options) for args, kwargs in calls]
+    verb: Literal["after", "spawn"] = "after" if what == "after" else "spawn"
+    with await owner.begin(f"{verb} {new[0].definition}", verb) as step:
+        digest = hashlib.blake2b(digest_size=8)
+        for one in new:
+            digest.update(f"{one.definition}\0{one.payload}\0".encode())
+        step.check(digest.hexdigest())
+        if step.row is not None:
+            ids = [UUID(text) for text in msgspec.json.decode(step.row.value or "[]")]
+            return [Spawned(one) for one in ids]
+        ids = await _send(owner, step, what, nursery_id, new, digest.hexdigest())
+    return [Spawned(UUID(bytes=one.bytes), one != asked.id) for one, asked in zip(ids, new, strict=True)]
+
+
+async def _send(
+    owner: Durable,
+    step: Step,
+    what: Literal["child", "sibling", "after"],
+    nursery_id: UUID | None,
+    new: list[NewSpawn],
+    digest: str,
+) -> list[UUID]:
+    nurseries = owner.store.nurseries
+    asked = SpawnStep(key=step.key, hash=digest, overlapping=step.overlapping)
+    if what == "after":
+        status, ids = await owner.surely(lambda: nurseries.after_many(owner.lease, asked, new))
+    else:
+        status, ids = await owner.surely(
+            lambda: nurseries.spawn_many(owner.lease, asked, new, nursery=nursery_id, sibling=what == "sibling")
+        )
+    if status != "ready":
+        await owner.stop_for(status)
+    return ids
+
+
+def _new(
+    owner: Durable, job: Target | str, args: tuple[Any, ...], kwargs: dict[str, Any], options: Options
+) -> NewSpawn:
+    """What the nearest says counts: the call, then the job's own options, then its definition; retries, where nobody says any, are
+    the spawning job's."""
+    if isinstance(job, str):
+        definition, said, name = owner.definitions.get(job), Options(), job
+    else:
+        definition, said, name = job.definition, job.given, job.definition.name
+        for option in said.__slots__:
+            if option not in _TAKEN and getattr(said, option) is not None:
+                raise InvalidArguments(f"{name}: what is spawned takes no {option}")
+    if definition is not None:
+        payload = definition.codec.encode_call(args, kwargs)
+    elif args:
+        raise InvalidArguments(f"{name} is not a job of this app: give its arguments by name")
+    else:
+        payload = encode(kwargs, what=f"{name}: the arguments")
+
+    def nearest(option: str) -> Any:
+        return next((value for one in (options, said) if (value := getattr(one, option)) is not None), None)
+
+    retries, queue, priority = nearest("retries"), nearest("queue"), nearest("priority")
+    limit_key = said.limit_key
+    if definition is not None:
+        if retries is None:
+            retries = owner.max_attempts - 1 if definition.retries is None else definition.retries
+        queue = definition.queue if queue is None else queue
+        priority = definition.priority if priority is None else priority
+        limit_key = definition.limit_key_of(args, kwargs) if limit_key is None else limit_key
+    return NewSpawn(
+        id=new_id(),
+        definition=name,
+        payload=payload,
+        queue=queue,
+        priority=priority,
+        max_attempts=None if retries is None else retries + 1,
+        timeout_s=next((s for one in (options, said) if (s := one.seconds_of("timeout")) is not None), None),
+        delay_s=next((s for one in (options, said) if (s := one.seconds_of("delay")) is not None), None),
+        dedupe_key=nearest("dedupe_key"),
+        limit_key=limit_key,
+    )
+
+
+def _options(
+    queue: str | None,
+    priority: int | None,
+    retries: int | None,
+    timeout: Duration | None,
+    delay: Duration | None,
+    dedupe_key: str | None,
+) -> Options:
+    return Options(queue=queue, priority=priority, retries=retries, timeout=timeout, delay=delay, dedupe_key=dedupe_key)
+
+
+def _call(call: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if isinstance(call, tuple):
+        return call, {}
+    if isinstance(call, Mapping):
+        return (), dict(call)
+    return (call,), {}

@@ -1,0 +1,39 @@
+-- _judge: what the counts of a fan-out come to: it is decided, or its parent has what it waits for, or neither.
+--
+--   moves    as _resume_parent
+--   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED
+--   raises   nothing
+--   called   _fan_in, _depend
+--
+-- The one that has become final by it comes back, with its own fan-out.
+create or replace function plait._judge(
+  p_fan_out plait.fan_outs, p_now timestamptz, out o_job uuid, out o_fan_out uuid, out o_final plait.status, out o_tied boolean
+) language plpgsql as $$
+declare
+  v_ended    int := p_fan_out.succeeded + p_fan_out.failed + p_fan_out.canceled;
+  v_lost     int := p_fan_out.failed + p_fan_out.canceled;
+  v_decision text;
+  r          record;
+begin
+  if p_fan_out.decided_at is not null then
+    return;  -- a late child: it is counted, and changes nothing
+  end if;
+  if p_fan_out.strategy = 'nursery' then
+    -- It is open for as long as its parent does not wait for it: there may be more to come.
+    if v_ended = p_fan_out.total and p_fan_out.waited_for is not null then
+      v_decision := case when v_lost = 0 then 'succeeded' else 'failed' end;
+    elsif p_fan_out.stop and v_lost > 0 and v_ended < p_fan_out.total and not p_fan_out.cancel_due then
+      update plait.fan_outs set cancel_due = true where id = p_fan_out.id;
+    end if;
+  elsif p_fan_out.total - v_lost < p_fan_out.needed then
+    v_decision := 'failed';
+  elsif p_fan_out.succeeded >= p_fan_out.needed and (p_fan_out.early or v_ended = p_fan_out.total) then
+    v_decision := 'succeeded';
+  elsif v_ended >= p_fan_out.waited_for then
+    perform plait._resume_parent(p_fan_out, p_now);
+  end if;
+  if v_decision is not null then
+    r := plait._decide(p_fan_out, p_now, v_decision);
+    o_job := r.o_job; o_fan_out := r.o_fan_out; o_final := r.o_final; o_tied := r.o_tied;
+  end if;
+end $$;

@@ -1,0 +1,19 @@
+-- _release: a waiting job goes on: it is queued, or, when it was asked for later, sleeps until then.
+--
+--   moves    waiting -> queued
+--   locks    the caller holds the live row
+--   raises   nothing
+--   called   _resume_parent, _next_turn
+create or replace function plait._release(p_live plait.live) returns void
+language plpgsql as $$
+declare
+  v_now timestamptz := plait._moment();
+  v_due timestamptz := case when p_live.attempt = 0 then (select j.scheduled_for from plait.jobs j where j.id = p_live.job_id) end;
+begin
+  if v_due > v_now then
+    update plait.live set wait_on = 'sleep', wake_at = v_due where job_id = p_live.job_id;
+    return;
+  end if;
+  update plait.live set state = 'queued', run_at = v_now, wait_on = null, wake_at = null where job_id = p_live.job_id;
+  perform plait._wake(array[p_live.queue]);
+end $$;

@@ -1,0 +1,52 @@
+-- _settle_tied: the ends of jobs on whose end something hangs: children of their own, follow-ups, jobs that depend on them.
+--
+--   moves    running -> waiting, for who has a nursery that is to be waited for; -> succeeded, for who has none
+--   locks    live rows in id order; then as _end
+--   raises   nothing: what is stale is not counted
+--   called   _settle, when something of a batch did not match; _fan_in comes after it
+--
+-- Here come successes, and such failures as are final while children are open: the others _settle records as anybody's. What the handler
+-- returned, or how it failed, is kept on the attempt; o_outcomes is what the job will be, null where its children decide.
+create or replace function plait._settle_tied(
+  p_worker int, p_now timestamptz, p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[], p_ran_ms float8[],
+  out o_n int, out o_ended uuid[], out o_fan_outs uuid[], out o_finals plait.status[], out o_returned uuid[], out o_outcomes plait.status[]
+) language plpgsql set enable_nestloop = on as $$
+declare
+  r         record;
+  l         plait.live;
+  v_started timestamptz;
+  v_final   plait.status;
+begin
+  o_n := 0;
+  for r in
+    select v as live, x.result::json as result, x.ran_ms, coalesce(x.outcome, 'succeeded') as outcome, d.*
+    from unnest(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms) x(id, attempt, outcome, result, detail, ran_ms)
+    join plait.live v on v.job_id = x.id and v.attempt = x.attempt
+    cross join lateral plait._detail(x.detail) d
+    where v.tied and v.worker + 0 = p_worker
+    order by v.job_id for update of v
+  loop
+    l := r.live;
+    o_n := o_n + 1;
+    v_started := greatest(l.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(r.ran_ms, 3.2e12)), 3.2e12) / 1000));
+    v_final := case when r.outcome <> 'succeeded' then plait._final(l.cancel_requested, r.outcome, r.permanent, l.tries, l.max_attempts) end;
+    if r.outcome = 'succeeded' and not exists (select from plait.fan_outs f where f.id = l.job_id and f.decided_at is null) then
+      perform plait._end(l, p_now, 'succeeded', 'succeeded', null, null, r.result, v_started);
+      o_ended := o_ended || l.job_id; o_fan_outs := o_fan_outs || l.fan_out_id; o_finals := o_finals || 'succeeded'::plait.status;
+      continue;
+    end if;
+    if r.outcome = 'succeeded' and l.cancel_requested is not null
+       and exists (select from plait.fan_outs f where f.id = l.job_id and f.succeeded + f.failed + f.canceled < f.total) then
+      v_final := 'canceled';  -- it has returned, but its children shall not go on
+    end if;
+    perform plait._suspend(l, p_now, 'fan_out ' || l.job_id, null, r.result, v_started);
+    if v_final is not null then
+      update plait.attempts set status = case when v_final = 'canceled' then 'canceled' else r.outcome end::plait.ending,
+        reason = coalesce(r.reason, case v_final when 'dead_letter' then 'attempts_exhausted' when 'failed' then 'permanent'
+                                                 when 'canceled' then 'cancel_requested' end),
+        error = coalesce(r.error, l.cancel_reason), traceback = r.traceback, pid = r.pid, exit_code = r.exit_code
+      where job_id = l.job_id and attempt = l.attempt;
+    end if;
+    o_returned := o_returned || l.job_id; o_outcomes := o_outcomes || v_final;
+  end loop;
+end $$;

@@ -1,0 +1,37 @@
+-- after_many: a running job says what shall follow when it has succeeded; that, and the checkpoint that says so, are one transaction.
+--
+--   moves    nothing
+--   locks    the job's live row: its fence; then as _ask_after
+--   raises   as _ask_after
+--   called   plait.store.nurseries.after_many
+--
+-- o_status is ready, stale when the lease is lost, or canceled when the job was asked to stop. May be sent again.
+create or replace function plait.after_many(
+  p_worker int, p_job uuid, p_attempt int, p_name text, p_occurrence int, p_seq int, p_hash text, p_overlapping boolean,
+  p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[] default null, p_priorities int[] default null,
+  p_max_attempts int[] default null, p_timeouts_s float8[] default null, p_delays_s float8[] default null,
+  p_dedupe_keys text[] default null, p_limit_keys text[] default null, out o_status text, out o_ids uuid[]
+)
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+declare
+  l plait.live;
+  j plait.jobs;
+begin
+  perform plait._require_read_committed();
+  l := plait._hold(p_worker, p_job, p_attempt);
+  o_status := case when l.job_id is null then 'stale' when l.cancel_requested is not null then 'canceled' else 'ready' end;
+  if o_status <> 'ready' then
+    return;
+  end if;
+  select array(select json_array_elements_text(s.value)::uuid) into o_ids from plait.steps s
+    where s.job_id = p_job and s.name = p_name and s.occurrence = p_occurrence;
+  if found then
+    return;
+  end if;
+  select * into j from plait.jobs where id = p_job;
+  perform plait._ask_after(j, p_ids, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_delays_s,
+                           p_dedupe_keys, p_limit_keys);
+  o_ids := p_ids;
+  insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, overlapping, name, kind, hash, value)
+  values (p_job, l.tenant_id, plait.now(), p_seq, p_occurrence, p_attempt, p_overlapping, p_name, 'after', p_hash, to_json(o_ids));
+end $$;

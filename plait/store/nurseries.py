@@ -1,0 +1,108 @@
+"""What a running job asks of the database for others: children and siblings that it spawns, and what shall follow when it has succeeded."""
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal
+from uuid import UUID
+
+import msgspec
+
+from plait.store.database import Database
+from plait.store.trees import Lease, StepKey
+
+Answer = Literal["ready", "stale", "canceled"]
+
+
+class NewSpawn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One job that is spawned, or that follows: the columns of one element of `plait.spawn_many`."""
+
+    id: UUID
+    definition: str
+    payload: str
+    queue: str | None = None
+    priority: int | None = None
+    max_attempts: int | None = None
+    timeout_s: float | None = None
+    delay_s: float | None = None
+    dedupe_key: str | None = None
+    limit_key: str | None = None
+
+
+_REQUIRED: Final = ("id", "definition", "payload")
+
+
+class SpawnStep(msgspec.Struct, frozen=True, kw_only=True):
+    """The step that an answer is recorded by."""
+
+    key: StepKey
+    hash: str
+    overlapping: bool
+
+
+class Nurseries:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def spawn_many(
+        self, lease: Lease, step: SpawnStep, jobs: Sequence[NewSpawn], *, nursery: UUID | None, sibling: bool
+    ) -> tuple[Answer, list[UUID]]:
+        """Their ids; where an older job holds the dedupe key, that one's."""
+        row = await self._db.fetchrow(
+            _SPAWN_MANY, lease.worker, lease.job_id, lease.attempt, nursery, sibling, *_step(step), *_columns(jobs)
+        )
+        return row["o_status"], row["o_ids"] or []
+
+    async def after_many(self, lease: Lease, step: SpawnStep, jobs: Sequence[NewSpawn]) -> tuple[Answer, list[UUID]]:
+        row = await self._db.fetchrow(
+            _AFTER_MANY, lease.worker, lease.job_id, lease.attempt, *_step(step), *_columns(jobs)
+        )
+        return row["o_status"], row["o_ids"] or []
+
+    async def open_nursery(
+        self,
+        lease: Lease,
+        key: StepKey,
+        nursery: UUID,
+        *,
+        overlapping: bool,
+        serial: bool,
+        stop: bool,
+        nested: bool,
+        cancel_on_parent_failure: bool,
+    ) -> Answer:
+        answer: Answer = await self._db.fetchval(
+            "select plait.open_nursery($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+            lease.worker, lease.job_id, lease.attempt, nursery, key.name, key.occurrence, key.seq, overlapping,
+            serial, stop, nested, cancel_on_parent_failure,
+        )  # fmt: skip
+        return answer
+
+    async def job_info(
+        self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
+    ) -> dict[str, Any]:
+        """What a job and all below it say of themselves, merged."""
+        text = await self._db.fetchval("select plait.job_info($1, $2, $3)::text", job_id, tenant_id, all_tenants)
+        merged: dict[str, Any] = msgspec.json.decode(text)
+        return merged
+
+    async def has_pending_children(self, job_id: UUID, tenant_id: UUID) -> bool:
+        return bool(await self._db.fetchval("select plait.has_pending_children($1, $2)", job_id, str(tenant_id)))
+
+    async def has_failed_siblings(self, job_id: UUID, tenant_id: UUID) -> bool:
+        return bool(await self._db.fetchval("select plait.has_failed_siblings($1, $2)", job_id, str(tenant_id)))
+
+
+_SPAWN_MANY: Final = f"select * from plait.spawn_many({', '.join(f'${number}' for number in range(1, 21))})"
+_AFTER_MANY: Final = f"select * from plait.after_many({', '.join(f'${number}' for number in range(1, 19))})"
+
+
+def _step(step: SpawnStep) -> list[Any]:
+    return [step.key.name, step.key.occurrence, step.key.seq, step.hash, step.overlapping]
+
+
+def _columns(jobs: Sequence[NewSpawn]) -> list[Any]:
+    """The arrays; a column that nobody uses is null."""
+    arrays: list[Any] = []
+    for name in NewSpawn.__struct_fields__:
+        column = [getattr(job, name) for job in jobs]
+        arrays.append(column if name in _REQUIRED or any(value is not None for value in column) else None)
+    return arrays

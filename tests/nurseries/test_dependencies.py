@@ -1,0 +1,142 @@
+"""Jobs that wait for others without a parent: `after=[ids]`, `app.chain`."""
+
+import asyncio
+from uuid import UUID
+
+import pytest
+
+from plait import Plait, Status, sub
+from plait.model.errors import InvalidJob, NotFound
+from plait.model.ids import new_id
+from plait.testing import Kit
+
+from ..world import World
+
+
+def _array(*ids: UUID) -> str:
+    return "{" + ",".join(map(str, ids)) + "}"
+
+
+async def test_a_job_starts_when_all_that_it_waits_for_have_succeeded(world: World) -> None:
+    first, second = await world.enqueue_many("add", 2)
+    last = await world.enqueue("other", after=_array(first, second))
+    worker = await world.worker()
+    leases = await worker.claim(5)
+    assert {lease.job_id for lease in leases} == {first, second}
+    assert await world.status(last) == "waiting"
+    assert await world.explain(last) == ["waiting"]
+    await worker.succeed(leases[0])
+    assert await world.status(last) == "waiting"
+    await worker.skip(leases[1])
+    assert await world.status(last) == "queued"
+    assert (await worker.claim_one()).job_id == last
+
+
+@pytest.mark.parametrize("policy", ["cancel", "run"])
+@pytest.mark.parametrize("ending", ["failed", "canceled", "already failed"])
+async def test_a_dependency_that_fails_cancels_or_does_not(world: World, ending: str, policy: str) -> None:
+    first, second = await world.enqueue_many("add", 2)
+    worker = await world.worker()
+    leases = {lease.job_id: lease for lease in await worker.claim(2)}
+    if ending == "already failed":
+        await worker.fail(leases[first], permanent=True)
+    options = {"after": _array(first, second), "on_dependency_failure": policy}
+    waits = await world.enqueue("other", **options)
+    behind = await world.enqueue("other", after=_array(waits))
+    if ending == "failed":
+        await worker.fail(leases[first], permanent=True)
+    elif ending == "canceled":
+        await world.cancel(first)
+        await worker.report_canceled(leases[first])
+    if policy == "cancel":
+        assert (await world.job(waits)).reason == "dependency_failed"
+        assert await world.statuses([waits, behind]) == ["canceled", "canceled"]
+        await worker.succeed(leases[second])
+    else:
+        assert await world.status(waits) == "waiting"
+        await worker.succeed(leases[second])
+        assert await world.statuses([waits, behind]) == ["queued", "waiting"]
+
+
+async def test_a_job_that_waits_and_is_delayed_starts_when_both_are_over(world: World) -> None:
+    first = await world.enqueue()
+    last = await world.enqueue("other", after=_array(first), delay_s=60)
+    worker = await world.worker()
+    await worker.succeed(await worker.claim_one())
+    assert await world.status(last) == "waiting"
+    await world.advance(seconds=61)
+    await world.store.leader.resume()
+    assert await world.status(last) == "queued"
+
+
+async def test_what_can_not_be_waited_for_is_refused(world: World) -> None:
+    await world.tenant("acme")
+    foreign = await world.enqueue(tenant="acme")
+    before = await world.snapshot()
+    for job in (new_id(), foreign):
+        with pytest.raises(NotFound, match="to wait for"):
+            await world.enqueue("other", after=_array(job))
+    own = new_id()
+    with pytest.raises(InvalidJob, match="itself"):
+        await world.enqueue("other", id=own, after=_array(own))
+    assert await world.snapshot() == before
+
+
+async def test_an_enqueue_that_is_sent_again_waits_once(world: World) -> None:
+    first, own = await world.enqueue(), new_id()
+    for _ in range(2):
+        await world.enqueue("other", id=own, after=_array(first))
+    worker = await world.worker()
+    await worker.succeed(await worker.claim_one())
+    assert await world.status(own) == "queued"
+
+
+@pytest.mark.parametrize("races", [20, pytest.param(500, marks=pytest.mark.full)])
+async def test_a_dependency_that_ends_while_it_is_named_is_not_missed(world: World, races: int) -> None:
+    """T1: the end of a job and the enqueue of one that waits for it cross."""
+    worker = await world.worker()
+    for _ in range(races):
+        await world.enqueue()
+        lease = await worker.claim_one()
+        waits, _ = await asyncio.gather(world.enqueue("other", after=_array(lease.job_id)), worker.succeed(lease))
+        assert await world.status(waits) == "queued"
+        await world.cancel(waits)
+
+
+async def test_a_chain_runs_in_order(app: Plait, kit: Kit, over: World) -> None:
+    ran: list[str] = []
+
+    @app.job(retries=0)
+    async def step(name: str) -> None:
+        ran.append(name)
+        if name == "bad":
+            raise ValueError
+
+    handles = await app.chain(sub(step, "a"), sub(step, "b", priority=0), sub(step, "c"))
+    await kit.run_until_idle()
+    assert ran == ["a", "b", "c"]
+    handles = await app.chain(sub(step, "d"), sub(step, "bad"), sub(step, "e"), sub(step, "f"))
+    await kit.run_until_idle()
+    assert ran[3:] == ["d", "bad"]
+    expected = [Status.SUCCEEDED, Status.DEAD_LETTER, Status.CANCELED, Status.CANCELED]
+    assert [await handle.status() for handle in handles] == expected
+
+
+async def test_options_name_what_a_job_waits_for(app: Plait, kit: Kit, over: World) -> None:
+    ran: list[int] = []
+
+    @app.job
+    async def step(n: int) -> None:
+        ran.append(n)
+
+    late = [await step.options(delay="1m").enqueue(n) for n in (1, 2)]
+    await step.options(after=late).enqueue(3)
+    await step.options(after=[str(late[0].id)], on_dependency_failure="run").enqueue(4)
+    await kit.run_until_idle()
+    assert ran == []
+    await late[0].cancel()
+    await kit.advance(minutes=1)
+    await kit.run_until_idle()
+    assert ran == [4, 2] or ran == [2, 4]
+    with pytest.raises(InvalidJob):
+        step.options(after=["no id"])

@@ -1,0 +1,158 @@
+"""Serial queues: one root tree at a time, its children on all workers at once."""
+
+import asyncio
+
+import pytest
+
+from plait.testing import TestDatabase
+
+from ..fake_worker import FakeWorker, Lease
+from ..world import World
+
+Q = "analytics"
+
+
+async def _spawn(world: World, lease: Lease, n: int = 1, **options: float) -> None:
+    for _ in range(n):
+        await world.store.database.fetchval(
+            "select plait.spawn('other', parent => $1, queue => $2, delay => make_interval(secs => $3))",
+            lease.job_id, Q, float(options.get("delay", 0)),
+        )  # fmt: skip
+
+
+async def _workers(world: World, n: int = 3) -> list[FakeWorker]:
+    return [await world.worker(queues=[Q]) for _ in range(n)]
+
+
+async def _claim_all(workers: list[FakeWorker], n: int = 1) -> list[tuple[FakeWorker, Lease]]:
+    return [(worker, lease) for worker in workers for lease in await worker.claim(n)]
+
+
+async def test_one_root_at_a_time_in_order_of_priority_and_its_children_on_all_workers(world: World) -> None:
+    await world.queue(Q, serial=True)
+    late, first, second = [await world.enqueue(queue=Q, priority=p) for p in (200, 10, 100)]
+    workers = await _workers(world)
+    [(worker, root)] = await _claim_all(workers, 5)
+    assert root.job_id == first
+    await _spawn(world, root, 6)
+    children = await _claim_all(workers, 2)
+    assert len(children) == 6
+    await worker.succeed(root)
+    for one, child in children:
+        assert await _claim_all(workers) == []
+        await one.succeed(child)
+    [(worker, root)] = await _claim_all(workers)
+    assert root.job_id == second
+    assert [row.root_id for row in await world.store.queues.list_queues()] == [second]
+    assert await world.explain(late) == ["serial_queue", "next"]
+
+
+@pytest.mark.parametrize("state", ["backoff", "waiting", "children in the future"])
+async def test_no_other_root_slips_in(world: World, state: str) -> None:
+    """T23."""
+    await world.queue(Q, serial=True)
+    roots = await world.enqueue_many("add", 2, queue=Q)
+    workers = await _workers(world)
+    [(worker, root)] = await _claim_all(workers, 5)
+    if state == "backoff":
+        await worker.fail(root)
+    else:
+        await _spawn(world, root, 3, delay=3600 if state == "children in the future" else 0)
+        await worker.succeed(root)
+    for one, child in await _claim_all(workers, 5):
+        await one.fail(child)
+    assert await _claim_all(workers, 5) == []
+    for _ in range(20):
+        await world.advance(hours=1)
+        await world.promote()
+        for one, job in await _claim_all(workers, 5):
+            if job.job_id == roots[1]:
+                assert (await world.job(roots[0])).status.final
+                return
+            await one.fail(job)
+    raise AssertionError("the second root was never started")
+
+
+async def test_the_deepest_waiting_parent_comes_first(world: World) -> None:
+    await world.queue(Q, serial=True)
+    await world.enqueue(queue=Q)
+    [worker] = await _workers(world, 1)
+    root = await worker.claim_one()
+    await _spawn(world, root, 3)
+    await worker.succeed(root)
+    child = await worker.claim_one()
+    await _spawn(world, child, 2)
+    await worker.succeed(child)
+    grandchildren = [await worker.claim_one(), await worker.claim_one()]
+    depths = [(await world.job(lease.job_id)).depth for lease in [*grandchildren, await worker.claim_one()]]
+    assert depths == [2, 2, 1]
+
+
+async def test_a_failed_root_whose_child_still_runs_keeps_the_queue(world: World) -> None:
+    await world.queue(Q, serial=True)
+    await world.enqueue_many("add", 2, queue=Q)
+    workers = await _workers(world)
+    [(worker, root)] = await _claim_all(workers)
+    await _spawn(world, root)
+    [(other, child)] = await _claim_all(workers)
+    await worker.fail(root, permanent=True)
+    assert await _claim_all(workers, 5) == []
+    await other.succeed(child)
+    assert len(await _claim_all(workers, 5)) == 1
+
+
+async def test_a_queue_is_switched_while_it_runs(world: World) -> None:
+    await world.enqueue_many("add", 6, queue=Q)
+    workers = await _workers(world)
+    running = await _claim_all(workers)
+    assert len(running) == 3
+    await world.queue(Q, serial=True)
+    assert [row.mode for row in await world.store.queues.list_queues()] == ["serial"]
+    for worker, lease in running:
+        assert await _claim_all(workers, 5) == []
+        await worker.succeed(lease)
+    [(worker, lease)] = await _claim_all(workers, 5)
+    await world.queue(Q, serial=False)
+    assert len(await _claim_all(workers, 5)) == 2
+    await worker.succeed(lease)
+
+
+async def test_limits_tenants_and_suspects_hold_in_a_serial_queue(world: World) -> None:
+    await world.queue(Q, serial=True)
+    await world.define("other", max_running=2)
+    await world.tenant("acme", paused=True)
+    await world.enqueue(queue=Q, tenant="acme", priority=1)
+    await world.enqueue(queue=Q)
+    workers = await _workers(world, 2)
+    [(worker, root)] = await _claim_all(workers)
+    await _spawn(world, root, 4)
+    children = await _claim_all(workers, 5)
+    assert len(children) == 2
+    await world.lose(worker)
+    [survivor] = [one for one in workers if one is not worker]
+    for one, child in children:
+        if one is survivor:
+            await one.succeed(child)
+    seen = []
+    while leases := await survivor.claim(5):
+        seen += leases
+        for lease in leases:
+            await survivor.succeed(lease)
+    assert root.job_id in {lease.job_id for lease in seen}
+    assert [row.status for row in [await world.job(root.job_id)]] == ["succeeded"]
+
+
+@pytest.mark.parametrize("roots", [20, pytest.param(300, marks=pytest.mark.full)])
+async def test_workers_that_claim_at_the_same_moment_start_one_root(emptied_database: TestDatabase, roots: int) -> None:
+    world = await World.open(emptied_database, max_connections=16)
+    await world.empty()
+    await world.queue(Q, serial=True)
+    await world.enqueue_many("add", roots, queue=Q)
+    workers = await _workers(world, 6)
+    for _ in range(roots):
+        claimed = await asyncio.gather(*(worker.claim(3) for worker in workers))
+        got = [(worker, lease) for worker, leases in zip(workers, claimed, strict=True) for lease in leases]
+        assert len(got) == 1
+        await got[0][0].succeed(got[0][1])
+    await world.check()
+    await world.close()

@@ -1,0 +1,394 @@
+"""What spawn promises: T24, T25, T26, options, siblings, nurseries, follow-ups, info, durations."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from plait import (
+    FanOutError,
+    PermanentError,
+    Plait,
+    Skip,
+    Status,
+    after,
+    current,
+    has_failed_siblings,
+    has_pending_children,
+    nursery,
+    spawn,
+    spawn_many,
+    spawn_sibling,
+    values,
+)
+from plait.model.errors import DatabaseError, IllegalMove, JobFailed, NotFound
+from plait.model.ids import new_id
+from plait.testing import Kit
+
+from ..world import World
+
+
+async def _children(over: World, parent: UUID) -> list[Any]:
+    return await over.rows(
+        "select definition, status::text, reason, payload::text, queue, priority, max_attempts, timeout_s from plait.job"
+        " where parent_id = $1 order by fan_out_index",
+        parent,
+    )
+
+
+async def test_spawn_takes_options(app: Plait, kit: Kit, over: World) -> None:
+    @app.job
+    async def child(n: int) -> None: ...
+
+    @app.job
+    async def parent() -> None:
+        await spawn(child, 1, queue="elsewhere", priority=0, retries=0, timeout="2m", delay="1h", dedupe_key="k")
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    [row] = await _children(over, handle.id)
+    assert tuple(row)[4:] == ("elsewhere", 0, 1, 120.0)
+    assert (row["status"], await handle.status()) == ("scheduled", Status.WAITING)
+
+
+async def test_a_deduplicated_spawn_returns_the_job_that_is_there(app: Plait, kit: Kit, over: World) -> None:
+    """T25."""
+    said: list[Any] = []
+
+    @app.job
+    async def child(n: int) -> None: ...
+
+    @app.job
+    async def parent() -> None:
+        said.append(await spawn(child, 1, dedupe_key="one"))
+        said.append(await spawn(child, 2, dedupe_key="one"))
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    first, second = said
+    assert (second.id, second.deduplicated, first.deduplicated) == (first.id, True, False)
+    assert len(await _children(over, handle.id)) == 1
+    assert await handle.status() is Status.SUCCEEDED
+
+
+@pytest.mark.parametrize("parent", ["missing", "foreign", "finished"])
+async def test_spawn_for_a_parent_that_is_not_there_is_refused(world: World, parent: str) -> None:
+    """T24."""
+    await world.tenant("acme")
+    if parent == "missing":
+        job = new_id()
+    elif parent == "foreign":
+        job = await world.enqueue(tenant="acme")
+    else:
+        job = await world.enqueue()
+        worker = await world.worker()
+        await worker.succeed(await worker.claim_one())
+    before = await world.snapshot()
+    for sql in ("select plait.spawn('other', parent => $1)", "select plait.after($1, 'other')"):
+        expected: tuple[type[DatabaseError], str] = (NotFound, f"there is no job {job}")
+        if parent == "finished":
+            expected = (IllegalMove, "is final")
+        with pytest.raises(expected[0], match=expected[1]):
+            await world.store.database.fetchval(sql, job)
+    assert await world.snapshot() == before
+
+
+async def test_a_spawn_whose_lease_is_lost_or_whose_job_has_no_parent_is_refused(world: World) -> None:
+    """T34, T24."""
+    job = await world.enqueue()
+    worker = await world.worker()
+    lease = await worker.claim_one()
+    await worker.release(lease)
+    fenced = "select plait.spawn('other', parent => $1, attempt => $2)"
+    with pytest.raises(IllegalMove, match="does not run as attempt 1 any more"):
+        await world.store.database.fetchval(fenced, job, lease.attempt)
+    again = await worker.claim_one()
+    assert await world.store.database.fetchval(fenced, job, again.attempt)
+    with pytest.raises(IllegalMove, match="has no parent"):
+        await world.store.database.fetchval("select plait.spawn('other', sibling_of => $1)", job)
+
+
+@pytest.mark.parametrize("policy", ["continue", "stop"])
+@pytest.mark.parametrize("mode", ["serial", "concurrent"])
+async def test_a_failed_child_stops_the_others_or_does_not(
+    app: Plait, kit: Kit, over: World, mode: Any, policy: Any
+) -> None:
+    """T26."""
+    ran: list[int] = []
+
+    @app.job(retries=0)
+    async def child(n: int) -> None:
+        ran.append(n)
+        if n == 1:
+            raise ValueError("one")
+
+    @app.job(child_mode=mode, on_child_failure=policy)
+    async def parent() -> None:
+        for n in range(4):
+            await spawn(child, n, delay=None if mode == "serial" or n < 2 else "1h")
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    if policy == "continue":
+        await kit.advance(hours=2)
+        await kit.run_until_idle()
+    rows = [(row["status"], row["reason"]) for row in await _children(over, handle.id)]
+    failed, succeeded = ("dead_letter", "attempts_exhausted"), ("succeeded", None)
+    if policy == "stop":
+        assert ran == [0, 1]
+        assert rows == [succeeded, failed, ("canceled", "sibling_failed"), ("canceled", "sibling_failed")]
+    else:
+        assert sorted(ran) == [0, 1, 2, 3]
+        assert rows == [succeeded, failed, succeeded, succeeded]
+    assert await handle.status() is Status.FAILED
+    if mode == "serial":
+        assert ran == sorted(ran)
+
+
+async def test_serial_children_run_one_after_the_other_also_when_they_are_delayed(
+    app: Plait, kit: Kit, over: World
+) -> None:
+    """T23: whose turn it is, and is not due, waits."""
+    at: list[tuple[int, Any]] = []
+    under_way = 0
+
+    @app.job
+    async def child(n: int) -> None:
+        nonlocal under_way
+        under_way += 1
+        assert under_way == 1
+        at.append((n, await over.now()))
+        await asyncio.sleep(0.01)
+        under_way -= 1
+
+    @app.job(child_mode="serial")
+    async def parent() -> None:
+        await spawn_many(child, [0, 1])
+        await spawn(child, 2, delay="1h")
+        await spawn(child, 3)
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    assert [n for n, _ in at] == [0, 1]
+    await kit.advance(hours=1)
+    await kit.run_until_idle()
+    assert [n for n, _ in at] == [0, 1, 2, 3]
+    assert at[2][1] - at[1][1] >= timedelta(hours=1)
+    assert await handle.status() is Status.SUCCEEDED
+
+
+async def test_children_spawn_siblings_and_ask_about_each_other(app: Plait, kit: Kit, over: World) -> None:
+    seen: list[Any] = []
+
+    @app.job(retries=0)
+    async def batch(n: int) -> None:
+        if n < 3:
+            await spawn_sibling(batch, n + 1)
+        if n == 2:
+            raise ValueError
+        seen.append((n, await has_failed_siblings()))
+
+    @app.job(child_mode="serial")
+    async def parent() -> None:
+        assert not await has_pending_children()
+        await spawn(batch, 0)
+        assert await has_pending_children()
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    assert seen == [(0, False), (1, False), (3, True)]
+    assert len(await _children(over, handle.id)) == 4
+    assert await handle.status() is Status.FAILED
+
+
+async def test_a_handler_that_runs_again_spawns_once(app: Plait, kit: Kit, over: World) -> None:
+    """T4."""
+    tries = 0
+
+    @app.job
+    async def child(n: int) -> None: ...
+
+    @app.job(retries=3)
+    async def parent() -> None:
+        nonlocal tries
+        tries += 1
+        await spawn_many(child, range(3))
+        await after(child, 9, dedupe_key="uncle")
+        if tries < 3:
+            raise ValueError
+
+    handle = await parent.enqueue()
+    for _ in range(4):
+        await kit.run_until_idle()
+        await kit.advance(minutes=5)
+    await kit.run_until_idle()
+    assert tries == 3
+    assert len(await _children(over, handle.id)) == 3
+    assert await over.counts() == {Status.SUCCEEDED: 5}
+
+
+async def test_children_may_be_forbidden_children_of_their_own(app: Plait, kit: Kit, over: World) -> None:
+    errors: list[str] = []
+
+    @app.job
+    async def leaf() -> None: ...
+
+    @app.job(retries=0)
+    async def child() -> None:
+        with pytest.raises(IllegalMove) as refused:
+            await spawn(leaf)
+        errors.append(str(refused.value))
+        await spawn_sibling(leaf)
+
+    @app.job(allow_nested=False)
+    async def parent() -> None:
+        await spawn(child)
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    assert len(errors) == 1
+    assert "allow_nested" in errors[0]
+    assert await handle.status() is Status.SUCCEEDED
+    assert len(await handle.tree()) == 3
+
+
+async def test_a_nursery_waits_at_the_end_of_its_block(app: Plait, kit: Kit, over: World) -> None:
+    @app.job(retries=0)
+    async def child(n: int) -> int:
+        if n < 0:
+            raise PermanentError("less than nothing")
+        return n * 2
+
+    failed: list[list[str]] = []
+
+    @app.job
+    async def parent() -> list[int]:
+        async with nursery() as n:
+            await n.spawn(child, 1)
+            await n.spawn(child, 2)
+        first = values(n.results)
+        async with nursery(child_mode="serial") as empty:
+            pass
+        assert empty.results == []
+        try:
+            async with nursery(on_child_failure="stop", child_mode="serial") as n:
+                for i in (3, -1, 4):
+                    await n.spawn(child, i)
+        except FanOutError as error:
+            failed.append([failure.status for failure in error.failures])
+        return first
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    assert await handle.result(5) == [2, 4]
+    assert failed == [["failed", "canceled"]]
+
+
+async def test_what_a_failed_job_has_pending_is_canceled_and_what_runs_is_left(
+    app: Plait, kit: Kit, over: World
+) -> None:
+    started, go_on = asyncio.Event(), asyncio.Event()
+
+    @app.job
+    async def child(n: int) -> None:
+        started.set()
+        await go_on.wait()
+
+    @app.job(retries=0)
+    async def parent() -> None:
+        await spawn(child, 1)
+        await spawn(child, 2, delay="1h")
+        await after(child, 3)
+        await started.wait()
+        asyncio.get_running_loop().call_later(0.3, go_on.set)
+        raise PermanentError("no")
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    rows = [(row["status"], row["reason"]) for row in await _children(over, handle.id)]
+    assert rows == [("succeeded", None), ("canceled", "parent_failed")]
+    assert await over.endings(handle.id) == ["failed", "failed"]  # the second when its child had ended
+    assert await over.counts() == {Status.FAILED: 1, Status.SUCCEEDED: 1, Status.CANCELED: 1}
+
+
+async def test_follow_ups_come_once_and_only_after_a_success(app: Plait, kit: Kit, over: World) -> None:
+    ran: list[str] = []
+
+    @app.job
+    async def uncle(who: str) -> None:
+        ran.append(who)
+
+    @app.job(retries=0)
+    async def parent(n: int) -> None:
+        await after(uncle, "both", dedupe_key="both", delay="1m")
+        await after(uncle, f"of {n}")
+        if n == 2:
+            raise Skip("nothing to do")
+        if n == 3:
+            raise PermanentError("no")
+
+    for n in range(4):
+        await parent.enqueue(n)
+    await kit.run_until_idle()
+    await kit.advance(minutes=2)
+    await kit.run_until_idle()
+    assert sorted(ran) == ["both", "of 0", "of 1"]
+
+
+async def test_info_is_merged_upward_and_durations_are_split(app: Plait, kit: Kit, over: World) -> None:
+    @app.job
+    async def leaf(n: int) -> None:
+        current().info(rows=n, kind="leaf", worst=-n)
+        await kit.clock.advance(timedelta(seconds=10))
+
+    @app.job
+    async def middle() -> None:
+        current().info(kind="middle")
+        current().progress(1, 2)
+        await spawn_many(leaf, [1, 2, 3])
+
+    @app.job(child_mode="serial")
+    async def top() -> None:
+        current().info(worst="see below")
+        await spawn(middle)
+        await spawn(leaf, 10)
+
+    handle = await top.enqueue()
+    await kit.run_until_idle()
+    info = await handle.tree_info()
+    assert (info["rows"], info["worst"]) == (16, "see below")
+    root, *_ = await handle.tree()
+    assert root.own_s is not None
+    assert root.own_s < 10
+    assert root.total_s is not None
+    assert root.total_s >= 40
+
+
+async def test_a_tree_that_failed_is_retried_where_it_failed(app: Plait, kit: Kit, over: World) -> None:
+    broken, ran = True, []
+
+    @app.job(retries=0)
+    async def child(n: int) -> None:
+        ran.append(n)
+        if n == 1 and broken:
+            raise ValueError
+
+    @app.job(child_mode="serial", on_child_failure="stop")
+    async def parent() -> str:
+        await spawn_many(child, range(3))
+        return "whole"
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    with pytest.raises(JobFailed):
+        await handle.result(5)
+    with pytest.raises(IllegalMove, match="retry the whole tree"):
+        await over.retry(handle.id)
+    broken = False
+    await (await app.store()).jobs.retry_tree(handle.id)
+    await over.rescue()
+    await kit.run_until_idle()
+    assert ran == [0, 1, 1, 2]
+    assert await handle.result(5) == "whole"
