@@ -22,14 +22,17 @@ from plait.cli import (
     dev,
     doctor,
     enqueue,
+    events,
     failures,
     jobs,
     leader,
     migrate,
+    occasions,
     queues,
     run,
     tenants,
     trees,
+    triggers,
     worker,
     workers,
 )
@@ -40,7 +43,8 @@ app.callback()(root)
 for module in (run, dev, worker, leader, enqueue, migrate, demo, doctor, bench, workers):
     module.register(app)
 trees.register(jobs.group)
-for group in (jobs, queues, tenants, definitions):
+occasions.register(triggers.group)
+for group in (jobs, queues, tenants, definitions, triggers, events):
     app.add_typer(group.group)
 
 

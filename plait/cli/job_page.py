@@ -48,7 +48,7 @@ def _show_facts(job: "JobRow", slug: str | None) -> None:
         ("cancel", f"requested {_when(job.cancel_requested)}" if job.cancel_requested else None),
         ("timeout", span(job.timeout_s) if job.timeout_s is not None else None),
         ("worker", job.worker),
-        ("source", job.source),
+        ("source", f"{job.source} {job.source_ref}" if job.source_ref else job.source),
         ("correlation", job.correlation_id),
         ("dedupe key", job.dedupe_key),
         ("idempotency", job.idempotency_key),

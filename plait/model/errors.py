@@ -6,6 +6,7 @@
       │     ├── InactiveDefinition  NotFound  IllegalMove  WrongIsolation  WorkerLost  InvalidSetting  DedupeConflict
       ├── DatabaseUnreachable  SchemaOutdated  UnsafeRole  NotGranted
       ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable
+      ├── InvalidTrigger  InvalidTemplate  InvalidSchema
       ├── LeaseLost  NotDurable  DeterminismError  SignalTimeout  SubJobFailure  FanOutError
       └── JobFailed               what `handle.result()` raises
             ├── JobCanceled  JobSkipped  JobDeadLettered
@@ -148,6 +149,18 @@ class InvalidResult(PlaitError):
 
 class NotSerializable(PlaitError):
     """A value cannot be stored as JSON."""
+
+
+class InvalidTrigger(PlaitError):
+    """A trigger is not defined properly."""
+
+
+class InvalidTemplate(PlaitError):
+    """A template cannot be filled in."""
+
+
+class InvalidSchema(PlaitError):
+    """A JSON Schema is not valid, or asks for more than plait is willing to do."""
 
 
 class LeaseLost(PlaitError):

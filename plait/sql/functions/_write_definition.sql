@@ -16,7 +16,8 @@ begin
     backoff_factor = excluded.backoff_factor, backoff_max_s = excluded.backoff_max_s, backoff_jitter = excluded.backoff_jitter,
     max_running = excluded.max_running, rate_count = excluded.rate_count, rate_period_s = excluded.rate_period_s,
     key_max_running = excluded.key_max_running, key_rate_count = excluded.key_rate_count,
-    key_rate_period_s = excluded.key_rate_period_s, updated_at = excluded.updated_at;
+    key_rate_period_s = excluded.key_rate_period_s, updated_at = excluded.updated_at, schema = excluded.schema,
+    description = excluded.description;
   if r.max_running is not null or r.rate_count is not null then
     update plait.live set lane = 'd:' || r.name
       where job_id in (select job_id from plait.live where definition = r.name and lane = '' order by job_id for update skip locked);

@@ -17,7 +17,8 @@ begin
   perform plait._require_read_committed();
   select min(k) into v_bad from json_array_elements(p_definitions) d, json_object_keys(d) k
     where k not in ('name', 'kind', 'queue', 'priority', 'max_attempts', 'timeout_s', 'backoff_base_s', 'backoff_factor', 'backoff_max_s',
-                    'backoff_jitter', 'max_running', 'rate_count', 'rate_period_s', 'key_max_running', 'key_rate_count', 'key_rate_period_s');
+                    'backoff_jitter', 'max_running', 'rate_count', 'rate_period_s', 'key_max_running', 'key_rate_count', 'key_rate_period_s',
+                    'schema', 'description');
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
@@ -25,7 +26,7 @@ begin
     select name, coalesce(kind, 'function'), true, coalesce(queue, 'default'), coalesce(priority, 100), coalesce(max_attempts, 5),
            coalesce(timeout_s, 3600), coalesce(backoff_base_s, 1), coalesce(backoff_factor, 2), coalesce(backoff_max_s, 3600),
            coalesce(backoff_jitter, 0.2), max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s,
-           plait.now()
+           plait.now(), schema, coalesce(description, '')
     from json_populate_recordset(null::plait.definitions, p_definitions) order by name
   loop
     select * into v_old from plait.definitions where name = r.name;

@@ -19,6 +19,8 @@ create table plait.definitions (
   key_rate_count  integer check (key_rate_count >= 1),
   key_rate_period_s double precision check (key_rate_period_s > 0 and key_rate_period_s <= 3.2e9),
   updated_at      timestamptz not null default plait.now(),
+  schema          jsonb check (octet_length(schema::text) <= 65536),      -- JSON Schema of its payloads; null: any
+  description     text not null default '' check (length(description) <= 2000),
   check ((rate_count is null) = (rate_period_s is null)),
   check ((key_rate_count is null) = (key_rate_period_s is null))
 );

@@ -22,7 +22,8 @@ create table plait.jobs (
   fan_out_id      uuid,
   fan_out_index   integer,
   depth           smallint,
-  forked_from     uuid
+  forked_from     uuid,
+  source_ref      text                               -- schedule: its trigger; event: the event
 );
 
 create index jobs_tenant on plait.jobs (tenant_id, id);
