@@ -17,6 +17,7 @@ import typer
 
 from plait.cli import (
     bench,
+    commands,
     definitions,
     demo,
     dev,
@@ -40,7 +41,7 @@ from plait.cli.command import new_group, root
 
 app = new_group("Durable, multi-tenant jobs for Python on Postgres.")
 app.callback()(root)
-for module in (run, dev, worker, leader, enqueue, migrate, demo, doctor, bench, workers):
+for module in (run, dev, worker, leader, enqueue, migrate, demo, doctor, bench, workers, commands):
     module.register(app)
 trees.register(jobs.group)
 occasions.register(triggers.group)

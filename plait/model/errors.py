@@ -6,7 +6,7 @@
       │     ├── InactiveDefinition  NotFound  IllegalMove  WrongIsolation  WorkerLost  InvalidSetting  DedupeConflict
       ├── DatabaseUnreachable  SchemaOutdated  UnsafeRole  NotGranted
       ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable
-      ├── InvalidTrigger  InvalidTemplate  InvalidSchema
+      ├── InvalidTrigger  InvalidTemplate  InvalidSchema  CommandFailed
       ├── LeaseLost  NotDurable  DeterminismError  SignalTimeout  SubJobFailure  FanOutError
       └── JobFailed               what `handle.result()` raises
             ├── JobCanceled  JobSkipped  JobDeadLettered
@@ -161,6 +161,15 @@ class InvalidTemplate(PlaitError):
 
 class InvalidSchema(PlaitError):
     """A JSON Schema is not valid, or asks for more than plait is willing to do."""
+
+
+class CommandFailed(PlaitError):
+    """A command ended with another exit code than 0."""
+
+    def __init__(self, message: str, *, pid: int, exit_code: int) -> None:
+        super().__init__(message)
+        self.pid = pid
+        self.exit_code = exit_code
 
 
 class LeaseLost(PlaitError):

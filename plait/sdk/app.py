@@ -7,16 +7,18 @@ which the sync forms run. Nothing connects before the first use.
 import asyncio
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
 from uuid import UUID
 
+from plait.model.commands import Argument
 from plait.model.errors import InvalidDefinition
 from plait.model.policies import Backoff, Limits, Rate
 from plait.model.schedules import CatchUp, Overlap
 from plait.runtime.settings import Settings
+from plait.sdk.commands import CommandCodec, command_of, commands_in, handler_of
 from plait.sdk.definition import Definition, define
 from plait.sdk.enqueuer import Enqueuer
 from plait.sdk.events import NewEvent
@@ -197,6 +199,35 @@ class Plait:
         """The same, for sync code."""
         event = NewEvent(self, name, data, tenant=tenant, correlation_id=correlation_id, event_id=event_id)
         return self.call_sync(event.emit(None)) if conn is None else event.emit_on_sync(conn)
+
+    def command(
+        self,
+        key: str,
+        executable: Path | str,
+        argv: Sequence[Argument] = (),
+        *,
+        schema: Mapping[str, Any] | None = None,
+        env: Sequence[str] = (),
+        description: str = "",
+        queue: str = "default",
+        retries: int | None = None,
+        timeout: float | str = 3600,
+    ) -> Job[..., Any]:
+        """Allow a program to be run as a job. `argv` is text with `{{payload.…}}`, `{{job.id}}`, `{{job.attempt}}` and `{{tenant.id}}`
+        in it; a list within it is left out where a value is not given. `schema` is the payload's JSON Schema, `env` names the
+        variables that it may see. The database never learns what is started."""
+        command = command_of(key, executable, argv, schema, env, description)
+        function = handler_of(command)
+        job = self.job(name=key, queue=queue, retries=retries, timeout=timeout)(function)
+        definition = replace(job.definition, command=command, codec=CommandCodec(command, function))
+        self.definitions[key] = definition
+        made: Job[..., Any] = Job(self, definition, function)
+        self.jobs[key] = made
+        return made
+
+    def commands_from(self, path: Path | str) -> list[Job[..., Any]]:
+        """The same for each table of a TOML file: `[key]` with executable, argv, schema, env, description, queue, timeout, retries."""
+        return [self.command(**settings) for settings in commands_in(Path(path))]
 
     def handle(
         self, job_id: UUID | str, *, tenant: str | UUID | None = None, definition: str | None = None

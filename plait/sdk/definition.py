@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from plait.model.commands import Command
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition
 from plait.model.policies import QUEUE_NAME, Backoff, Limits
@@ -31,6 +32,8 @@ class Definition:
     backoff: Backoff
     limits: Limits
     limit_key: str | Callable[..., str] | None
+    command: Command | None = field(default=None, repr=False)
+    """What it starts; None for a function."""
 
     def row(self) -> dict[str, Any]:
         """What the database knows of it: `plait.define`. Who tells the database must be able to read its payloads."""
@@ -38,6 +41,9 @@ class Definition:
         limits = self.limits
         return {
             "name": self.name,
+            "kind": "command" if self.command else "function",
+            "schema": self.command and self.command.schema,
+            "description": self.command and self.command.description,
             "queue": self.queue,
             "priority": self.priority,
             "max_attempts": self.max_attempts,

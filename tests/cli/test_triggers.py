@@ -8,7 +8,8 @@ from plait.leader.fire import Fire
 from plait.store import Store
 from plait.testing import FakeClock, TestDatabase
 
-from .conftest import Plait
+from .calling import call
+from .conftest import Plait, WriteApp
 
 
 def lead(database: TestDatabase, *, minutes: float = 0) -> None:
@@ -138,3 +139,17 @@ def test_a_definition_gets_a_schema_and_is_put_out_of_use(
     assert plait_on("triggers", "add", "t2", "sync", "--event", "x").code == 1
     assert plait_on("definitions", "set", "nothing", "--activate").code == 1
     assert plait_on("definitions", "set", "sync").code == 2
+
+
+def test_what_an_apps_workers_may_start_is_shown(write_app: WriteApp) -> None:
+    app = write_app(
+        """
+        from plait import Plait
+        app = Plait()
+        app.command("ls", "/bin/ls", ["--", "{{payload.path}}"], schema={"type": "object"}, env=["HOME"])
+        """,
+        name="allowed.py",
+    )
+    [one] = call("commands", app, "--json").json
+    assert (one["key"], one["executable"], one["argv"]) == ("ls", "/bin/ls", ["--", "{{payload.path}}"])
+    assert "/bin/ls" in call("commands", app, "--schemas").out

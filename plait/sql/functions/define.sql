@@ -5,7 +5,8 @@
 --   raises   PL012 for an invalid or unknown limit or policy: never ignored in silence
 --   called   plait.store.definitions.define
 --
--- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. `active` is an operator's and stays.
+-- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. `active` is an operator's and stays, and so do a schema
+-- and a description that the code does not give.
 create or replace function plait.define(p_definitions json) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -32,6 +33,8 @@ begin
     select * into v_old from plait.definitions where name = r.name;
     if found then
       r.active := v_old.active;
+      r.schema := coalesce(r.schema, v_old.schema);
+      r.description := coalesce(nullif(r.description, ''), v_old.description);
       v_old.updated_at := r.updated_at;
       continue when v_old = r;
     end if;

@@ -233,6 +233,7 @@ create policy tenant on plait.fires for select to plait_client, plait_tenant, pl
   using (tenant_id = (select plait._visible_tenant()));
 
 alter table plait.definitions
+  drop constraint definitions_kind_check, add constraint definitions_kind_check check (kind in ('function', 'command')),
   add column schema jsonb check (octet_length(schema::text) <= 65536),
   add column description text not null default '' check (length(description) <= 2000);
 
