@@ -199,7 +199,8 @@ class World:
 
     async def fire(self) -> None:
         """All that is due of schedules."""
-        while await Fire().run(self.store) == 0:
+        duty = Fire()
+        while await duty.run(self.store) == 0:
             pass
 
     async def emit(
@@ -215,7 +216,8 @@ class World:
 
     async def dispatch(self) -> None:
         """All events that wait."""
-        while await Dispatch().run(self.store) == 0:
+        duty = Dispatch()
+        while await duty.run(self.store) == 0:
             pass
 
     async def event(self, event: UUID) -> EventRow:

@@ -5,6 +5,7 @@ Templates are filled in and payloads checked here; that each (event, trigger) ma
 """
 
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -17,12 +18,16 @@ EVERY_S = 0.1
 
 
 class Dispatch:
+    def __init__(self) -> None:
+        self._after: UUID | None = None
+
     async def run(self, store: Store) -> float:
-        events = await store.events.pending_events(BATCH)
-        if not events:
-            return EVERY_S
-        done = await store.events.dispatch([_dispatched(event) for event in events])
-        return 0.0 if done == BATCH else EVERY_S
+        events = await store.events.pending_events(BATCH, after=self._after)
+        # On past those that can't be dispatched now, and at the end from the start: nobody keeps the others waiting.
+        self._after = events[-1].id if len(events) == BATCH else None
+        if events:
+            await store.events.dispatch([_dispatched(event) for event in events])
+        return 0.0 if self._after is not None else EVERY_S
 
 
 def _dispatched(event: PendingEvent) -> dict[str, Any]:

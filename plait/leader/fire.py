@@ -6,6 +6,7 @@ and the schedule moves on with it, is `plait.fire`'s: where two leaders do this 
 
 from datetime import datetime
 from typing import Any, cast
+from uuid import UUID
 
 from plait.leader.rendering import rendered, schedule_scope, tenant_scope, trigger_scope
 from plait.model import schedules
@@ -22,9 +23,14 @@ EVERY_S = 0.2
 
 
 class Fire:
+    def __init__(self) -> None:
+        self._after: UUID | None = None
+
     async def run(self, store: Store) -> float:
-        due = await store.triggers.due_schedules(BATCH)
-        more = len(due) == BATCH
+        due = await store.triggers.due_schedules(BATCH, after=self._after)
+        # On past those that can't be fired now, and at the end from the start: nobody keeps the others waiting.
+        self._after = due[-1].id if len(due) == BATCH else None
+        more = self._after is not None
         for schedule in due:
             try:
                 more |= await fire(store, schedule) == schedules.BATCH  # it has more to catch up with

@@ -64,8 +64,8 @@ class Events:
         emitted: UUID = await self._db.fetchval(EMIT, name, data, tenant, correlation_id, event_id)
         return UUID(bytes=emitted.bytes)
 
-    async def pending_events(self, limit: int = 100) -> list[PendingEvent]:
-        rows = await self._db.fetch("select * from plait.pending_events($1)", limit)
+    async def pending_events(self, limit: int = 100, *, after: UUID | None = None) -> list[PendingEvent]:
+        rows = await self._db.fetch("select * from plait.pending_events($1, $2)", limit, after)
         return [
             PendingEvent(**{**row, "triggers": msgspec.json.decode(row["triggers"], type=list[Matched])})
             for row in rows

@@ -149,8 +149,9 @@ class Triggers:
         rows = await self._db.fetch(sql, trigger_id, event_id, tenant_id, all_tenants, limit)
         return [FireRow(**row) for row in rows]
 
-    async def due_schedules(self, limit: int = 100) -> list[DueSchedule]:
-        return [DueSchedule(**row) for row in await self._db.fetch("select * from plait.due_schedules($1)", limit)]
+    async def due_schedules(self, limit: int = 100, *, after: UUID | None = None) -> list[DueSchedule]:
+        rows = await self._db.fetch("select * from plait.due_schedules($1, $2)", limit, after)
+        return [DueSchedule(**row) for row in rows]
 
     async def fire(
         self,

@@ -80,7 +80,8 @@ class Kit:
         await self._fire()
 
     async def _fire(self) -> None:
-        while await Fire().run(await self.app.store()) == 0:
+        duty = Fire()
+        while await duty.run(await self.app.store()) == 0:
             pass  # there is more
 
     async def enqueued(self, job: Job[..., Any] | str | None = None, *, tenant: str | None = None) -> list[JobRow]:

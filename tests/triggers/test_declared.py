@@ -1,13 +1,18 @@
 """Triggers in code, and events from the SDK."""
 
+import asyncio
 from datetime import timedelta
 
 import asyncpg
 import pytest
 
 from plait import Plait
+from plait.leader.fire import Fire
+from plait.leader.leader import Leader
 from plait.model.errors import InvalidArguments, InvalidTrigger
+from plait.runtime.service import Stop
 from plait.testing import Kit, TestDatabase
+from plait.worker.worker import Worker
 
 
 @pytest.fixture
@@ -134,3 +139,29 @@ def test_a_trigger_is_checked_where_it_is_written(app: Plait) -> None:
     app.on("e", payload={"x": "{{event.x}}"})(work)
     with pytest.raises(InvalidTrigger, match="two triggers"):
         app.on("e", payload={"x": 1})(work)
+
+
+async def test_a_long_job_does_not_starve_the_schedules(app: Plait, kit: Kit) -> None:
+    """T87: leader and worker are one process, and its only slot is taken."""
+    begun, end = asyncio.Event(), asyncio.Event()
+
+    @app.job
+    async def long() -> None:
+        begun.set()
+        await end.wait()
+
+    @app.schedule(every="1m")
+    @app.job
+    async def often() -> None: ...
+
+    await long.enqueue()
+    stop = Stop()
+    services = [Worker(app, concurrency=1).run(stop), Leader(app, duties=[Fire()]).run(stop)]
+    running = asyncio.gather(*services)
+    await begun.wait()
+    await kit.clock.advance(minutes=1)
+    while len(await kit.enqueued(often)) < 1:
+        await asyncio.sleep(0.02)  # sleep: for the leader to look
+    end.set()
+    stop.request()
+    await running

@@ -268,3 +268,18 @@ async def test_what_an_event_brings_is_never_a_template(world: World, text: str)
     await world.dispatch()
     [job] = await jobs_of(world, event)
     assert job.payload == f'{{"x":"{text}","y":"<{text}>"}}'
+
+
+async def test_whoever_holds_a_trigger_keeps_no_other_tenant_waiting(world: World) -> None:
+    await world.trigger("t", event_name="e", tenant="slow", dedupe_window_s=0)
+    mine = await world.trigger("t", event_name="e", tenant="acme")
+    for _ in range(120):
+        await world.emit("e", tenant="slow")
+    await world.emit("e", tenant="acme")
+    async with world.connection() as connection, connection.transaction():
+        await connection.execute("select plait.set_trigger('t', '{\"priority\": 5}', $1)", await world.tenant("slow"))
+        await world.dispatch()
+        assert len(await world.fires(mine)) == 1
+        assert await world.counts() == {"queued": 1}
+    await world.dispatch()
+    assert await world.counts() == {"queued": 121}
