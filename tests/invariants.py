@@ -101,6 +101,15 @@ INVARIANTS: Final = {
         select s.job_id from plait.steps s
         where not exists (select from plait.jobs j where j.id = s.job_id)
            or s.fan_out_id is not null and not exists (select from plait.fan_outs f where f.id = s.fan_out_id)""",
+    "an occasion of a trigger has its job, and no two have the same": """
+        select f.job_id from plait.fires f where f.outcome = 'enqueued'
+        group by 1 having count(*) > 1 or f.job_id is null
+        union all
+        select f.id from plait.fires f where f.outcome = 'enqueued' and f.at > plait.now() - interval '1 hour'
+          and not exists (select from plait.jobs j where j.id = f.job_id and j.source_ref = coalesce(f.event_id, f.trigger_id)::text)
+        union all
+        select j.id from plait.jobs j where j.source in ('schedule', 'event') and j.created_at > plait.now() - interval '1 hour'
+          and not exists (select from plait.fires f where f.job_id = j.id)""",
     "a live row says of its tree what the job says": """
         select l.job_id from plait.live l join plait.jobs j on j.id = l.job_id
         where (l.root_id, l.fan_out_id) is distinct from (j.root_id, j.fan_out_id)""",

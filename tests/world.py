@@ -21,11 +21,15 @@ from uuid import UUID
 
 import asyncpg
 
+from plait.leader.dispatch import Dispatch
+from plait.leader.fire import Fire
 from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.model.states import Status
 from plait.store import Store
+from plait.store.events import EventRow
 from plait.store.jobs import AttemptRow, JobRow, NewJob
 from plait.store.leader import Rescued
+from plait.store.triggers import FireRow, TriggerRow
 from plait.testing import TestDatabase
 from plait.testing.clock import START
 
@@ -48,6 +52,9 @@ _TABLES = (
     "workers",
     "leader",
     "buckets",
+    "triggers",
+    "fires",
+    "events",
 )
 _TRUNCATE = f"truncate {', '.join(f'plait.{name}' for name in _TABLES)}"
 _FORGET_SETTINGS = f"""
@@ -192,7 +199,54 @@ class World:
     async def rescue(self, *, cancel_grace_s: float = 30) -> Rescued:
         return await self.store.leader.rescue(cancel_grace_s=cancel_grace_s)
 
+    async def fire(self) -> None:
+        """All that is due of schedules."""
+        duty = Fire()
+        while await duty.run(self.store) == 0:
+            pass
+
+    async def emit(
+        self, name: str = "e", *, tenant: str = "default", correlation_id: str | None = None, **data: Any
+    ) -> UUID:
+        return await self.store.events.emit(
+            name,
+            json.dumps(data),
+            tenant=str(await self.tenant(tenant)),
+            correlation_id=correlation_id,
+            event_id=new_id(),
+        )
+
+    async def dispatch(self) -> None:
+        """All events that wait."""
+        duty = Dispatch()
+        while await duty.run(self.store) == 0:
+            pass
+
+    async def event(self, event: UUID) -> EventRow:
+        return await self.store.events.get_event(event, all_tenants=True)
+
+    async def trigger(self, label: str = "t", *, tenant: str = "default", **settings: Any) -> UUID:
+        """A trigger of `add`, by its label: created when it is first named, changed when settings are given. It counts from now."""
+        if not await self.store.triggers.list_triggers(tenant_id=await self.tenant(tenant), label=label):
+            settings = {"definition": "add", **settings}
+        trigger = await self.store.triggers.set_trigger(label, settings, tenant_id=await self.tenant(tenant))
+        await self.fire()
+        return trigger
+
     # Looking
+
+    async def trigger_row(self, trigger: UUID) -> TriggerRow:
+        return await self.store.triggers.get_trigger(trigger, all_tenants=True)
+
+    async def fires(self, trigger: UUID) -> list[FireRow]:
+        """What became of its occasions, oldest first."""
+        rows = await self.store.triggers.list_fires(trigger_id=trigger, all_tenants=True, limit=1000)
+        return sorted(rows, key=lambda row: (row.instant or row.at, row.id))
+
+    async def fired_jobs(self, trigger: UUID) -> list[JobRow]:
+        return [
+            await self.job(row.job_id) for row in await self.fires(trigger) if row.job_id and row.outcome == "enqueued"
+        ]
 
     async def job(self, job: UUID) -> JobRow:
         return await self.store.jobs.get_job(job, all_tenants=True)

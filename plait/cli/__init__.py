@@ -17,19 +17,23 @@ import typer
 
 from plait.cli import (
     bench,
+    commands,
     definitions,
     demo,
     dev,
     doctor,
     enqueue,
+    events,
     failures,
     jobs,
     leader,
     migrate,
+    occasions,
     queues,
     run,
     tenants,
     trees,
+    triggers,
     worker,
     workers,
 )
@@ -37,10 +41,11 @@ from plait.cli.command import new_group, root
 
 app = new_group("Durable, multi-tenant jobs for Python on Postgres.")
 app.callback()(root)
-for module in (run, dev, worker, leader, enqueue, migrate, demo, doctor, bench, workers):
+for module in (run, dev, worker, leader, enqueue, migrate, demo, doctor, bench, workers, commands):
     module.register(app)
 trees.register(jobs.group)
-for group in (jobs, queues, tenants, definitions):
+occasions.register(triggers.group)
+for group in (jobs, queues, tenants, definitions, triggers, events):
     app.add_typer(group.group)
 
 

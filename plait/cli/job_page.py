@@ -20,8 +20,11 @@ def show_job(
 ) -> None:
     _show_facts(job, slug)
     _show_block("arguments", job.payload)
-    if job.progress is not None and not job.status.final:
-        _show_progress(json.loads(job.progress))
+    progress = json.loads(job.progress) if job.progress is not None else {}
+    if not job.status.final and not progress.keys() <= {"stdout", "stderr"}:
+        _show_progress(progress)
+    for name in ("stdout", "stderr"):
+        _show_tail(name, progress.get(name))
     if job.status is Status.SUCCEEDED:
         _show_block("result", job.result or "null")
     if not job.status.final:
@@ -48,7 +51,7 @@ def _show_facts(job: "JobRow", slug: str | None) -> None:
         ("cancel", f"requested {_when(job.cancel_requested)}" if job.cancel_requested else None),
         ("timeout", span(job.timeout_s) if job.timeout_s is not None else None),
         ("worker", job.worker),
-        ("source", job.source),
+        ("source", f"{job.source} {job.source_ref}" if job.source_ref else job.source),
         ("correlation", job.correlation_id),
         ("dedupe key", job.dedupe_key),
         ("idempotency", job.idempotency_key),
@@ -107,6 +110,17 @@ def _show_progress(progress: dict[str, Any]) -> None:
     else:
         counted = f"{done:g}" + (f" of {total:g}" if total is not None else "") if done is not None else ""
         show(f"  {counted}  {message or ''}".rstrip())
+
+
+def _show_tail(name: str, text: str | None) -> None:
+    """The last lines that a command has said, without what would move the cursor or ring a bell."""
+    if text:
+        show(f"\n{name}")
+        for line in text.splitlines()[-20:]:
+            show(
+                "  "
+                + "".join(letter if letter.isprintable() or letter == "\t" else "\N{MIDDLE DOT}" for letter in line)
+            )
 
 
 def _show_attempts(attempts: "Sequence[AttemptRow]") -> None:

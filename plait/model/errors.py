@@ -6,6 +6,7 @@
       │     ├── InactiveDefinition  NotFound  IllegalMove  WrongIsolation  WorkerLost  InvalidSetting  DedupeConflict
       ├── DatabaseUnreachable  SchemaOutdated  UnsafeRole  NotGranted
       ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable
+      ├── InvalidTrigger  InvalidTemplate  InvalidSchema  CommandFailed
       ├── LeaseLost  NotDurable  DeterminismError  SignalTimeout  SubJobFailure  FanOutError
       └── JobFailed               what `handle.result()` raises
             ├── JobCanceled  JobSkipped  JobDeadLettered
@@ -148,6 +149,27 @@ class InvalidResult(PlaitError):
 
 class NotSerializable(PlaitError):
     """A value cannot be stored as JSON."""
+
+
+class InvalidTrigger(PlaitError):
+    """A trigger is not defined properly."""
+
+
+class InvalidTemplate(PlaitError):
+    """A template cannot be filled in."""
+
+
+class InvalidSchema(PlaitError):
+    """A JSON Schema is not valid, or asks for more than plait is willing to do."""
+
+
+class CommandFailed(PlaitError):
+    """A command ended with another exit code than 0."""
+
+    def __init__(self, message: str, *, pid: int, exit_code: int) -> None:
+        super().__init__(message)
+        self.pid = pid
+        self.exit_code = exit_code
 
 
 class LeaseLost(PlaitError):

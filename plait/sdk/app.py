@@ -7,18 +7,22 @@ which the sync forms run. Nothing connects before the first use.
 import asyncio
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar, overload
+from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
 from uuid import UUID
 
+from plait.model.commands import Argument
 from plait.model.errors import InvalidDefinition
 from plait.model.policies import Backoff, ChildMode, Children, Limits, OnChildFailure, Rate
+from plait.model.schedules import CatchUp, Overlap
 from plait.runtime.settings import Settings
 from plait.sdk.chain import enqueue_chain
+from plait.sdk.commands import CommandCodec, command_of, commands_in, handler_of
 from plait.sdk.definition import Definition, define
 from plait.sdk.enqueuer import Enqueuer
+from plait.sdk.events import NewEvent
 from plait.sdk.fan_out import Sub
 from plait.sdk.handle import Handle
 from plait.sdk.job import Job
@@ -26,6 +30,7 @@ from plait.sdk.options import check_tenant
 from plait.sdk.portal import Portal
 from plait.sdk.target import Target
 from plait.sdk.tenants import Tenants
+from plait.sdk.triggers import Declared, Duration, TriggerOptions, declaring, event_settings, schedule_settings
 from plait.sdk.waiter import Waiter
 from plait.store import Store
 
@@ -60,6 +65,8 @@ class Plait:
         )
         self.definitions: dict[str, Definition] = {}
         self.jobs: dict[str, Job[..., Any]] = {}
+        self.declared: dict[tuple[str | None, str], Declared] = {}
+        """The triggers in code, by tenant and label."""
         check_tenant(tenant)
         self._tenant = tenant
         self._connected: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[_Connected]] = (
@@ -158,6 +165,94 @@ class Plait:
         """
         return await enqueue_chain(self, jobs, tenant)
 
+    def schedule(
+        self,
+        cron: str | None = None,
+        *,
+        every: Duration | None = None,
+        timezone: str | None = None,
+        catch_up: CatchUp = "one",
+        catch_up_window: Duration | None = None,
+        overlap: Overlap = "allow",
+        jitter: Duration = 0,
+        **options: Unpack[TriggerOptions],
+    ) -> "_Decorator":
+        """Run a job by the clock: five fields of cron, or every so often. Stands above `@app.job`, or makes a job itself. Without a
+        zone it is the tenant's. `catch_up` is for instants that nobody was there for, `overlap` for a job that still runs."""
+        timing = schedule_settings(
+            cron,
+            every=every,
+            timezone=timezone,
+            catch_up=catch_up,
+            catch_up_window=catch_up_window,
+            overlap=overlap,
+            jitter=jitter,
+        )
+        return declaring(self, timing, timing["cron"] or f"every {every}", options)  # type: ignore[return-value]
+
+    def on(self, event: str, **options: Unpack[TriggerOptions]) -> "_Decorator":
+        """Run a job for each event of this name: `payload` says which of the event's data are its arguments, as in
+        `{"order": "{{event.id}}"}`. Stands above `@app.job`, or makes a job itself."""
+        return declaring(self, event_settings(event), f"on {event}", options)  # type: ignore[return-value]
+
+    async def emit(
+        self,
+        name: str,
+        data: Mapping[str, Any] | None = None,
+        *,
+        tenant: str | UUID | None = None,
+        correlation_id: str | None = None,
+        event_id: UUID | None = None,
+        conn: Any = None,
+    ) -> UUID:
+        """Tell that something happened; triggers that match it make jobs, each one. With `conn=` it is part of that transaction:
+        what rolls back has never happened. With an id it can be told again, and is the same event."""
+        event = NewEvent(self, name, data, tenant=tenant, correlation_id=correlation_id, event_id=event_id)
+        return await event.emit(conn)
+
+    def emit_sync(
+        self,
+        name: str,
+        data: Mapping[str, Any] | None = None,
+        *,
+        tenant: str | UUID | None = None,
+        correlation_id: str | None = None,
+        event_id: UUID | None = None,
+        conn: Any = None,
+    ) -> UUID:
+        """The same, for sync code."""
+        event = NewEvent(self, name, data, tenant=tenant, correlation_id=correlation_id, event_id=event_id)
+        return self.call_sync(event.emit(None)) if conn is None else event.emit_on_sync(conn)
+
+    def command(
+        self,
+        key: str,
+        executable: Path | str,
+        argv: Sequence[Argument] = (),
+        *,
+        schema: Mapping[str, Any] | None = None,
+        env: Sequence[str] = (),
+        description: str = "",
+        queue: str = "default",
+        retries: int | None = None,
+        timeout: float | str = 3600,
+    ) -> Job[..., Any]:
+        """Allow a program to be run as a job. `argv` is text with `{{payload.…}}`, `{{job.id}}`, `{{job.attempt}}` and `{{tenant.id}}`
+        in it; a list within it is left out where a value is not given. `schema` is the payload's JSON Schema, `env` names the
+        variables that it may see. The database never learns what is started."""
+        command = command_of(key, executable, argv, schema, env, description)
+        function = handler_of(command)
+        job = self.job(name=key, queue=queue, retries=retries, timeout=timeout)(function)
+        definition = replace(job.definition, command=command, codec=CommandCodec(command, function))
+        self.definitions[key] = definition
+        made: Job[..., Any] = Job(self, definition, function)
+        self.jobs[key] = made
+        return made
+
+    def commands_from(self, path: Path | str) -> list[Job[..., Any]]:
+        """The same for each table of a TOML file: `[key]` with executable, argv, schema, env, description, queue, timeout, retries."""
+        return [self.command(**settings) for settings in commands_in(Path(path))]
+
     def handle(
         self, job_id: UUID | str, *, tenant: str | UUID | None = None, definition: str | None = None
     ) -> Handle[Any]:
@@ -241,8 +336,10 @@ class _Decorator:
     """The type of `@app.job(…)`: keeps the function's signature."""
 
     @overload
+    def __call__(self, job: Job[P, R], /) -> Job[P, R]: ...
+    @overload
     def __call__(self, function: Callable[P, Awaitable[R]], /) -> Job[P, R]: ...
     @overload
     def __call__(self, function: Callable[P, R], /) -> Job[P, R]: ...
-    def __call__(self, function: Callable[..., Any], /) -> Any:
+    def __call__(self, function: Any, /) -> Any:
         raise NotImplementedError

@@ -147,6 +147,10 @@ class Codec:
     def parameters(self) -> list[str]:
         return list(self._signature.parameters)
 
+    @property
+    def required(self) -> set[str]:
+        return self._required
+
     def _resolve(self) -> _Types:
         try:
             hints = get_type_hints(self._function, include_extras=True)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from plait.model.commands import Command
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition
 from plait.model.policies import QUEUE_NAME, Backoff, Children, Limits
@@ -32,6 +33,8 @@ class Definition:
     limits: Limits
     limit_key: str | Callable[..., str] | None
     children: Children
+    command: Command | None = field(default=None, repr=False)
+    """What it starts; None for a function."""
 
     def row(self) -> dict[str, Any]:
         """What the database knows of it: `plait.define`. Who tells the database must be able to read its payloads."""
@@ -39,6 +42,9 @@ class Definition:
         limits = self.limits
         return {
             "name": self.name,
+            "kind": "command" if self.command else "function",
+            "schema": self.command and self.command.schema,
+            "description": self.command and self.command.description,
             "queue": self.queue,
             "priority": self.priority,
             "max_attempts": self.max_attempts,

@@ -10,7 +10,8 @@ alter default privileges revoke execute on functions from public;
 
 -- Row-level security decides which rows.
 grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.job,
-  plait.fan_outs, plait.fan_out_order, plait.steps, plait.signals, plait.dependencies, plait.follow_ups
+  plait.fan_outs, plait.fan_out_order, plait.steps, plait.signals, plait.dependencies, plait.follow_ups, plait.triggers, plait.fires,
+  plait.events
   to plait_client, plait_tenant, plait_admin;
 grant select (id, slug, name, time_zone, created_at, paused) on plait.tenants to plait_client, plait_tenant, plait_admin;
 grant select on plait.workers, plait.leader, plait.queues, plait.definitions to plait_admin;
@@ -23,14 +24,18 @@ grant execute on function
   plait.enqueue, plait.enqueue_many, plait.cancel, plait.retry, plait.reschedule, plait.signal,
   plait.cancel_tree, plait.retry_tree, plait.fork, plait.job_tree, plait.list_steps, plait.job_info,
   plait.spawn, plait.after,
-  plait.get_job, plait.get_outcomes, plait.list_jobs, plait.list_attempts, plait.summary, plait.explain_job
+  plait.get_job, plait.get_outcomes, plait.list_jobs, plait.list_attempts, plait.summary, plait.explain_job,
+  plait.set_trigger, plait.delete_trigger, plait.list_triggers, plait.list_fires,
+  plait.emit, plait.list_events
   to plait_client, plait_tenant, plait_admin;
 
 grant execute on function
   plait.register_worker, plait.define, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.leave,
   plait.elect, plait.promote, plait.rescue, plait.prune,
   plait.open_fan_out, plait.suspend, plait.save_steps, plait.load_steps, plait.gather, plait.resume, plait.cancel_remaining,
-  plait.spawn_many, plait.after_many, plait.open_nursery
+  plait.spawn_many, plait.after_many, plait.open_nursery,
+  plait.declare_triggers, plait.due_schedules, plait.fire, plait.release_fires,
+  plait.pending_events, plait.dispatch
   to plait_worker;
 
 grant execute on function plait.has_pending_children, plait.has_failed_siblings

@@ -6,6 +6,7 @@ autocommit, so that it works behind PgBouncer in transaction mode, and raises th
 
 from plait.store.database import Database
 from plait.store.definitions import Definitions
+from plait.store.events import Events
 from plait.store.health import Health
 from plait.store.jobs import Jobs
 from plait.store.leader import Leader
@@ -13,6 +14,7 @@ from plait.store.nurseries import Nurseries
 from plait.store.queues import Queues
 from plait.store.tenants import Tenants
 from plait.store.trees import Trees
+from plait.store.triggers import Triggers
 from plait.store.workers import Workers
 
 __all__ = ["Database", "Store"]
@@ -22,6 +24,7 @@ class Store:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.definitions = Definitions(database)
+        self.events = Events(database)
         self.health = Health(database)
         self.jobs = Jobs(database)
         self.leader = Leader(database)
@@ -29,6 +32,7 @@ class Store:
         self.queues = Queues(database)
         self.tenants = Tenants(database)
         self.trees = Trees(database)
+        self.triggers = Triggers(database)
         self.workers = Workers(database)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Enqueue on a connection of the caller's, inside its own transaction: asyncpg, psycopg, SQLAlchemy, Django.
+"""Enqueue and emit on a connection of the caller's, inside its own transaction: asyncpg, psycopg, SQLAlchemy, Django.
 
 A job enqueued this way exists when the transaction commits, and never if it rolls back. The caller needs the role plait_client
 (`plait migrate --grant-client ROLE`) and nothing else: one statement on that one connection does it all, the tenant's name
@@ -8,10 +8,12 @@ included. No driver is imported before a connection of its kind is here: a conne
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, Literal
 from uuid import UUID
 
 from plait.model.errors import BY_SQLSTATE, InvalidArguments, NotGranted, SchemaOutdated
+from plait.store.events import EMIT
 from plait.store.jobs import ENQUEUE, NewJob, enqueue_arguments
 from plait.store.tenants import OWN_TENANT
 
@@ -41,9 +43,6 @@ _ENQUEUE: Final = (
     + ENQUEUE.replace("$4::uuid[]", "array[tenant.id]")
     + ") as enqueued on true"
 )
-# These drivers number nothing: a placeholder stands for one value, as often as it occurs.
-_PYFORMAT: Final = re.sub(r"\$(\d+)", r"%(p\1)s", _ENQUEUE)
-_NAMED: Final = re.sub(r"\$(\d+)::([a-z0-9]+(?:\[\])?)", r"cast(:p\1 as \2)", _ENQUEUE)
 
 _FOREIGN_SCHEMA: Final = {"3F000", "42P01", "42883"}
 """No such schema, table, function: of plait's it means that the database was never migrated, or is too old."""
@@ -63,50 +62,65 @@ def is_async(conn: Any) -> bool:
 
 
 async def enqueue_async_on(conn: Any, jobs: Sequence[NewJob], *, tenant: str | None) -> Enqueued:
-    arguments = _arguments(jobs, tenant)
+    return _enqueued(await _fetch_async(conn, _ENQUEUE, _arguments(jobs, tenant)))
+
+
+def enqueue_sync_on(conn: Any, jobs: Sequence[NewJob], *, tenant: str | None) -> Enqueued:
+    return _enqueued(_fetch_sync(conn, _ENQUEUE, _arguments(jobs, tenant)))
+
+
+async def emit_async_on(conn: Any, *arguments: str | None) -> UUID:
+    """Tell of an event in the caller's transaction: the arguments of `EMIT`, its id as text."""
+    [[event_id]] = await _fetch_async(conn, EMIT, list(arguments))
+    return _uuid(event_id)
+
+
+def emit_sync_on(conn: Any, *arguments: str | None) -> UUID:
+    [[event_id]] = _fetch_sync(conn, EMIT, list(arguments))
+    return _uuid(event_id)
+
+
+async def _fetch_async(conn: Any, sql: str, arguments: list[Any]) -> Sequence[Any]:
     try:
         match _kind(conn):
             case "asyncpg":
-                rows = await conn.fetch(_ENQUEUE, *arguments)
+                return list(await conn.fetch(sql, *arguments))
             case "psycopg_async":
                 from psycopg.rows import tuple_row
 
                 async with conn.cursor(row_factory=tuple_row) as cursor:
-                    await cursor.execute(_PYFORMAT, _by_name(arguments))
-                    rows = await cursor.fetchall()
+                    await cursor.execute(_pyformat(sql), _by_name(arguments))
+                    return list(await cursor.fetchall())
             case _:
-                rows = (await conn.execute(_sqlalchemy_text(), _by_name(arguments))).all()
+                return list((await conn.execute(_sqlalchemy_text(sql), _by_name(arguments))).all())
     except Exception as error:
         _raise_ours(error)
         raise
-    return _enqueued(rows)
 
 
-def enqueue_sync_on(conn: Any, jobs: Sequence[NewJob], *, tenant: str | None) -> Enqueued:
-    arguments = _arguments(jobs, tenant)
+def _fetch_sync(conn: Any, sql: str, arguments: list[Any]) -> Sequence[Any]:
     try:
         match _kind(conn):
             case "sqlalchemy":
-                rows = conn.execute(_sqlalchemy_text(), _by_name(arguments)).all()
+                return list(conn.execute(_sqlalchemy_text(sql), _by_name(arguments)).all())
             case "psycopg":
                 from psycopg.rows import tuple_row
 
                 with conn.cursor(row_factory=tuple_row) as cursor:
-                    rows = cursor.execute(_PYFORMAT, _by_name(arguments)).fetchall()
+                    return list(cursor.execute(_pyformat(sql), _by_name(arguments)).fetchall())
             case "psycopg2":
                 from psycopg2.extensions import cursor as plain_cursor
 
                 with conn.cursor(cursor_factory=plain_cursor) as cursor:
-                    cursor.execute(_PYFORMAT, _by_name(arguments))
-                    rows = cursor.fetchall()
+                    cursor.execute(_pyformat(sql), _by_name(arguments))
+                    return list(cursor.fetchall())
             case _:
                 with conn.cursor() as cursor:
-                    cursor.execute(_PYFORMAT, _by_name(arguments))
-                    rows = cursor.fetchall()
+                    cursor.execute(_pyformat(sql), _by_name(arguments))
+                    return list(cursor.fetchall())
     except Exception as error:
         _raise_ours(error)
         raise
-    return _enqueued(rows)
 
 
 def _kind(conn: Any) -> Kind:
@@ -133,10 +147,17 @@ def _by_name(arguments: list[Any]) -> dict[str, Any]:
     return {f"p{number}": value for number, value in enumerate(arguments, 1)}
 
 
-def _sqlalchemy_text() -> Any:
+# These drivers number nothing: a placeholder stands for one value, as often as it occurs.
+@cache
+def _pyformat(sql: str) -> str:
+    return re.sub(r"\$(\d+)", r"%(p\1)s", sql)
+
+
+@cache
+def _sqlalchemy_text(sql: str) -> Any:
     from sqlalchemy import text
 
-    return text(_NAMED)
+    return text(re.sub(r"\$(\d+)::([a-z0-9]+(?:\[\])?)", r"cast(:p\1 as \2)", sql))
 
 
 def _enqueued(rows: Sequence[Any]) -> Enqueued:

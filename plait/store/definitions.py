@@ -24,6 +24,8 @@ class DefinitionRow:
     key_max_running: int | None
     key_rate_count: int | None
     key_rate_period_s: float | None
+    schema: str | None
+    description: str
 
 
 class Definitions:

@@ -108,6 +108,7 @@ class JobRow:
     forked_from: UUID | None
     wait_on: str | None
     wake_at: datetime | None
+    source_ref: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,12 +12,15 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
+from plait.leader.dispatch import Dispatch
+from plait.leader.fire import Fire
 from plait.model.states import Ending
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
 from plait.sdk.handle import Handle
 from plait.sdk.job import Job
 from plait.sdk.target import Target
+from plait.sdk.triggers import declare
 from plait.store.jobs import JobRow, NodeRow
 from plait.store.workers import Settlement
 from plait.testing.clock import FakeClock
@@ -45,10 +48,12 @@ class Kit:
         """Run every job that is due, and what becomes due by it, until nothing is left that may start now."""
         store = await self.app.store()
         while True:
+            await Dispatch().run(store)
             await Worker(self.app, once=True, concurrency=concurrency).run(Stop())
             promoted, _ = await store.leader.promote()
             resumed = await store.leader.resume()
-            if promoted + resumed.resumed + resumed.timed_out + resumed.canceled == 0:
+            more = promoted + resumed.resumed + resumed.timed_out + resumed.canceled
+            if more == 0 and not await store.events.pending_events(1) and not await store.triggers.release_fires():
                 return
 
     async def advance(
@@ -60,12 +65,24 @@ class Kit:
         minutes: float = 0,
         seconds: float = 0,
     ) -> datetime:
-        """Move the clock on. What becomes due runs with the next `run_until_idle()`."""
+        """Move the clock on. What becomes due, schedules too, runs with the next `run_until_idle()`."""
+        await self._begin_schedules()
         now = await self.clock.advance(delta, days=days, hours=hours, minutes=minutes, seconds=seconds)
-        leader = (await self.app.store()).leader
-        await leader.promote()
-        await leader.resume()
+        store = await self.app.store()
+        await store.leader.promote()
+        await store.leader.resume()
+        await self._fire()
         return now
+
+    async def _begin_schedules(self) -> None:
+        """Schedules count from when they are made known: before the clock moves."""
+        await declare(self.app, await self.app.store())
+        await self._fire()
+
+    async def _fire(self) -> None:
+        duty = Fire()
+        while await duty.run(await self.app.store()) == 0:
+            pass  # there is more
 
     async def enqueued(self, job: Job[..., Any] | str | None = None, *, tenant: str | None = None) -> list[JobRow]:
         """The jobs of a tenant that are not final, oldest first; of one kind where it is named."""

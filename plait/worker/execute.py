@@ -77,9 +77,11 @@ def abandoned(run: Run) -> Finished | None:
     match run.stopping:
         case Stopping.TIMEOUT:
             limit = run.deadline - run.started_at
-            return outcomes.failed(f"it ran longer than {limit:g} s", ending=Ending.TIMEOUT, reason="timeout")
+            code = 124 if run.definition.command else None
+            said = f"it ran longer than {limit:g} s"
+            return outcomes.failed(said, ending=Ending.TIMEOUT, reason="timeout", exit_code=code)
         case Stopping.CANCEL:
-            return outcomes.ended(Ending.CANCELED)
+            return outcomes.ended(Ending.CANCELED, exit_code=130 if run.definition.command else None)
         case Stopping.RELEASE:
             return outcomes.ended(Ending.RELEASED)
         case Stopping.LOST | None:

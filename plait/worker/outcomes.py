@@ -11,6 +11,7 @@ import msgspec
 
 from plait.model.durations import seconds
 from plait.model.errors import (
+    CommandFailed,
     DeterminismError,
     FanOutError,
     InvalidDefinition,
@@ -29,7 +30,7 @@ from plait.sdk.codec import Codec
 
 MAX_ERROR, MAX_TRACEBACK = 4_000, 32_000
 
-_SAYS_IT_ALL = NotSerializable | InvalidPayload | InvalidResult
+_SAYS_IT_ALL = NotSerializable | InvalidPayload | InvalidResult | CommandFailed
 """Their messages are whole sentences, and happen in no line of the handler's."""
 
 
@@ -71,6 +72,8 @@ def _raised(error: BaseException) -> Finished:
                 return failed(error, delay_s=seconds(delay, what="RetryLater"))
             case PermanentError():
                 return failed(error, permanent=True)
+            case CommandFailed():
+                return failed(error, reason="exit_code", pid=error.pid, exit_code=error.exit_code)
             case FanOutError():
                 return failed(error, reason="fan_out_failed", permanent=True)
             case DeterminismError():
@@ -111,9 +114,9 @@ def failed(
     )
 
 
-def ended(ending: Ending, error: str | None = None) -> Finished:
+def ended(ending: Ending, error: str | None = None, *, exit_code: int | None = None) -> Finished:
     """An ending that the worker decided: canceled, released."""
-    return Finished(ending, detail=_detail(error=error) if error else None)
+    return Finished(ending, detail=_detail(error=error, exit_code=exit_code) if error or exit_code else None)
 
 
 def _detail(**parts: Any) -> str:

@@ -19,6 +19,7 @@ from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
 from plait.sdk.durable import Durables
+from plait.sdk.triggers import declare
 from plait.store import Database, Store
 from plait.store.workers import Beat, Claimed, Settlement
 from plait.worker.execute import Executor, abandoned
@@ -72,6 +73,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         store = await self._app.store()
         await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
+        await declare(self._app, store)
         self._durables = Durables(store, self._app.definitions)
         self._pump = Pump(
             store, self._slots, poll_s=self._settings.poll, accept=self._accept, cancel=self._cancel, gone=self._gone

@@ -12,7 +12,9 @@ from plait.testing import TestDatabase
 from .conftest import CLIENT, WorkOn
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py") if path.stem not in ("hello", "reminder"))
+EXAMPLES = sorted(
+    path.stem for path in (ROOT / "examples").glob("*.py") if path.stem not in ("hello", "reminder", "schedules")
+)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -37,10 +39,13 @@ async def test_an_example_prints_what_it_says(
     assert [line for line in printed if not line.startswith("20")] == expected  # the rest is the worker's log
 
 
-async def test_an_hour_passes_in_no_time(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The one example that brings its own database: one whose clock can be moved."""
+@pytest.mark.parametrize("name", ["reminder", "schedules"])
+async def test_time_passes_in_no_time(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The examples that bring their own database: one whose clock can be moved."""
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
-    module = importlib.import_module("reminder")
+    module = importlib.import_module(name)
     await module.main()
     expected = textwrap.dedent((module.__doc__ or "").partition("Prints:\n")[2]).strip().splitlines()
     printed = capsys.readouterr().out.splitlines()

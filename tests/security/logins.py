@@ -9,12 +9,13 @@ from uuid import UUID, uuid4
 import asyncpg
 import uuid_utils.compat
 
+from plait.leader.fire import Fire
 from plait.model.states import Ending
 from plait.store import Store
 from plait.store.jobs import NewJob
 from plait.store.trees import Lease, NewChild, NewFanOut, StepKey
 from plait.store.workers import Settlement
-from plait.testing import TestDatabase
+from plait.testing import FakeClock, TestDatabase
 
 RUNTIME_ROLES = ("plait_client", "plait_tenant", "plait_worker", "plait_admin")
 
@@ -87,6 +88,10 @@ async def make_two_tenants(database: TestDatabase, logins: Logins) -> TwoTenants
     store = await Store.open(database.url)
     a, b = await store.tenants.set_tenant("a"), await store.tenants.set_tenant("b")
     jobs = {tenant: await fill(store, tenant) for tenant in (a, b)}
+    clock = FakeClock(database.admin_url)
+    await clock.advance(minutes=1)
+    await Fire().run(store)  # each schedule once
+    await clock.advance(minutes=-1)
     await store.close()
     await logins.bound_to(b)
     return TwoTenants(
@@ -122,6 +127,9 @@ async def fill(store: Store, tenant: UUID) -> dict[str, UUID]:
     assert await store.workers.progress(worker, ids["running"], claimed[ids["running"]].attempt, '{"at": 1}')
     await store.jobs.enqueue_many([new_job(ids["queued"], tenant, key="queued")])
     await fan_out(store, tenant)
+    settings = {"definition": "work", "every_s": 60, "queue": tenant.hex}
+    await store.triggers.set_trigger("t", settings, tenant_id=tenant)
+    await store.events.emit("e", "{}", tenant=str(tenant), correlation_id=None, event_id=uuid_utils.compat.uuid7())
     return ids
 
 

@@ -50,6 +50,10 @@ async def functions_of(admin: asyncpg.Connection, role: str, argument: str) -> l
     ]
 
 
+NO_SAMPLE = {"delete_trigger": "PL008 ", "set_trigger": "PL012 "}
+"""What these say of the sample: it is no trigger's id, and no trigger's settings."""
+
+
 async def test_naming_another_tenant_is_refused_everywhere(tenants: TwoTenants) -> None:
     async with connected(tenants.database.admin_url) as admin:
         by_id = [f for f in await functions_of(admin, "plait_tenant", "p_tenant") if f.name != "tenant_id"]
@@ -63,6 +67,7 @@ async def test_naming_another_tenant_is_refused_everywhere(tenants: TwoTenants) 
     assert {f.name for f in by_id + by_ids} == set(said) - {
         "tenant_id",
         "enqueue",
+        "emit",
         "spawn",
         "after",
         "has_pending_children",
@@ -73,7 +78,7 @@ async def test_naming_another_tenant_is_refused_everywhere(tenants: TwoTenants) 
         for function in by_id:
             job = tenants.a_jobs["queued" if function.name == "signal" else "failed"]
             own = await outcome(bound, function.call(job, p_tenant=f"'{tenants.a}'"))
-            assert own == "ok", (function.name, own)
+            assert own.startswith(NO_SAMPLE.get(function.name, "ok")), (function.name, own)
             for tenant in (tenants.b, "00000000-0000-7000-8000-000000000000", tenants.b_jobs["queued"]):
                 foreign = await outcome(bound, function.call(job, p_tenant=f"'{tenant}'"))
                 assert foreign == "PL004 this login acts for its own tenant only", function.name
@@ -114,7 +119,8 @@ async def test_only_an_admin_reads_across_tenants(tenants: TwoTenants, kind: str
     async with connected(tenants.database.admin_url) as admin:
         functions = await functions_of(admin, "plait_tenant", "p_all")
     assert {f.name for f in functions} == {
-        "explain_job", "get_job", "job_info", "job_tree", "list_attempts", "list_jobs", "list_steps", "summary",
+        "explain_job", "get_job", "job_info", "job_tree", "list_attempts", "list_events", "list_fires", "list_jobs", "list_steps",
+        "list_triggers", "summary",
     }  # fmt: skip
     async with connected(tenants.url(kind)) as connection, connected(tenants.url("admin")) as admin:
         for function in functions:
@@ -131,6 +137,10 @@ async def test_a_setting_does_not_change_a_bound_logins_tenant(tenants: TwoTenan
             assert {row["tenant_id"] for row in rows} == {tenants.a}
             job = await connection.fetchval("select plait.enqueue('work')")
             assert await connection.fetchval("select tenant_id from plait.jobs where id = $1", job) == tenants.a
+            event = await connection.fetchval("select plait.emit('x')")
+            assert await connection.fetchval("select tenant_id from plait.events where id = $1", event) == tenants.a
+            end = await outcome(connection, f"select plait.emit('x', tenant => '{tenants.b}')")
+            assert end == f"PL003 there is no tenant '{tenants.b}'"
 
 
 async def test_a_trusted_role_acts_for_the_tenant_it_has_set(tenants: TwoTenants) -> None:

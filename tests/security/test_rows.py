@@ -110,7 +110,7 @@ async def everything_granted(tenants: TwoTenants) -> TwoTenants:
 
 READABLE = {
     "attempts", "dedupe", "fan_out_order", "fan_outs", "idempotency", "job", "jobs", "live", "running_state", "signals", "steps",
-    "tenants",
+    "tenants", "triggers", "fires", "events",
 }  # fmt: skip
 
 

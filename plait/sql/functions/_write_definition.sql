@@ -18,7 +18,8 @@ begin
     key_max_running = excluded.key_max_running, key_rate_count = excluded.key_rate_count,
     key_rate_period_s = excluded.key_rate_period_s, updated_at = excluded.updated_at,
     child_mode = excluded.child_mode, on_child_failure = excluded.on_child_failure, allow_nested = excluded.allow_nested,
-    cancel_on_parent_failure = excluded.cancel_on_parent_failure;
+    cancel_on_parent_failure = excluded.cancel_on_parent_failure,
+    schema = excluded.schema, description = excluded.description;
   if r.max_running is not null or r.rate_count is not null then
     update plait.live set lane = 'd:' || r.name
       where job_id in (select job_id from plait.live where definition = r.name and lane = '' order by job_id for update skip locked);

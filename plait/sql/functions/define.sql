@@ -5,7 +5,8 @@
 --   raises   PL012 for an invalid or unknown limit or policy: never ignored in silence
 --   called   plait.store.definitions.define
 --
--- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. `active` is an operator's and stays.
+-- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. `active` is an operator's and stays, and so do a schema
+-- and a description that the code does not give.
 create or replace function plait.define(p_definitions json) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -18,7 +19,7 @@ begin
   select min(k) into v_bad from json_array_elements(p_definitions) d, json_object_keys(d) k
     where k not in ('name', 'kind', 'queue', 'priority', 'max_attempts', 'timeout_s', 'backoff_base_s', 'backoff_factor', 'backoff_max_s',
                     'backoff_jitter', 'max_running', 'rate_count', 'rate_period_s', 'key_max_running', 'key_rate_count', 'key_rate_period_s',
-                    'child_mode', 'on_child_failure', 'allow_nested', 'cancel_on_parent_failure');
+                    'child_mode', 'on_child_failure', 'allow_nested', 'cancel_on_parent_failure', 'schema', 'description');
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
@@ -27,12 +28,15 @@ begin
            coalesce(timeout_s, 3600), coalesce(backoff_base_s, 1), coalesce(backoff_factor, 2), coalesce(backoff_max_s, 3600),
            coalesce(backoff_jitter, 0.2), max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s,
            plait.now(), coalesce(child_mode, 'concurrent'), coalesce(on_child_failure, 'continue'), coalesce(allow_nested, true),
-           coalesce(cancel_on_parent_failure, false)
+           coalesce(cancel_on_parent_failure, false),
+           schema, coalesce(description, '')
     from json_populate_recordset(null::plait.definitions, p_definitions) order by name
   loop
     select * into v_old from plait.definitions where name = r.name;
     if found then
       r.active := v_old.active;
+      r.schema := coalesce(r.schema, v_old.schema);
+      r.description := coalesce(nullif(r.description, ''), v_old.description);
       v_old.updated_at := r.updated_at;
       continue when v_old = r;
     end if;

@@ -50,6 +50,21 @@ begin
     select 'problem', 'missed_resume', format('%s fan-outs are decided, and their parents still wait', count(*)), 'the leader resumes them; is one running?'
     from plait.fan_outs f where f.waited_for is not null and f.decided_at < plait.now() - interval '10 s' having count(*) > 0;
   return query
+    select 'problem', 'overdue_schedules', format('%s schedules are overdue, the oldest by %s s', count(*), extract(epoch from plait.now() - min(t.next_at))::int),
+           'the leader fires them; is one running?'
+    from plait.triggers t where t.kind = 'schedule' and t.enabled and t.deleted_at is null and t.error is null
+      and t.next_at < plait.now() - interval '10 s' having count(*) > 0;
+  return query
+    select 'problem', 'broken_trigger', format('trigger %s of tenant %s cannot fire: %s', t.label, n.slug, t.error), 'change it: plait triggers set'
+    from plait.triggers t join plait.tenants n on n.id = t.tenant_id where t.enabled and t.deleted_at is null and t.error is not null;
+  return query
+    select 'problem', 'overdue_events', format('%s events wait for their triggers, the oldest since %s s', count(*), extract(epoch from plait.now() - min(e.at))::int),
+           'the leader dispatches them; is one running?'
+    from plait.events e where e.dispatched_at is null and e.at < plait.now() - interval '10 s' having count(*) > 0;
+  return query
+    select 'warning', 'refused_events', format('%s events of the last day were refused by a trigger', count(*)), 'plait events list --failed --all-tenants'
+    from plait.events e where e.error is not null and e.at > plait.now() - interval '1 day' having count(*) > 0;
+  return query
     select 'warning', 'dead_letters', format('%s jobs failed or are dead letters', count(*)), 'plait jobs list --all-tenants --status dead_letter'
     from (select from plait.attempts a where a.final in ('failed', 'dead_letter')
             and not exists (select from plait.attempts b where b.job_id = a.job_id and b.attempt > a.attempt)

@@ -40,6 +40,12 @@ begin
   delete from plait.workers where state = 'gone' and seen_at < v_now - interval '30 days';
   delete from plait.buckets where name in (
     select name from plait.buckets where full_at <= v_now order by full_at limit p_limit for update skip locked);
+  -- What became of old occasions. A schedule does not need them: its cursor never goes back.
+  delete from plait.fires where id in (
+    select id from plait.fires where at < v_now - interval '30 days' and outcome <> 'held' order by at limit p_limit for update skip locked);
+  delete from plait.events where id in (
+    select id from plait.events where id < plait._uuid_floor(v_now - interval '30 days') and dispatched_at is not null order by id limit p_limit
+    for update skip locked);
 
   select array_agg(c.id order by c.id) into v_jobs from (
     select j.id from plait.jobs j

@@ -1,7 +1,7 @@
 -- set_tenant: create or change a tenant, by slug; keys that are absent stay, null removes a limit.
 --
 --   moves    nothing
---   locks    the tenant's row; where it gets a quota, its live rows SKIP LOCKED: those that are moving at this very moment
+--   locks    the tenant's row; its schedules' where its time zone changes; where it gets a quota, its live rows SKIP LOCKED: those that are moving at this very moment
 --            are not counted, and nobody waits
 --   raises   PL012 for an invalid or unknown setting
 --   called   plait.store.tenants.set_tenant
@@ -37,6 +37,10 @@ begin
   end if;
   update plait.tenants set name = r.name, time_zone = r.time_zone, paused = r.paused, weight = r.weight, max_running = r.max_running,
     max_queued = r.max_queued, quota_left = null where id = r.id;
+  if r.time_zone <> v_zone then   -- schedules without a zone of their own follow it, from now on
+    update plait.triggers set cursor_at = plait.now(), next_at = null, error = null, revision = revision + 1
+      where tenant_id = r.id and kind = 'schedule' and time_zone is null and deleted_at is null;
+  end if;
   if r.max_queued is not null and v_was is null then
     update plait.live set metered = true where job_id in (   -- they count from now on
       select job_id from plait.live where tenant_id = r.id and not metered order by job_id for update skip locked);

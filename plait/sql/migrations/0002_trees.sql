@@ -121,6 +121,9 @@ create policy owner on plait.signals to plait_owner using (true) with check (tru
 create policy tenant on plait.signals for select to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
+-- Where a job came from.
+alter table plait.jobs add column source_ref text;
+
 create or replace view plait.job with (security_invoker = true) as
 select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correlation_id, j.dedupe_key, j.idempotency_key,
        j.limit_key, j.payload, j.created_at, j.scheduled_for, j.timeout_s,
@@ -135,7 +138,7 @@ select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correla
        case when l.job_id is null then a.result end as result,
        a.reason, a.error,
        case when l.state = 'running' then r.progress else a.progress end as progress,
-       j.parent_id, j.root_id, j.fan_out_id, j.fan_out_index, j.depth, j.forked_from, l.wait_on, l.wake_at
+       j.parent_id, j.root_id, j.fan_out_id, j.fan_out_index, j.depth, j.forked_from, l.wait_on, l.wake_at, j.source_ref
 from plait.jobs j
 left join plait.live l on l.job_id = j.id
 left join lateral (select * from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
@@ -197,4 +200,120 @@ alter table plait.follow_ups enable row level security;
 alter table plait.follow_ups force row level security;
 create policy owner on plait.follow_ups to plait_owner using (true) with check (true);
 create policy tenant on plait.follow_ups for select to plait_client, plait_tenant, plait_worker, plait_admin
+
+-- Triggers: what makes jobs by itself, at a time or for an event; and what became of each occasion.
+
+create table plait.triggers (
+  id              uuid primary key,
+  tenant_id       uuid not null references plait.tenants (id),
+  created_at      timestamptz not null,
+  updated_at      timestamptz not null,
+  deleted_at      timestamptz,                       -- deleted softly: what it has made still names it
+  anchor_at       timestamptz not null,              -- since when its timing is what it is; `every` counts from here
+  cursor_at       timestamptz not null,              -- schedule: every instant up to here is dealt with
+  next_at         timestamptz,                       -- schedule: the next instant; null: the leader has yet to find it
+  last_at         timestamptz,                       -- the last instant or event that it fired for
+  last_job_id     uuid,
+  fired           bigint not null default 0,
+  missed          bigint not null default 0,         -- instants that its catch_up left out
+  skipped         bigint not null default 0,         -- instants that its overlap left out
+  every_s         double precision check (every_s between 1 and 3.2e8),
+  catch_up_window_s double precision check (catch_up_window_s between 0 and 3.2e8),
+  jitter_s        double precision not null default 0 check (jitter_s between 0 and 86400),
+  timeout_s       double precision check (timeout_s > 0 and timeout_s <= 3.2e9),
+  dedupe_window_s integer not null default 300 check (dedupe_window_s between 0 and 2592000),
+  revision        integer not null default 1,        -- grows with each change; who fires names the one that it has read
+  priority        smallint,
+  max_attempts    smallint check (max_attempts between 1 and 10000),
+  enabled         boolean not null default true,
+  kind            text not null,
+  origin          text not null check (origin in ('code', 'api')),
+  catch_up        text not null default 'one' check (catch_up in ('none', 'one', 'all', 'window')),
+  overlap         text not null default 'allow' check (overlap in ('allow', 'skip', 'queue')),
+  label           text collate "C" not null check (label collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
+  definition      text collate "C" not null check (definition collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
+  event_name      text collate "C" check (event_name ~ '^[A-Za-z0-9_.:/-]{1,200}$'),
+  cron            text check (cron ~ '^\S{1,200}( \S{1,200}){4}$'),
+  time_zone       text,                              -- null: its tenant's
+  queue           text collate "C" check (queue ~ '^[A-Za-z0-9_.:-]{1,100}$'),
+  correlation_id  text check (length(correlation_id) between 1 and 500),        -- these three are templates, like the payload
+  dedupe_key      text check (length(dedupe_key) between 1 and 500),
+  limit_key       text check (length(limit_key) between 1 and 500),
+  created_by      text not null,
+  error           text,                              -- why the leader can't find its next instant; a change clears it
+  payload         json not null default '{}' check (json_typeof(payload) = 'object' and octet_length(payload::text) <= 65536),
+  constraint triggers_kind check (case kind
+    when 'event' then event_name is not null and num_nonnulls(cron, every_s, time_zone) = 0 and overlap = 'allow'
+    when 'schedule' then event_name is null and num_nonnulls(cron, every_s) = 1
+    else false end),
+  constraint triggers_window check ((catch_up = 'window') = (catch_up_window_s is not null))
+);
+
+create unique index triggers_label on plait.triggers (tenant_id, label) where deleted_at is null;
+create index triggers_due on plait.triggers (next_at nulls first)
+  where kind = 'schedule' and enabled and deleted_at is null and error is null;
+create index triggers_event on plait.triggers (tenant_id, event_name) where kind = 'event' and enabled and deleted_at is null;
+
+-- What became of each occasion: one row for each (trigger, instant) and each (trigger, event), ever.
+create table plait.fires (
+  id           uuid primary key,
+  tenant_id    uuid not null,
+  trigger_id   uuid not null,
+  at           timestamptz not null,
+  instant      timestamptz,
+  event_id     uuid,
+  job_id       uuid,                                 -- the job that it made, or, deduplicated, the one that stood for it
+  outcome      text not null check (outcome in ('enqueued', 'deduplicated', 'skipped', 'held', 'refused')),
+  window_key   text,                                 -- what is compared within the trigger's dedupe window
+  error        text,
+  held         json,                                 -- held only: what to ask for when the job before has ended
+  constraint fires_occasion check ((instant is null) <> (event_id is null))
+);
+
+create unique index fires_instant on plait.fires (tenant_id, trigger_id, instant) where instant is not null;
+create unique index fires_event on plait.fires (tenant_id, trigger_id, event_id) where event_id is not null;
+create index fires_of_event on plait.fires (event_id) where event_id is not null;
+create index fires_window on plait.fires (trigger_id, window_key, at) where window_key is not null;
+create index fires_held on plait.fires (trigger_id, instant) where outcome = 'held';
+create index fires_at on plait.fires (at);
+
+alter table plait.triggers enable row level security;
+alter table plait.triggers force row level security;
+create policy owner on plait.triggers to plait_owner using (true) with check (true);
+create policy tenant on plait.triggers for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.fires enable row level security;
+alter table plait.fires force row level security;
+create policy owner on plait.fires to plait_owner using (true) with check (true);
+create policy tenant on plait.fires for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.definitions
+  drop constraint definitions_kind_check, add constraint definitions_kind_check check (kind in ('function', 'command')),
+  add column schema jsonb check (octet_length(schema::text) <= 65536),
+  add column description text not null default '' check (length(description) <= 2000);
+
+-- Events: what happened in the user's application, kept from the transaction in which it happened.
+
+create table plait.events (
+  id             uuid primary key,
+  tenant_id      uuid not null,
+  at             timestamptz not null,
+  dispatched_at  timestamptz,                        -- since when its triggers have fired, or said why not
+  jobs           integer not null default 0,         -- how many it made
+  name           text collate "C" not null check (name ~ '^[A-Za-z0-9_.:/-]{1,200}$'),
+  correlation_id text check (length(correlation_id) between 1 and 500),
+  error          text,                               -- why a trigger refused it; plait.fires tells of each
+  data           json not null
+);
+
+create index events_tenant on plait.events (tenant_id, id);
+create index events_pending on plait.events (id) where dispatched_at is null;
+create index events_failed on plait.events (tenant_id, id) where error is not null;
+
+alter table plait.events enable row level security;
+alter table plait.events force row level security;
+create policy owner on plait.events to plait_owner using (true) with check (true);
+create policy tenant on plait.events for select to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));

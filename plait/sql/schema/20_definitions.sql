@@ -2,7 +2,7 @@
 
 create table plait.definitions (
   name            text collate "C" primary key check (name collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
-  kind            text not null default 'function' check (kind in ('function')),
+  kind            text not null default 'function' check (kind in ('function', 'command')),
   active          boolean not null default true,     -- false refuses new jobs; jobs that exist run
   queue           text collate "C" not null default 'default' check (queue ~ '^[A-Za-z0-9_.:-]{1,100}$'),
   priority        smallint not null default 100,
@@ -24,6 +24,8 @@ create table plait.definitions (
   on_child_failure text not null default 'continue' check (on_child_failure in ('continue', 'stop')),
   allow_nested    boolean not null default true,     -- they may have children too
   cancel_on_parent_failure boolean not null default false,   -- when the parent fails, also those that run are canceled
+  schema          jsonb check (octet_length(schema::text) <= 65536),      -- JSON Schema of its payloads; null: any
+  description     text not null default '' check (length(description) <= 2000),
   check ((rate_count is null) = (rate_period_s is null)),
   check ((key_rate_count is null) = (key_rate_period_s is null))
 );

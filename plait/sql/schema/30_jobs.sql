@@ -23,7 +23,8 @@ create table plait.jobs (
   fan_out_index   integer,
   depth           smallint,
   forked_from     uuid,
-  after           uuid[]                             -- as asked: it waits for these to succeed
+  after           uuid[],                            -- as asked: it waits for these to succeed
+  source_ref      text                               -- schedule: its trigger; event: the event
 );
 
 create index jobs_tenant on plait.jobs (tenant_id, id);

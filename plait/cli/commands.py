@@ -1,0 +1,64 @@
+"""`plait commands`: what an application's workers may start."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plait.cli.command import Invocation, command
+from plait.cli.output import show_json, show_table, span
+from plait.cli.worker import App
+
+
+def register(app: typer.Typer) -> None:
+    app.command("commands", short_help="Show the programs that an app's workers may start.")(command(commands))
+
+
+async def commands(
+    cli: Invocation,
+    app_name: App,
+    schemas: Annotated[bool, typer.Option("--schemas", help="Show the JSON Schema of each payload, too.")] = False,
+) -> None:
+    """Show the programs that an app's workers may start, and with which arguments. Needs no database."""
+    app = cli.load(app_name)
+    found = [(one, one.command) for one in app.definitions.values() if one.command is not None]
+    if cli.json:
+        show_json(
+            [
+                {
+                    "key": one.name,
+                    "executable": allowed.executable,
+                    "argv": list(allowed.argv),
+                    "env": list(allowed.env),
+                    "description": allowed.description,
+                    "queue": one.queue,
+                    "timeout_s": one.timeout_s,
+                    "max_attempts": one.max_attempts,
+                    "schema": dict(allowed.schema),
+                }
+                for one, allowed in found
+            ]
+        )
+        return
+    show_table(
+        ("command", "executable", "arguments", "timeout", "env", "there", *(("schema",) if schemas else ())),
+        [
+            (
+                one.name,
+                allowed.executable,
+                " ".join(part if isinstance(part, str) else f"[{' '.join(part)}]" for part in allowed.argv),
+                span(one.timeout_s),
+                list(allowed.env),
+                _is_there(allowed.executable),
+                *((json.dumps(dict(allowed.schema)),) if schemas else ()),
+            )
+            for one, allowed in found
+        ],
+        optional=("env", "timeout"),
+        empty="This app allows no commands. app.command(…) does, or app.commands_from('commands.toml').",
+    )
+
+
+def _is_there(executable: str) -> bool:
+    return Path(executable).exists()

@@ -1,0 +1,89 @@
+"""Fire: the instants of schedules that are due make jobs.
+
+Which instants, is worked out here, from what the database said it is and by the database's clock. That each makes exactly one job,
+and the schedule moves on with it, is `plait.fire`'s: where two leaders do this at once, the second finds the schedule moved on.
+"""
+
+from datetime import datetime
+from typing import Any, cast
+from uuid import UUID
+
+from plait.leader.rendering import rendered, schedule_scope, tenant_scope, trigger_scope
+from plait.model import schedules
+from plait.model.errors import InvalidTrigger, PlaitError
+from plait.model.schedules import CatchUp, Timing, plan
+from plait.runtime.logging import get_logger
+from plait.store import Store
+from plait.store.triggers import DueSchedule
+
+log = get_logger("leader")
+
+BATCH = 100
+EVERY_S = 0.2
+
+
+class Fire:
+    def __init__(self) -> None:
+        self._after: UUID | None = None
+
+    async def run(self, store: Store) -> float:
+        due = await store.triggers.due_schedules(BATCH, after=self._after)
+        # On past those that can't be fired now, and at the end from the start: nobody keeps the others waiting.
+        self._after = due[-1].id if len(due) == BATCH else None
+        more = self._after is not None
+        for schedule in due:
+            try:
+                more |= await fire(store, schedule) == schedules.BATCH  # it has more to catch up with
+            except PlaitError as error:  # one schedule's trouble is not the others'
+                log.warning(
+                    "a schedule could not be fired; it is tried again", trigger=schedule.label, error=str(error)
+                )
+        more |= await store.triggers.release_fires(BATCH) == BATCH
+        return 0.0 if more else EVERY_S
+
+
+async def fire(store: Store, schedule: DueSchedule) -> int | None:
+    """Fire what is due of one schedule; how many jobs it made, or None where another leader was faster."""
+    timing = Timing(zone=schedule.time_zone, anchor=schedule.anchor_at, cron=schedule.cron, every_s=schedule.every_s)
+    try:
+        planned = plan(
+            timing,
+            after=schedule.cursor_at,
+            now=schedule.now,
+            catch_up=cast("CatchUp", schedule.catch_up),
+            window_s=schedule.catch_up_window_s,
+        )
+        error = None if planned.next else "it has no further instant"
+    except Exception as failure:  # noqa: BLE001 - cron of any kind may have come in by SQL: it is told, and the others go on
+        told = str(failure) if isinstance(failure, InvalidTrigger) else f"cron {schedule.cron!r}: {failure}"
+        return await store.triggers.fire(
+            schedule, upto=schedule.cursor_at, next_at=None, fires=[], missed=0, error=told
+        )
+    fired = await store.triggers.fire(
+        schedule,
+        upto=planned.upto,
+        next_at=planned.next,
+        fires=[_fire(schedule, instant) for instant in planned.fires],
+        missed=planned.missed,
+        error=error,
+    )
+    if planned.missed:
+        log.warning("a schedule missed instants", trigger=schedule.label, missed=planned.missed)
+    return fired
+
+
+def _fire(schedule: DueSchedule, instant: datetime) -> dict[str, Any]:
+    scope = {
+        "schedule": schedule_scope(instant, schedule.cron, schedule.time_zone),
+        "trigger": trigger_scope(schedule.id, schedule.label, schedule.definition),
+        "tenant": tenant_scope(schedule.tenant_id, schedule.tenant_slug, schedule.tenant_name),
+    }
+    said = rendered(
+        schedule.payload,
+        scope,
+        schedule.schema,
+        dedupe_key=schedule.dedupe_key,
+        correlation_id=schedule.correlation_id,
+        limit_key=schedule.limit_key,
+    )
+    return {"instant": instant.isoformat(), **said}

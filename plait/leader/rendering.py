@@ -1,0 +1,44 @@
+"""What a trigger asks for at one occasion: its templates filled in, and the payload checked against the definition's schema."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from plait.model.errors import InvalidSchema, InvalidTemplate
+from plait.model.schemas import faults
+from plait.model.templates import render, render_text
+
+
+def rendered(
+    payload: str | bytes | msgspec.Raw, scope: Mapping[str, Any], schema: str | None, **keys: str | None
+) -> dict[str, Any]:
+    """The payload and the keys; `error` instead where something does not fit."""
+    try:
+        filled = render(msgspec.json.decode(payload), scope)
+        said = {name: render_text(template, scope, what=name) for name, template in keys.items()}
+        wrong = None if schema is None else faults(schema, filled)
+    except (InvalidTemplate, InvalidSchema) as error:
+        return {"payload": {}, "error": str(error)}
+    if wrong is not None:
+        return {"payload": {}, "error": f"the payload does not fit the schema: {wrong}"}
+    return {"payload": filled, **said}
+
+
+def trigger_scope(trigger_id: UUID, label: str, definition: str) -> dict[str, Any]:
+    return {"id": str(trigger_id), "label": label, "definition": definition}
+
+
+def tenant_scope(tenant_id: UUID, slug: str, name: str) -> dict[str, Any]:
+    return {"id": str(tenant_id), "slug": slug, "name": name}
+
+
+def schedule_scope(instant: datetime, cron: str | None, zone: str | None) -> dict[str, Any]:
+    return {"instant": instant.isoformat(), "cron": cron, "time_zone": zone}
+
+
+def event_scope(event_id: UUID, name: str, at: datetime) -> dict[str, Any]:
+    """What a trigger knows of the event beside its data, which is `event.*` itself."""
+    return {"event_id": str(event_id), "event_name": name, "event_at": at.isoformat()}

@@ -1,0 +1,87 @@
+"""Commands: programs that a worker's own code or file allows, and how a payload becomes their arguments.
+
+What runs is never in the database: a job names a command and gives it a payload, and the worker that has the command on its list
+knows the rest. No shell. A value that would be taken for an option is refused, unless it stands after `--` (T124).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from plait.model.errors import InvalidArguments, InvalidDefinition
+from plait.model.texts import shown
+
+LONGEST: Final = 100_000
+"""Linux takes 128 KiB for one argument."""
+_TOKEN: Final = re.compile(r"\{\{\s*((?:payload|job|tenant)(?:\.[A-Za-z0-9_-]{1,100}){1,20})\s*\}\}")
+
+Argument = str | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """`argv` follows the executable. A list within it is left out as a whole where a value of it is not given."""
+
+    key: str
+    executable: str
+    argv: tuple[Argument, ...] = ()
+    schema: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    env: tuple[str, ...] = ()
+    """Variables of the worker's own that it may see."""
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.executable.startswith("/") or "\0" in self.executable:
+            raise InvalidDefinition(
+                f"command {self.key}: an executable is an absolute path, not {shown(self.executable)}"
+            )
+        for part in self.argv:
+            for text in [part] if isinstance(part, str) else part:
+                if "\0" in str(text) or type(text) is not str:
+                    raise InvalidDefinition(f"command {self.key}: argv is text, and lists of text, not {shown(text)}")
+
+    def arguments(self, scope: Mapping[str, Any]) -> list[str]:
+        """The whole argv for one job; an error that says which value has no place in it."""
+        found = [self.executable]
+        for part in self.argv:
+            try:
+                texts = [
+                    _fill(text, scope, plain="--" in found) for text in ([part] if isinstance(part, str) else part)
+                ]
+            except _Missing as missing:
+                if isinstance(part, str):
+                    raise InvalidArguments(f"{self.key}: {missing} is not given") from None
+                continue
+            found += texts
+        return found
+
+
+class _Missing(Exception):
+    """A value that the payload does not have."""
+
+
+def _fill(text: str, scope: Mapping[str, Any], *, plain: bool) -> str:
+    filled = _TOKEN.sub(lambda token: _value(token[1], scope), text)
+    if "\0" in filled or len(filled.encode(errors="surrogatepass")) > LONGEST:
+        raise InvalidArguments(f"an argument has no NUL and at most {LONGEST:,} bytes: {text}")
+    if text.startswith("{{") and filled.startswith("-") and not plain:
+        raise InvalidArguments(f"{text}: {shown(filled)} would be taken for an option")
+    return filled
+
+
+def _value(path: str, scope: Mapping[str, Any]) -> str:
+    value: Any = scope
+    for part in path.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            raise _Missing(path)
+        value = value[part]
+    match value:
+        case None:
+            raise _Missing(path)
+        case bool():
+            return "true" if value else "false"
+        case str() | int() | float():
+            return str(value)
+        case _:
+            raise InvalidArguments(f"{path} is text, a number or a truth value, not {shown(value)}")

@@ -1,0 +1,193 @@
+"""Schedules: which instants a cron expression or an interval means, and which of those that are due shall fire. No clock here:
+whoever asks says what time it is.
+
+Cron is `cronsim`'s, with the rules of Debian's cron where clocks change. A fixed time (minute and hour both named) fires once
+each day: one that falls into the gap fires when the gap ends, one that comes twice fires the first time. Where minute or hour is a
+star, every such minute that really happens fires, in both passes of the hour that comes twice.
+
+Only the newest instant that is due can be on time; older ones have been overtaken, and `catch_up` says what becomes of them:
+
+    none    the newest, if it is less than a minute late
+    one     the newest, however late: it stands for all
+    all     each of them
+    window  each that is no older than the window, and the newest if it is on time
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from itertools import islice
+from typing import Final, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cronsim import CronSim, CronSimError
+
+from plait.model.errors import InvalidTrigger
+from plait.model.texts import shown
+
+CatchUp = Literal["none", "one", "all", "window"]
+Overlap = Literal["allow", "skip", "queue"]
+
+ON_TIME: Final = timedelta(minutes=1)
+BATCH: Final = 100
+"""So many instants of one schedule become jobs in one transaction; the rest in the next."""
+COUNTED: Final = 10_000
+"""Missed instants are counted up to here: a year of minutes would take seconds."""
+_LOOK_BACK: Final = tuple(timedelta(days=days) for days in (1 / 24, 1, 32, 367, 367 * 8 + 2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """When a schedule fires: `cron` in a time zone, or every so many seconds from its anchor on."""
+
+    zone: str
+    anchor: datetime
+    cron: str | None = None
+    every_s: float | None = None
+
+    def after(self, instant: datetime) -> Iterator[datetime]:
+        """The instants after this one, in UTC, in order."""
+        if self.every_s is not None:
+            return self._every(instant)
+        return self._cron(instant)
+
+    def between(self, after: datetime, upto: datetime) -> Iterator[datetime]:
+        for instant in self.after(after):
+            if instant > upto:
+                return
+            yield instant
+
+    def latest(self, after: datetime, upto: datetime) -> datetime | None:
+        """The last instant of the interval. Only ever asks forwards: one way to find an instant, so no two answers."""
+        if self.every_s is not None:
+            step = timedelta(seconds=self.every_s)
+            instant = self.anchor + (upto - self.anchor) // step * step
+            return instant if instant > after and instant > self.anchor else None
+        for span in _LOOK_BACK:
+            start = max(after, upto - span)
+            found = None
+            for found in self.between(start, upto):  # noqa: B007 - the last one
+                pass
+            if found is not None or start == after:
+                return found
+        return None
+
+    def _every(self, instant: datetime) -> Iterator[datetime]:
+        assert self.every_s is not None
+        step = timedelta(seconds=self.every_s)
+        n = max(0, (instant - self.anchor) // step)
+        while True:
+            n += 1
+            yield self.anchor + n * step
+
+    def _cron(self, instant: datetime) -> Iterator[datetime]:
+        assert self.cron is not None
+        # In the second pass of an hour that comes twice cronsim answers with the first: what lies behind is left out.
+        for local in CronSim(self.cron, instant.astimezone(_zone(self.zone))):
+            found = local.astimezone(UTC)
+            if found > instant:
+                instant = found
+                yield found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a schedule does now."""
+
+    fires: tuple[datetime, ...]
+    missed: int
+    upto: datetime
+    """Every instant up to here is dealt with by this plan."""
+    next: datetime | None
+    """The first one after that. None: there is none within fifty years."""
+
+
+def plan(timing: Timing, *, after: datetime, now: datetime, catch_up: CatchUp, window_s: float | None = None) -> Plan:
+    """Which of the instants after `after` fire now, how many are missed, and when to look again."""
+    latest = timing.latest(after, now)
+    if latest is None:
+        return Plan(fires=(), missed=0, upto=max(after, now), next=next(timing.after(max(after, now)), None))
+    on_time = now - latest < ON_TIME
+    fires: tuple[datetime, ...]
+    match catch_up:
+        case "none":
+            fires = (latest,) if on_time else ()
+        case "one":
+            fires = (latest,)
+        case "all":
+            fires = tuple(islice(timing.between(after, now), BATCH))
+        case _:
+            start = max(after, now - timedelta(seconds=window_s or 0))
+            fires = tuple(islice(timing.between(start, now), BATCH)) or ((latest,) if on_time else ())
+    whole = not fires or fires[-1] == latest
+    upto = now if whole else fires[-1]
+    missed = _count(timing, after, upto) - len(fires)
+    return Plan(fires=fires, missed=max(0, missed), upto=upto, next=next(timing.after(upto), None))
+
+
+def _count(timing: Timing, after: datetime, upto: datetime) -> int:
+    if timing.every_s is not None:
+        step = timedelta(seconds=timing.every_s)
+        return (upto - timing.anchor) // step - max(0, (after - timing.anchor) // step)
+    return sum(1 for _ in islice(timing.between(after, upto), COUNTED))
+
+
+def check_cron(expression: str) -> str:
+    """The expression with single spaces; an error that names what is wrong with it."""
+    text = " ".join(str(expression).split())
+    if len(text.split(" ")) != 5 or len(text) > 500:
+        raise InvalidTrigger(f"cron has five fields, minute hour day month weekday, not {shown(expression)}")
+    try:
+        simulated = CronSim(text, datetime(2000, 1, 1, tzinfo=UTC))
+        next(simulated)
+    except CronSimError as error:
+        raise InvalidTrigger(f"cron {shown(text)}: {error}") from None
+    except (StopIteration, RuntimeError):
+        raise InvalidTrigger(f"cron {shown(text)}: there is no such day") from None
+    return text
+
+
+def check_zone(name: str) -> str:
+    _zone(name)
+    return name
+
+
+@lru_cache(maxsize=1000)
+def _zone(name: str) -> tzinfo:
+    if name == "UTC":
+        return UTC  # which cronsim knows, and is quicker with
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise InvalidTrigger(f"there is no time zone {shown(name)} on this machine") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """One instant to come, as a person reads it."""
+
+    instant: datetime
+    local: datetime
+    note: str | None
+    """What the change of clocks does to it."""
+
+
+def preview(timing: Timing, after: datetime, count: int) -> list[Preview]:
+    zone = _zone(timing.zone)
+    return [
+        Preview(instant=instant, local=instant.astimezone(zone), note=_note(timing, instant.astimezone(zone)))
+        for instant in islice(timing.after(after), count)
+    ]
+
+
+def _note(timing: Timing, local: datetime) -> str | None:
+    if timing.cron is None:
+        return None
+    if local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset():
+        which = "second" if local.fold else "first"
+        return f"this time comes twice, as clocks go back: the {which} time"
+    before = (local.astimezone(UTC) - timedelta(minutes=1)).astimezone(local.tzinfo)
+    if (local.utcoffset() or timedelta()) > (before.utcoffset() or timedelta()):
+        return "clocks go forward here: what falls into the gap fires when it ends"
+    return None

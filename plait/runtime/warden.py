@@ -1,0 +1,129 @@
+"""The warden of one command: a process of its own that starts it, and outlives nothing of it.
+
+It runs as a plain script, `python -I -S warden.py`, imports nothing of plait, and speaks with the worker by its standard input: one line
+of JSON says what to start; when the input ends, because the worker says so or is gone, kill -9 included, everything the command has
+started ends too. The warden is the reaper of its descendants, so that a child which forks twice or calls setsid is still its own
+(T102). It exits as the command did, and only when nothing of it is left.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+GRACE_S = 0.5
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+NOT_STARTED = 127
+
+
+def main() -> int:
+    asked = json.loads(sys.stdin.buffer.readline())
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # the worker decides; else the command could outlive its warden
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    child = os.fork()
+    if child == 0:
+        _become(asked, libc)
+    code = None
+    while code is None:
+        ready, _, _ = select.select([sys.stdin.fileno(), woken], [], [])
+        if woken in ready:
+            os.read(woken, 4096)
+        code = _reap(child)
+        if sys.stdin.fileno() in ready and code is None:
+            code = _end(child)
+    _kill_all()
+    return code if code >= 0 else 128 - code
+
+
+def _become(asked: dict, libc: ctypes.CDLL) -> None:  # type: ignore[type-arg]  # plain JSON
+    try:
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_DFL)
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.setsid()
+        os.execve(asked["argv"][0], asked["argv"], asked["env"])  # noqa: S606 - an argv from the worker's own allow-list, no shell
+    except OSError as error:
+        os.write(2, f"it cannot be started: {error}\n".encode())
+    finally:
+        os._exit(NOT_STARTED)
+
+
+def _reap(child: int) -> int | None:
+    """Take leave of all that have ended; the command's exit code if it is among them."""
+    code = None
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return code
+        if pid == 0:
+            return code
+        if pid == child:
+            code = os.waitstatus_to_exitcode(status)
+
+
+def _end(child: int) -> int:
+    """Ask all to end, wait a moment, and end them."""
+    for pid in list(_descendants()):
+        _signal(pid, signal.SIGTERM)
+    deadline = time.monotonic() + GRACE_S
+    while time.monotonic() < deadline:
+        code = _reap(child)
+        if code is not None:
+            return code
+        time.sleep(0.01)
+    return -signal.SIGKILL
+
+
+def _kill_all() -> None:
+    """Until none is left: while some are killed, others may fork."""
+    while True:
+        left = list(_descendants())
+        for pid in left:
+            _signal(pid, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            if not left:
+                return
+        time.sleep(0.002)
+
+
+def _descendants() -> Iterator[int]:
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                state, parent = (entry / "stat").read_bytes().rpartition(b")")[2].split()[:2]
+            except OSError:
+                continue  # it has just ended
+            if state != b"Z":
+                parents[int(entry.name)] = int(parent)
+    mine = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in mine} - mine:
+        mine |= more
+    yield from mine - {os.getpid()}
+
+
+def _signal(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # it has just ended, or is not ours to end
+        os.kill(pid, number)
+
+
+if __name__ == "__main__":
+    os._exit(main())

@@ -1,0 +1,62 @@
+"""Telling that something happened: triggers that match it make jobs."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
+
+from plait.model.errors import InvalidArguments
+from plait.model.ids import new_id
+from plait.sdk.codec import encode
+from plait.sdk.options import Options
+from plait.store import Store
+from plait.store.connections import emit_async_on, emit_sync_on, is_async
+
+T = TypeVar("T")
+
+
+class App(Protocol):
+    """What an event needs of its app."""
+
+    async def store(self) -> Store: ...
+    def named_tenant(self, tenant: str | UUID | None) -> str | UUID | None: ...
+
+
+class NewEvent:
+    """Checked when it is made, so that a mistake is reported where it is made."""
+
+    def __init__(
+        self,
+        app: App,
+        name: str,
+        data: Mapping[str, Any] | None,
+        *,
+        tenant: str | UUID | None,
+        correlation_id: str | None,
+        event_id: UUID | None,
+    ) -> None:
+        if data is not None and not isinstance(data, Mapping):
+            raise InvalidArguments(f"an event's data is a mapping, not {type(data).__name__}")
+        Options(tenant=tenant, correlation_id=correlation_id, job_id=event_id)
+        self._app = app
+        self._id = event_id or new_id()
+        named = app.named_tenant(tenant)
+        self._said = (
+            name,
+            encode(dict(data or {}), what="an event's data"),
+            None if named is None else str(named),
+            correlation_id,
+        )
+
+    async def emit(self, conn: Any) -> UUID:
+        if conn is None:
+            name, data, tenant, correlation_id = self._said
+            events = (await self._app.store()).events
+            return await events.emit(name, data, tenant=tenant, correlation_id=correlation_id, event_id=self._id)
+        if not is_async(conn):
+            raise InvalidArguments("this connection is sync: use emit_sync with it")
+        return await emit_async_on(conn, *self._said, str(self._id))
+
+    def emit_on_sync(self, conn: Any) -> UUID:
+        if is_async(conn):
+            raise InvalidArguments("this connection is async: use emit with it")
+        return emit_sync_on(conn, *self._said, str(self._id))

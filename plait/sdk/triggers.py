@@ -1,0 +1,189 @@
+"""Triggers in code: `@app.schedule(…)` and `@app.on(…)`. A worker makes them known when it starts; in the database they are
+triggers like any other, which an operator can look at and pause.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Protocol, TypedDict, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from plait.model.durations import seconds
+from plait.model.errors import InvalidDefinition, InvalidTrigger
+from plait.model.schedules import CatchUp, Overlap, check_cron, check_zone
+from plait.model.texts import shown
+from plait.sdk.definition import Definition
+from plait.sdk.job import Job
+from plait.sdk.options import Options, check_tenant
+from plait.store import Store
+
+Duration = float | str | timedelta
+J = TypeVar("J")
+
+
+class TriggerOptions(TypedDict, total=False):
+    """What a trigger says of its jobs; the last three texts are templates."""
+
+    label: str | None
+    tenant: str | UUID | None
+    payload: Mapping[str, Any] | None
+    queue: str | None
+    priority: int | None
+    retries: int | None
+    timeout: Duration | None
+    dedupe_window: Duration
+    dedupe_key: str | None
+    correlation_id: str | None
+    limit_key: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """One trigger of a definition."""
+
+    definition: str
+    label: str
+    tenant: str | None
+    settings: Mapping[str, Any] = field(repr=False)
+
+    def row(self) -> dict[str, Any]:
+        return {"tenant": self.tenant, "label": self.label, "settings": self.settings}
+
+
+class App(Protocol):
+    """What a declaration needs of its app."""
+
+    definitions: dict[str, Definition]
+    declared: dict[tuple[str | None, str], Declared]
+
+    def job(self, function: Any, /) -> Any: ...
+    def named_tenant(self, tenant: str | UUID | None) -> str | UUID | None: ...
+
+
+async def declare(app: App, store: Store) -> None:
+    """Make an app's triggers known, and forget those of its jobs that it has no more."""
+    declared = [trigger.row() for trigger in app.declared.values()]
+    await store.triggers.declare_triggers(declared, list(app.definitions))
+
+
+def schedule_settings(
+    cron: str | None,
+    *,
+    every: Duration | None = None,
+    timezone: str | None = None,
+    catch_up: CatchUp = "one",
+    catch_up_window: Duration | None = None,
+    overlap: Overlap = "allow",
+    jitter: Duration = 0,
+) -> dict[str, Any]:
+    """The settings of a schedule's timing, checked."""
+    if (cron is None) == (every is None):
+        raise InvalidTrigger("a schedule has a cron expression or every=…, and not both")
+    if catch_up not in ("none", "one", "all", "window"):
+        raise InvalidTrigger(f"catch_up is none, one, all or window, not {shown(catch_up)}")
+    if (catch_up == "window") != (catch_up_window is not None):
+        raise InvalidTrigger('catch_up="window" needs catch_up_window=…, and nothing else has one')
+    if overlap not in ("allow", "skip", "queue"):
+        raise InvalidTrigger(f"overlap is allow, skip or queue, not {shown(overlap)}")
+    every_s = None if every is None else _seconds(every, "every")
+    if every_s is not None and every_s < 1:
+        raise InvalidTrigger(f"every is at least a second, not {shown(every)}")
+    return {
+        "event_name": None,
+        "cron": None if cron is None else check_cron(cron),
+        "every_s": every_s,
+        "time_zone": None if timezone is None else check_zone(timezone),
+        "catch_up": catch_up,
+        "catch_up_window_s": None if catch_up_window is None else _seconds(catch_up_window, "catch_up_window"),
+        "overlap": overlap,
+        "jitter_s": _seconds(jitter, "jitter"),
+    }
+
+
+def event_settings(name: str) -> dict[str, Any]:
+    return {"event_name": name, "cron": None, "every_s": None, "time_zone": None}
+
+
+def job_settings(
+    definition: str,
+    *,
+    payload: Mapping[str, Any] | None = None,
+    queue: str | None = None,
+    priority: int | None = None,
+    retries: int | None = None,
+    timeout: Duration | None = None,
+    dedupe_window: Duration = 300,
+    dedupe_key: str | None = None,
+    correlation_id: str | None = None,
+    limit_key: str | None = None,
+) -> dict[str, Any]:
+    """The settings of what a trigger makes, checked as an enqueue's are."""
+    options = Options(
+        queue=queue,
+        priority=priority,
+        retries=retries,
+        timeout=timeout,
+        dedupe_key=dedupe_key,
+        correlation_id=correlation_id,
+        limit_key=limit_key,
+    )
+    return {
+        "definition": definition,
+        "payload": msgspec.to_builtins(dict(payload or {})),
+        "queue": queue,
+        "priority": priority,
+        "max_attempts": None if retries is None else retries + 1,
+        "timeout_s": options.seconds_of("timeout"),
+        "dedupe_window_s": round(_seconds(dedupe_window, "dedupe_window")),
+        "dedupe_key": dedupe_key,
+        "correlation_id": correlation_id,
+        "limit_key": limit_key,
+    }
+
+
+def declaring(app: App, timing: Mapping[str, Any], default_label: str, options: TriggerOptions) -> Callable[[J], J]:
+    """A decorator of a job, or of a function that becomes one, which declares a trigger of it."""
+    given = dict(options)
+    label, tenant = given.pop("label", None), given.pop("tenant", None)
+    check_tenant(tenant)  # type: ignore[arg-type]
+    named = app.named_tenant(tenant)  # type: ignore[arg-type]
+
+    def decorate(what: J) -> J:
+        job = what if isinstance(what, Job) else app.job(what)
+        definition = job.definition
+        settings = {**job_settings(definition.name, **given), **timing}  # type: ignore[arg-type]
+        _check_payload(definition, settings["payload"])
+        declared = Declared(
+            definition=definition.name,
+            label=str(label or f"{definition.name} {default_label}"),
+            tenant=None if named is None else str(named),
+            settings=settings,
+        )
+        key = (declared.tenant, declared.label)
+        if key in app.declared:
+            raise InvalidTrigger(
+                f"there are two triggers called {declared.label!r}: give one another name with label=…"
+            )
+        app.declared[key] = declared
+        return job
+
+    return decorate
+
+
+def _check_payload(definition: Definition, payload: Mapping[str, Any]) -> None:
+    """Names only: what a template gives is known when it is filled in."""
+    if unknown := [name for name in payload if name not in definition.codec.parameters]:
+        raise InvalidTrigger(f"{definition.name} has no argument {unknown[0]!r}")
+    if missing := [
+        name for name in definition.codec.parameters if name in definition.codec.required.difference(payload)
+    ]:
+        raise InvalidTrigger(f"{definition.name} needs {', '.join(missing)}: say it with payload={{…}}")
+
+
+def _seconds(value: Duration, what: str) -> float:
+    try:
+        return seconds(value, what=what)
+    except InvalidDefinition as error:
+        raise InvalidTrigger(str(error)) from None

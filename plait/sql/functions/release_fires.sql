@@ -1,0 +1,33 @@
+-- release_fires: instants of schedules with overlap `queue` that waited for the job before them, which has ended.
+--
+--   moves    nothing -> queued
+--   locks    triggers SKIP LOCKED, then as enqueue_many: safe to run anywhere, at once
+--   raises   nothing
+--   called   plait.store.triggers.release_fires
+create or replace function plait.release_fires(p_limit int default 100) returns int
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+declare
+  v_now timestamptz;
+  v_n   int := 0;
+  t     plait.triggers;
+  f     plait.fires;
+begin
+  perform plait._require_read_committed();
+  if not exists (select from plait.fires where outcome = 'held') then
+    return 0;
+  end if;
+  v_now := plait._moment();
+  for t in
+    select * from plait.triggers g
+    where g.id in (select h.trigger_id from plait.fires h where h.outcome = 'held') and g.enabled and g.deleted_at is null
+      and not exists (select from plait.live l where l.job_id = g.last_job_id)
+    order by g.id limit p_limit for no key update skip locked
+  loop
+    select * into f from plait.fires h where h.trigger_id = t.id and h.outcome = 'held' order by h.instant limit 1;
+    continue when not found;
+    perform plait._fire(t, v_now, f.instant, null, f.held -> 'payload', f.held ->> 'dedupe_key', f.held ->> 'correlation_id',
+                        f.held ->> 'limit_key', null, f.id);
+    v_n := v_n + 1;
+  end loop;
+  return v_n;
+end $$;

@@ -1,0 +1,23 @@
+-- Events: what happened in the user's application, kept from the transaction in which it happened.
+
+create table plait.events (
+  id             uuid primary key,
+  tenant_id      uuid not null,
+  at             timestamptz not null,
+  dispatched_at  timestamptz,                        -- since when its triggers have fired, or said why not
+  jobs           integer not null default 0,         -- how many it made
+  name           text collate "C" not null check (name ~ '^[A-Za-z0-9_.:/-]{1,200}$'),
+  correlation_id text check (length(correlation_id) between 1 and 500),
+  error          text,                               -- why a trigger refused it; plait.fires tells of each
+  data           json not null
+);
+
+create index events_tenant on plait.events (tenant_id, id);
+create index events_pending on plait.events (id) where dispatched_at is null;
+create index events_failed on plait.events (tenant_id, id) where error is not null;
+
+alter table plait.events enable row level security;
+alter table plait.events force row level security;
+create policy owner on plait.events to plait_owner using (true) with check (true);
+create policy tenant on plait.events for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));

@@ -1,0 +1,98 @@
+"""Events: what happened in an application, and the triggers that it matches."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from plait.model.errors import NotFound
+from plait.store.database import Database
+
+EMIT: Final = "select plait.emit($1::text, $2::text::json, $3::text, $4::text, $5::uuid)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRow:
+    id: UUID
+    tenant_id: UUID
+    at: datetime
+    dispatched_at: datetime | None
+    jobs: int
+    name: str
+    correlation_id: str | None
+    error: str | None
+    data: str = field(repr=False)
+
+
+class Matched(msgspec.Struct, frozen=True, kw_only=True):
+    """A trigger that an event matches."""
+
+    id: UUID
+    revision: int
+    label: str
+    definition: str
+    payload: msgspec.Raw
+    dedupe_key: str | None
+    correlation_id: str | None
+    limit_key: str | None
+    schema: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingEvent:
+    id: UUID
+    name: str
+    at: datetime
+    correlation_id: str | None
+    data: str
+    tenant_id: UUID
+    tenant_slug: str
+    tenant_name: str
+    triggers: list[Matched]
+
+
+class Events:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def emit(
+        self, name: str, data: str, *, tenant: str | None, correlation_id: str | None, event_id: UUID
+    ) -> UUID:
+        emitted: UUID = await self._db.fetchval(EMIT, name, data, tenant, correlation_id, event_id)
+        return UUID(bytes=emitted.bytes)
+
+    async def pending_events(self, limit: int = 100, *, after: UUID | None = None) -> list[PendingEvent]:
+        rows = await self._db.fetch("select * from plait.pending_events($1, $2)", limit, after)
+        return [
+            PendingEvent(**{**row, "triggers": msgspec.json.decode(row["triggers"], type=list[Matched])})
+            for row in rows
+        ]
+
+    async def dispatch(self, events: Sequence[Mapping[str, Any]]) -> int:
+        """Make jobs of events; how many are done with. The others are still pending."""
+        text = msgspec.json.encode(list(events)).decode()
+        return int(await self._db.fetchval("select plait.dispatch($1::json)", text))
+
+    async def list_events(
+        self,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+        event_id: UUID | None = None,
+        name: str | None = None,
+        failed: bool = False,
+        before: UUID | None = None,
+        limit: int = 50,
+    ) -> list[EventRow]:
+        sql = "select * from plait.list_events($1, $2, $3, $4, $5, $6, $7)"
+        rows = await self._db.fetch(sql, tenant_id, all_tenants, event_id, name, failed, before, limit)
+        return [EventRow(**row) for row in rows]
+
+    async def get_event(self, event_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> EventRow:
+        rows = await self.list_events(tenant_id=tenant_id, all_tenants=all_tenants, event_id=event_id)
+        if not rows:
+            raise NotFound(f"there is no event {event_id}")
+        return rows[0]

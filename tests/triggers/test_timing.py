@@ -1,0 +1,141 @@
+"""Which instants a schedule means: T85, F14. No database."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import islice, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plait.model.errors import InvalidTrigger
+from plait.model.schedules import Timing, check_cron, check_zone, plan, preview
+
+from . import zones
+
+NEW_YORK = "America/New_York"
+START = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def instants(cron: str, zone: str, after: datetime, n: int) -> list[str]:
+    timing = Timing(zone=zone, anchor=START, cron=cron)
+    return [at.isoformat()[:16] for at in islice(timing.after(after), n)]
+
+
+def test_a_time_in_the_gap_fires_once_when_it_ends() -> None:
+    """T85: 2030-03-10, 02:00 becomes 03:00 in New York."""
+    after = datetime(2030, 3, 9, 12, tzinfo=UTC)
+    assert instants("30 2 * * *", NEW_YORK, after, 2) == ["2030-03-10T07:00", "2030-03-11T06:30"]
+
+
+def test_a_time_that_comes_twice_fires_the_first_time_only() -> None:
+    """T85: 2030-11-03, 02:00 becomes 01:00 in New York. Also for who asks in between, and in the second pass."""
+    for hour, minute in ((4, 0), (5, 29)):
+        after = datetime(2030, 11, 3, hour, minute, tzinfo=UTC)
+        assert instants("30 1 * * *", NEW_YORK, after, 2) == ["2030-11-03T05:30", "2030-11-04T06:30"]
+    for hour, minute in ((5, 30), (6, 0), (6, 15), (6, 30), (6, 45)):
+        after = datetime(2030, 11, 3, hour, minute, tzinfo=UTC)
+        assert instants("30 1 * * *", NEW_YORK, after, 1) == ["2030-11-04T06:30"]
+
+
+def test_what_runs_every_hour_runs_every_hour_whatever_the_clocks_do() -> None:
+    for month, day in ((3, 10), (11, 3)):
+        timing = Timing(zone=NEW_YORK, anchor=START, cron="0 * * * *")
+        found = list(islice(timing.after(datetime(2030, month, day, tzinfo=UTC)), 30))
+        assert {b - a for a, b in pairwise(found)} == {timedelta(hours=1)}
+
+
+@pytest.mark.parametrize(
+    "zone",
+    [NEW_YORK, "Europe/London", "Australia/Lord_Howe", "America/Santiago", "UTC"],
+)
+def test_two_years_of_six_forms_of_cron(zone: str) -> None:
+    """F14, some zones of it; `python -m tests.triggers.zones` takes them all."""
+    walked, faults = zones.check(zone)
+    assert faults == []
+    assert walked > 2_500
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+def test_two_years_of_six_forms_of_cron_in_every_zone() -> None:
+    """F14."""
+    assert zones.main() == 0
+
+
+CRONS = st.sampled_from(["* * * * *", "*/7 * * * *", "30 2 * * *", "0 0 1 * *", "15 1,13 * * 1-5", "0 0 29 2 *"])
+MOMENTS = st.floats(-1e8, 3e7).map(lambda seconds: START + timedelta(seconds=seconds))
+
+
+@given(CRONS, st.sampled_from([NEW_YORK, "Europe/Berlin", "Asia/Kolkata"]), MOMENTS, st.floats(0, 3e6))
+def test_the_latest_instant_is_the_last_of_all(cron: str, zone: str, after: datetime, span_s: float) -> None:
+    timing = Timing(zone=zone, anchor=START, cron=cron)
+    upto = after + timedelta(seconds=min(span_s, 90_000 if cron.startswith("*") else 3e6))
+    assert timing.latest(after, upto) == next(iter(list(timing.between(after, upto))[-1:]), None)
+
+
+@given(st.floats(1, 1e6), MOMENTS, st.floats(0, 1e5))
+def test_every_is_a_grid_from_its_anchor_on(every_s: float, after: datetime, span_s: float) -> None:
+    timing = Timing(zone="UTC", anchor=START, every_s=every_s)
+    upto = after + timedelta(seconds=span_s)
+    found = list(islice(timing.between(after, upto), 1000))
+    if len(found) < 1000:
+        planned = plan(timing, after=after, now=upto, catch_up="one")
+        assert planned.fires == tuple(found[-1:])
+        assert planned.missed == max(0, len(found) - 1)
+        assert planned.next == next(timing.after(upto))
+        assert planned.next > upto
+    assert all(at > START for at in found)
+
+
+@given(CRONS, MOMENTS, st.floats(0, 2e5), st.sampled_from(["none", "one", "all"]))
+def test_a_plan_leaves_nothing_out_and_takes_nothing_twice(
+    cron: str, after: datetime, span_s: float, policy: str
+) -> None:
+    timing = Timing(zone=NEW_YORK, anchor=START, cron=cron)
+    now = after + timedelta(seconds=span_s)
+    expected = list(timing.between(after, now))
+    fired: list[datetime] = []
+    missed = 0
+    while True:
+        planned = plan(timing, after=after, now=now, catch_up=policy)  # type: ignore[arg-type]
+        fired += planned.fires
+        missed += planned.missed
+        after = planned.upto
+        assert planned.next is not None
+        if planned.next > now:
+            break
+    assert len(fired) + missed == len(expected)
+    assert fired == [at for at in expected if at in set(fired)]
+    if policy == "all":
+        assert missed == 0
+
+
+def test_a_year_of_downtime_is_planned_at_once() -> None:
+    timing = Timing(zone=NEW_YORK, anchor=START, cron="* * * * *")
+    planned = plan(timing, after=START, now=START + timedelta(days=365), catch_up="one")
+    assert planned.fires == (START + timedelta(days=365),)
+    assert planned.missed == 9_999  # counted so far, and no further
+
+
+def test_a_preview_tells_what_the_clocks_do() -> None:
+    gap = Timing(zone=NEW_YORK, anchor=START, cron="30 2 * * *")
+    notes = [one.note for one in preview(gap, datetime(2030, 3, 9, tzinfo=UTC), 3)]
+    assert notes == [None, "clocks go forward here: what falls into the gap fires when it ends", None]
+    fold = Timing(zone=NEW_YORK, anchor=START, cron="30 1 * * *")
+    [one, *_] = preview(fold, datetime(2030, 11, 3, tzinfo=UTC), 1)
+    assert one.note == "this time comes twice, as clocks go back: the first time"
+
+
+@pytest.mark.parametrize(
+    "cron",
+    ["", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "0 0 30 2 *", "0 0 31 4,6 *", "a b c d e", "@daily"],
+)
+def test_cron_that_is_none_is_refused_with_a_reason(cron: str) -> None:
+    with pytest.raises(InvalidTrigger, match="cron"):
+        check_cron(cron)
+
+
+@pytest.mark.parametrize("zone", ["", "Mars/Base", "../../etc/passwd", "/etc/passwd", "\0", "EST6FOO"])
+def test_a_zone_that_is_none_is_refused(zone: str) -> None:
+    with pytest.raises(InvalidTrigger, match="time zone"):
+        check_zone(zone)
