@@ -109,7 +109,8 @@ async def everything_granted(tenants: TwoTenants) -> TwoTenants:
 
 
 READABLE = {
-    "attempts", "dedupe", "fan_out_order", "fan_outs", "idempotency", "job", "jobs", "live", "running_state", "signals", "steps",
+    "attempts", "dedupe", "dependencies", "fan_out_order", "fan_outs", "follow_ups", "idempotency", "job", "jobs", "live", "running_state",
+    "signals", "steps",
     "tenants",
 }  # fmt: skip
 
