@@ -130,6 +130,7 @@ async def fill(store: Store, tenant: UUID) -> dict[str, UUID]:
     settings = {"definition": "work", "every_s": 60, "queue": tenant.hex}
     await store.triggers.set_trigger("t", settings, tenant_id=tenant)
     await store.events.emit("e", "{}", tenant=str(tenant), correlation_id=None, event_id=uuid_utils.compat.uuid7())
+    await hang_on(store, tenant, ids["running"])
     return ids
 
 
@@ -164,6 +165,13 @@ async def fan_out(store: Store, tenant: UUID) -> None:
     assert opened == "suspended"
     [claimed] = await store.workers.claim(worker, queue)
     assert await store.workers.settle(worker, [Settlement(child, claimed.attempt, Ending.SUCCEEDED)]) == [True]
+
+
+async def hang_on(store: Store, tenant: UUID, job: UUID) -> None:
+    """What follows a job, and one that waits for it."""
+    await store.database.fetchval("select plait.after($1, 'work', tenant => $2)", job, str(tenant))
+    waits = NewJob(id=uuid_utils.compat.uuid7(), definition="work", payload="{}", tenant_id=tenant, after=f"{{{job}}}")
+    await store.jobs.enqueue_many([waits])
 
 
 def new_job(job_id: UUID, tenant: UUID, *, key: str | None = None, payload: str = "{}") -> NewJob:

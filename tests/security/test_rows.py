@@ -109,8 +109,8 @@ async def everything_granted(tenants: TwoTenants) -> TwoTenants:
 
 
 READABLE = {
-    "attempts", "dedupe", "fan_out_order", "fan_outs", "idempotency", "job", "jobs", "live", "running_state", "signals", "steps",
-    "tenants", "triggers", "fires", "events",
+    "attempts", "dedupe", "dependencies", "events", "fan_out_order", "fan_outs", "fires", "follow_ups", "idempotency", "job", "jobs",
+    "live", "running_state", "signals", "steps", "tenants", "triggers",
 }  # fmt: skip
 
 

@@ -122,7 +122,7 @@ create policy tenant on plait.signals for select to plait_client, plait_tenant, 
   using (tenant_id = (select plait._visible_tenant()));
 
 -- Where a job came from.
-alter table plait.jobs add column source_ref text;
+alter table plait.jobs add column after uuid[], add column source_ref text;
 
 create or replace view plait.job with (security_invoker = true) as
 select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correlation_id, j.dedupe_key, j.idempotency_key,
@@ -152,7 +152,6 @@ alter table plait.definitions
   add column allow_nested boolean not null default true,
   add column cancel_on_parent_failure boolean not null default false;
 alter table plait.queues add column serial boolean not null default false, add column roots uuid[];
-alter table plait.jobs add column after uuid[];
 alter table plait.live add column tied boolean not null default false;
 alter table plait.fan_outs
   drop constraint fan_outs_total_check, add constraint fan_outs_total_check check (total >= 0),
