@@ -113,5 +113,5 @@ def test_every_page_of_the_docs_can_be_found_from_their_first_one() -> None:
     assert listed == there
 
 
-def test_the_readme_is_one_screen() -> None:
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 70
+def test_the_readme_is_a_page() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 85

@@ -199,6 +199,7 @@ alter table plait.follow_ups enable row level security;
 alter table plait.follow_ups force row level security;
 create policy owner on plait.follow_ups to plait_owner using (true) with check (true);
 create policy tenant on plait.follow_ups for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
 
 -- Triggers: what makes jobs by itself, at a time or for an event; and what became of each occasion.
 
