@@ -1,7 +1,7 @@
 """The worker: claims jobs, runs their handlers, and records what became of them.
 
     worker.py     the service: starts everything, drains, leaves
-    pump.py       the one loop that talks to `plait.cycle`: outcomes out, jobs in, one round trip at a time
+    pump.py       the one loop that talks to `plait.cycle`: outcomes out, jobs in, two round trips at most
     slots.py      what runs, what waits to run, and who may still start
     execute.py    one handler: on the loop, in a thread (threads.py), in a process (processes.py, child.py)
     outcomes.py   whatever a handler did, as an outcome that can be stored
