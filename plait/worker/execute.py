@@ -16,6 +16,8 @@ from plait.worker.threads import Threads
 
 THREAD_GRACE_S = 0.8
 """Less than the worker waits before it takes a slot away."""
+IN_A_ROW = 8
+"""So many runs share a task at most: a handler that never waits does not let go of the loop."""
 
 
 class Executor:
@@ -27,34 +29,60 @@ class Executor:
         self._threads = Threads()
         self._processes = Processes(processes)
         self._ended = ended
+        self._context = contextvars.copy_context()
+        self._inheriting = False
+        self._heir: Run | None = None
 
-    async def execute(self, run: Run) -> None:
-        """From the payload to the outcome. Never raises. One coroutine for each job: this is the hot path of the worker."""
-        finished: Finished | None
-        try:
-            definition = run.definition
-            if definition.isolation == "process":
-                finished = await self._processes.run(run)
-            else:
-                arguments = definition.codec.decode_payload(run.claimed.payload)
-                run.begin()
-                set_attempt(run)
-                if definition.isolation == "loop":
-                    value = await definition.function(**arguments)
+    def start(self, run: Run) -> None:
+        """In the task of the run that is just ending, if that has left no trace there; else in a task of its own."""
+        if self._inheriting:
+            self._inheriting, self._heir = False, run
+        else:
+            # Held by its run, which the slots hold. Its context is the worker's: the one that we are in may be a handler's.
+            loop, context = asyncio.get_running_loop(), self._context.copy()
+            run.task = loop.create_task(self._execute(run), context=context)
+
+    async def _execute(self, run: Run) -> None:
+        """From the payload to the outcome, and on to the next run. Never raises. This is the hot path of the worker: one coroutine
+        for each job, and one task for many, which saves a fifth of what a small job costs."""
+        for turn in range(1, IN_A_ROW + 1):
+            finished: Finished | None
+            context = None
+            try:
+                definition = run.definition
+                if definition.isolation == "process":
+                    finished = await self._processes.run(run)
                 else:
-                    value = await self._in_thread(run, arguments)
-                finished = outcomes.succeeded(value, definition.codec)
-        except Suspended:
-            finished = None
-        except asyncio.CancelledError as error:
-            # Why it was canceled says what its job becomes.
-            finished = abandoned(run) if run.stopping is not None else outcomes.failed(error)
-        except BaseException as error:  # noqa: BLE001 - a handler may raise anything, and the worker lives
-            finished = outcomes.raised(error)
-        if run.stopping is Stopping.LOST or run.suspended:  # whatever the handler made of that
-            finished = None
-        if (more := self._ended(run, finished)) is not None:
-            await more
+                    arguments = definition.codec.decode_payload(run.claimed.payload)
+                    run.begin()
+                    set_attempt(run)
+                    context = contextvars.copy_context()
+                    if definition.isolation == "loop":
+                        value = await definition.function(**arguments)
+                    else:
+                        value = await self._in_thread(run, arguments)
+                    finished = outcomes.succeeded(value, definition.codec)
+            except Suspended:
+                finished = None
+            except asyncio.CancelledError as error:
+                # Why it was canceled says what its job becomes.
+                finished = abandoned(run) if run.stopping is not None else outcomes.failed(error)
+            except BaseException as error:  # noqa: BLE001 - a handler may raise anything, and the worker lives
+                finished = outcomes.raised(error)
+            if run.stopping is Stopping.LOST or run.suspended:  # whatever the handler made of that
+                finished = None
+            task = run.task
+            assert task is not None
+            self._inheriting = turn < IN_A_ROW and run.stopping is None and not task.cancelling() and _is_in(context)
+            try:
+                more = self._ended(run, finished)
+            finally:
+                self._inheriting, heir, self._heir = False, self._heir, None
+            if more is not None:
+                await more
+            if heir is None:
+                return
+            heir.task, run = task, heir
 
     async def _in_thread(self, run: Run, arguments: dict[str, Any]) -> Any:
         ending = self._threads.submit(contextvars.copy_context(), run.definition.function, arguments)
@@ -71,6 +99,14 @@ class Executor:
     async def close(self) -> None:
         self._threads.close()
         await self._processes.close()
+
+
+def _is_in(context: contextvars.Context | None) -> bool:
+    """Whether no context variable has been changed since this copy was made: the next handler must not see what another left."""
+    try:
+        return contextvars.copy_context() == context
+    except Exception:  # noqa: BLE001 - a value that refuses to be compared was not there before
+        return False
 
 
 def abandoned(run: Run) -> Finished | None:

@@ -63,14 +63,13 @@ class Worker:
         self._once = once
         self._metadata = dict(metadata or {})
         self._executor = Executor(processes=processes or os.cpu_count() or 1, ended=self._ended)
-        self._slots = Slots(self._queues, concurrency, self._start)
+        self._slots = Slots(self._queues, concurrency, self._executor.start)
         self._let_go: set[asyncio.Task[None]] = set()
         self._lost = asyncio.Event()
         self._empty = asyncio.Event()
         self.id: int | None = None
 
     async def run(self, stop: Stop) -> None:
-        self._loop = asyncio.get_running_loop()
         store = await self._app.store()
         await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
         await declare(self._app, store)
@@ -189,9 +188,6 @@ class Worker:
             return
         for run in runs:  # claimed while the wish to stop came
             self._settle(run, ended(Ending.RELEASED))
-
-    def _start(self, run: Run) -> None:
-        run.task = self._loop.create_task(self._executor.execute(run))  # held by its run, which the slots hold
 
     def _keep(self, run: Run) -> None:
         """A run that leaves its slot before it has ended: its task must not vanish in the middle of its work."""

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import threading
+from contextvars import ContextVar
 
 import pytest
 
@@ -130,20 +131,37 @@ async def test_a_handler_steers_what_becomes_of_its_job(app: Plait, running: Run
         assert "raise ValueError" in failed.value.traceback
 
 
-async def test_what_a_handler_does_to_its_context_stays_in_it(app: Plait, running: Running) -> None:
-    from contextvars import ContextVar
+async def test_runs_share_a_task_and_nothing_else(app: Plait, running: Running) -> None:
+    """What one handler leaves behind in its task (a context variable, a wish to cancel it), the next must not find."""
+    mark: ContextVar[object] = ContextVar("mark", default="clean")
+    tasks: set[asyncio.Task[object]] = set()
 
-    mark: ContextVar[str] = ContextVar("mark", default="clean")
+    class Incomparable:
+        def __eq__(self, other: object) -> bool:
+            raise ValueError("which is it?")
+
+        __hash__ = None  # type: ignore[assignment]
 
     @app.job
-    async def leave_a_mark() -> str:
+    async def tidy(leave: str) -> str:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
         found = mark.get()
-        mark.set("dirty")
-        return found
+        await asyncio.sleep(0)
+        if leave == "mark":
+            mark.set("dirty")
+        elif leave == "incomparable":
+            mark.set(Incomparable())
+        elif leave == "cancel":
+            task.cancel()
+        return f"{current().attempt} {'clean' if found == 'clean' else 'dirty'}"
 
-    async with running(app):
-        for _ in range(3):
-            assert await (await leave_a_mark.enqueue()).result(30) == "clean"
+    async with running(app, concurrency=1):
+        leaves = ["nothing", "mark", "nothing", "cancel", "nothing", "incomparable"] * 5 + ["nothing"] * 30
+        jobs = await tidy.enqueue_many([(leave,) for leave in leaves])
+        assert {await job.result(30) for job in jobs} == {"1 clean"}
+    assert 15 < len(tasks) < len(leaves) - 10  # one in two of the first, and then one in eight
 
 
 async def test_a_handler_that_exits_or_interrupts_does_not_end_the_worker(app: Plait, running: Running) -> None:

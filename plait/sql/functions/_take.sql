@@ -30,7 +30,6 @@ declare
   v_got     int := 0;
   v_windows int := 0;
   v_taken   int[];
-  v_rows    tid[];
   v_wrapped boolean := false;
   r         record;
 begin
@@ -56,38 +55,39 @@ begin
     v_taken := array_fill(0, array[v_n]);
     for pass in 1..3 loop
       if p_lane = '' and (p_marks).tenants is null then
-        v_rows := array(
-          select y.ctid from unnest(v_tenants, v_shares) u(tenant_id, share) cross join lateral (
-            select l.ctid from plait.live l
-            where l.state = 'queued' and l.queue = p_queue and l.lane = '' and l.tenant_id = u.tenant_id
-              and l.definition = any(p_definitions)
-            order by l.priority, l.run_at, l.job_id limit u.share for update skip locked) y
-          limit p_limit - v_got);
+        select array_agg(y.ctid) as rows, array_agg(y.job_id) as jobs, array_agg(y.attempt + 1) as attempts, array_agg(y.tries) as tries,
+               array_agg(y.max_attempts) as max, array_agg(y.tenant_id) as tenants, array_agg(y.priority) as priorities
+          into r from (
+            select y.* from unnest(v_tenants, v_shares) u(tenant_id, share) cross join lateral (
+              select l.ctid, l.job_id, l.attempt, l.tries, l.max_attempts, l.tenant_id, l.priority from plait.live l
+              where l.state = 'queued' and l.queue = p_queue and l.lane = '' and l.tenant_id = u.tenant_id
+                and l.definition = any(p_definitions)
+              order by l.priority, l.run_at, l.job_id limit u.share for update skip locked) y
+            limit p_limit - v_got) y;
       elsif p_lane = '' then
-        v_rows := array(
-          select y.ctid from plait._between(p_marks, v_tenants) s cross join lateral (
-            select l.ctid from plait.live l
-            where l.state = 'queued' and l.queue = p_queue and l.lane = '' and l.tenant_id = s.tenant_id
-              and (l.priority, l.run_at) >= (s.priority, s.mark) and l.priority < s.upto_priority
-              and l.definition = any(p_definitions)
-            order by l.priority, l.run_at, l.job_id limit v_shares[s.n] for update skip locked) y
-          limit p_limit - v_got);
+        select array_agg(y.ctid) as rows, array_agg(y.job_id) as jobs, array_agg(y.attempt + 1) as attempts, array_agg(y.tries) as tries,
+               array_agg(y.max_attempts) as max, array_agg(y.tenant_id) as tenants, array_agg(y.priority) as priorities
+          into r from (
+            select y.* from plait._between(p_marks, v_tenants) s cross join lateral (
+              select l.ctid, l.job_id, l.attempt, l.tries, l.max_attempts, l.tenant_id, l.priority from plait.live l
+              where l.state = 'queued' and l.queue = p_queue and l.lane = '' and l.tenant_id = s.tenant_id
+                and (l.priority, l.run_at) >= (s.priority, s.mark) and l.priority < s.upto_priority
+                and l.definition = any(p_definitions)
+              order by l.priority, l.run_at, l.job_id limit v_shares[s.n] for update skip locked) y
+            limit p_limit - v_got) y;
       else
-        v_rows := array(
-          select y.ctid from unnest(v_tenants, v_shares) u(tenant_id, share) cross join lateral (
-            select l.ctid from plait.live l
-            where l.state = 'queued' and l.queue = p_queue and l.lane = p_lane and l.lane <> '' and l.tenant_id = u.tenant_id
-              and l.definition = any(p_definitions)
-            order by l.priority, l.run_at, l.job_id limit u.share for update skip locked) y
-          limit p_limit - v_got);
+        select array_agg(y.ctid) as rows, array_agg(y.job_id) as jobs, array_agg(y.attempt + 1) as attempts, array_agg(y.tries) as tries,
+               array_agg(y.max_attempts) as max, array_agg(y.tenant_id) as tenants, array_agg(y.priority) as priorities
+          into r from (
+            select y.* from unnest(v_tenants, v_shares) u(tenant_id, share) cross join lateral (
+              select l.ctid, l.job_id, l.attempt, l.tries, l.max_attempts, l.tenant_id, l.priority from plait.live l
+              where l.state = 'queued' and l.queue = p_queue and l.lane = p_lane and l.lane <> '' and l.tenant_id = u.tenant_id
+                and l.definition = any(p_definitions)
+              order by l.priority, l.run_at, l.job_id limit u.share for update skip locked) y
+            limit p_limit - v_got) y;
       end if;
-      with w as (
-        update plait.live set state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now where ctid = any(v_rows)
-        returning job_id, attempt, tries, max_attempts, tenant_id, priority
-      )
-      select array_agg(job_id) as jobs, array_agg(attempt) as attempts, array_agg(tries) as tries,
-             array_agg(max_attempts) as max, array_agg(tenant_id) as tenants, array_agg(priority) as priorities into r from w;
-      if r.jobs is not null then
+      if r.rows is not null then
+        update plait.live set state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now where ctid = any(r.rows);
         o_jobs := o_jobs || r.jobs; o_attempts := o_attempts || r.attempts; o_tries := o_tries || r.tries; o_max := o_max || r.max;
         o_tenants := o_tenants || r.tenants; o_priorities := o_priorities || r.priorities;
         v_got := cardinality(o_jobs);

@@ -7,7 +7,8 @@
 create or replace function plait.claim(p_worker int, p_queue text, p_limit int default 1)
 returns table (job_id uuid, attempt int, tries int, max_attempts int, tenant_id uuid, definition text, payload text, timeout_s float8,
                correlation_id text)
-language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off as $$
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   v_definitions text[];

@@ -19,7 +19,7 @@ create or replace function plait.cycle(
   out o_definitions text[], out o_queues text[], out o_payloads text[], out o_timeouts float8[], out o_correlations text[]
 )
 language plpgsql security definer set search_path = plait, pg_temp
-set enable_seqscan = off set enable_mergejoin = off set lock_timeout = '2s' as $$
+set enable_seqscan = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan set lock_timeout = '2s' as $$
 declare
   v_seen   timestamptz := case when pg_current_xact_id_if_assigned() is null then plait.now() end;  -- for the marks
   v_now    timestamptz := case when cardinality(p_jobs) > 0 then plait._moment() else plait.now() end;

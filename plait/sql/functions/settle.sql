@@ -11,7 +11,8 @@ create or replace function plait.settle(
   p_worker int, p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[] default null, p_details text[] default null,
   p_ran_ms float8[] default null
 ) returns table (job_id uuid, attempt int, accepted boolean, status text)
-language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off set lock_timeout = '2s' as $$
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan set lock_timeout = '2s' as $$
 #variable_conflict use_column
 declare v_stale int[];
 begin
