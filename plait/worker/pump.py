@@ -1,8 +1,8 @@
 """The one loop that talks to `plait.cycle`: outcomes out, jobs in.
 
-Outcomes wait for company, but no longer than 2 ms and not past a batch; while a round trip is under way they gather for the
-next one. When half a batch has gathered by then, a second connection takes it, so that the database works while this process
-encodes and decodes. A round trip whose reply is lost is sent again: the database tells what it has from what is stale.
+Outcomes wait for company, but no longer than 2 ms and not past half a batch; while a round trip is under way they gather for the
+next one. When there is half a batch to settle or to claim by then, a second connection takes it, so that the database works while
+this process encodes and decodes. A round trip whose reply is lost is sent again: the database tells what it has from what is stale.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ log = get_logger("worker")
 
 BATCH, PART = 1000, 500
 LINES = 2
-"""Round trips under way at once, each on a connection of its own; a second only when there is PART of a batch for it."""
+"""Round trips under way at once, each on a connection of its own; a second one only when there is PART of a batch for it."""
 ALONE_S = 1.0
 """A claim beside another that found nothing, as when both want the same limit: for so long only one claims at a time."""
 COMPANY_S = 0.002
@@ -57,6 +57,7 @@ class Pump:
         self._gone = gone
         self._idle_lines: list[CycleConnection] = []
         self._under_way = 0
+        self._asking = 0
         self._alive = True
         self._outbox: list[Settlement] = []
         self._cursors: dict[str, Cursor] = {}
@@ -78,22 +79,25 @@ class Pump:
     async def run(self, worker: int) -> bool:
         """Until stopped and empty. False: the database says that this worker is lost."""
         self._alive = True
-        async with asyncio.TaskGroup() as turns:
-            while self._alive and not (self._stop and not self._outbox and not self._under_way):
-                wanted = await self._reason()
-                if not self._alive:
-                    break
-                if self.reconcile:
-                    await self._reconcile(worker)
-                elif wanted or self._outbox or not self._stop:
-                    # When only one may claim, it does nothing else: the other connection brings the outcomes.
-                    apart = wanted and not self._under_way and time.monotonic() < self._together_at
-                    size = 0 if apart and len(self._outbox) >= PART else BATCH
-                    batch, self._outbox = self._outbox[:size], self._outbox[size:]
-                    self._under_way += 1
-                    self._slots.asked(wanted)
-                    turns.create_task(self._turn(worker, wanted, batch))
+        async with asyncio.TaskGroup() as lines:
+            for _ in range(LINES):
+                lines.create_task(self._line(worker))
         return self._alive
+
+    async def _line(self, worker: int) -> None:
+        """Round trips, one after another. The next one is sent before what the last one brought begins to run."""
+        while self._alive and not (self._stop and not self._outbox and not self._under_way):
+            wanted = await self._reason()
+            if not self._alive:
+                break
+            if self.reconcile:
+                await self._reconcile(worker)
+            elif wanted or self._outbox or not self._stop:
+                # When only one may claim, it does nothing else: the other one brings the outcomes.
+                apart = wanted and time.monotonic() < self._together_at
+                size = 0 if apart and len(self._outbox) >= PART else BATCH
+                batch, self._outbox = self._outbox[:size], self._outbox[size:]
+                await self._turn(worker, wanted, batch)
 
     def settle(self, settlement: Settlement) -> None:
         """An outcome, to be sent soon."""
@@ -134,7 +138,10 @@ class Pump:
 
     async def _turn(self, worker: int, wanted: dict[str, int], batch: list[Settlement]) -> None:
         self._news = False
-        alone = self._under_way == 1
+        self._under_way += 1
+        self._asking += bool(wanted)
+        self._slots.asked(wanted)
+        alone, beside = self._under_way == 1, self._asking > 1
         try:
             cycle = await self._cycle(worker, wanted, batch, sleep=alone)
         except DatabaseUnreachable as error:
@@ -152,9 +159,10 @@ class Pump:
             raise
         else:
             self._alive = self._alive and cycle.alive
-            self._take(cycle, wanted, batch, alone=alone)
+            self._take(cycle, wanted, batch, alone=alone, beside=beside or self._asking > 1)
         finally:
             self._under_way -= 1
+            self._asking -= bool(wanted)
             self._slots.answered(wanted)
             self._turned_at = time.monotonic()
             self._wake.set()
@@ -163,18 +171,22 @@ class Pump:
         """Wait until there is reason for a round trip; what to claim with it."""
         while True:
             now = time.monotonic()
-            may_claim = self.claiming and (not self._under_way or now >= self._together_at)
+            may_claim = self.claiming and (not self._asking or now >= self._together_at)
             wanted = self._slots.wanted() if may_claim else {}
             at = self._turned_at + self._poll_s  # at the latest: is anything to be canceled?
             if self._under_way:
-                more = self._under_way < LINES and len(self._outbox) >= PART and not self.reconcile
-                at = 0.0 if more else math.inf
+                at = math.inf
+                if self._under_way < LINES and not self.reconcile:
+                    if len(self._outbox) >= PART:
+                        at = 0.0
+                    elif sum(wanted.values()) >= PART:
+                        at = self._claim_at
             else:
                 if self._outbox or self._stop or self.reconcile or not self._alive:
                     at = 0.0
                 elif wanted:
                     at = min(at, self._claim_at)
-                full = len(self._outbox) >= BATCH or self._slots.running_count == 0
+                full = max(len(self._outbox), sum(wanted.values())) >= PART or self._slots.running_count == 0
                 at = max(at, 0.0 if full else self._turned_at + COMPANY_S)
             self._wake.clear()
             if now >= at:
@@ -200,7 +212,9 @@ class Pump:
         self._idle_lines.append(line)
         return cycle
 
-    def _take(self, cycle: Cycle, wanted: dict[str, int], batch: list[Settlement], *, alone: bool) -> None:
+    def _take(
+        self, cycle: Cycle, wanted: dict[str, int], batch: list[Settlement], *, alone: bool, beside: bool
+    ) -> None:
         for position in cycle.stale:
             stale = batch[position]
             log.warning("the lease was lost before its outcome came", job_id=str(stale.job_id), attempt=stale.attempt)
@@ -216,8 +230,11 @@ class Pump:
                 self._said_asleep = False  # as the database took it
             self.idle.clear()
             return
-        if not alone:
+        if beside:
             self._together_at = time.monotonic() + ALONE_S
+            return
+        if not alone:
+            self._claim_at = time.monotonic() + COMPANY_S  # only a look that is alone may be the last one before sleep
             return
         if self._news:
             return  # it came too late for this look: the next one is due now
@@ -233,8 +250,9 @@ class Pump:
             self.idle.set()
 
     async def _reconcile(self, worker: int) -> None:
-        """Nothing is under way, so what we hold is all there is; the database releases what else it thinks we have."""
+        """Nothing else is under way, so what we hold is all there is; the database releases what else it thinks we have."""
         self.reconcile = False
+        self._under_way += LINES  # nor shall it be
         try:
             beat = await self._store.workers.heartbeat(
                 worker, running=len(self._slots), held=[*self._slots.held, *self.unsent]
@@ -244,6 +262,9 @@ class Pump:
             log.warning("the database is out of reach", error=str(error))
             await asyncio.sleep(min(1.0, self._poll_s))
             return
+        finally:
+            self._under_way -= LINES
+            self._wake.set()
         gone = set(beat.gone)
         for job_id, attempt in self._slots.held:
             if job_id in gone:

@@ -15,6 +15,8 @@ from plait.worker.run import Run
 AHEAD_S = 0.05
 """Claim what will be finished within this time, judging by the last moments."""
 AHEAD_MAX = 2000
+AT_ONCE = 1000
+"""No claim asks for more: what is claimed ahead comes in parts, so that the first can run while the next is under way."""
 RATE_S = 0.002
 """No rate is measured over less."""
 GIVE_BACK_S = 1.0
@@ -70,7 +72,7 @@ class Slots:
         """
         self._measure_rate()
         ahead = min(AHEAD_MAX, int(self._rate * AHEAD_S))
-        room = self._total + ahead - len(self) - sum(self._asked.values())
+        room = min(AT_ONCE, self._total + ahead - len(self) - sum(self._asked.values()))
         free = {
             queue: min(limit, self._total)
             + ahead
