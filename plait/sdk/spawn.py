@@ -21,7 +21,7 @@ from plait.model.ids import new_id
 from plait.model.policies import ChildMode, Children, OnChildFailure
 from plait.sdk.codec import encode
 from plait.sdk.durable import Durable, Step, durable
-from plait.sdk.fan_out import PAGE, Duration, Opened, Target
+from plait.sdk.fan_out import PAGE, Duration, Opened, Target, resolved
 from plait.sdk.options import Options
 from plait.sdk.results import Result
 from plait.store.nurseries import NewSpawn, SpawnStep
@@ -84,6 +84,8 @@ class _Spawner:
     ) -> list[Spawned]:
         """One for each call, all or none: a tuple of arguments, a mapping of them by name, or the one argument there is."""
         options = Options(queue=queue, priority=priority, retries=retries, timeout=timeout, delay=delay)
+        if not isinstance(job, str) and job.given.dedupe_key is not None:
+            raise InvalidArguments("a dedupe key belongs to one job: spawn it alone")
         return await _spawn(self._kind, self._nursery(), job, [_call(call) for call in calls], options)
 
 
@@ -266,13 +268,10 @@ def _new(
 ) -> NewSpawn:
     """What the nearest says counts: the call, then the job's own options, then its definition; retries, where nobody says any, are
     the spawning job's."""
-    if isinstance(job, str):
-        definition, said, name = owner.definitions.get(job), Options(), job
-    else:
-        definition, said, name = job.definition, job.given, job.definition.name
-        for option in said.__slots__:
-            if option not in _TAKEN and getattr(said, option) is not None:
-                raise InvalidArguments(f"{name}: what is spawned takes no {option}")
+    name, definition, said = resolved(owner, job)
+    for option in said.__slots__:
+        if option not in _TAKEN and getattr(said, option) is not None:
+            raise InvalidArguments(f"{name}: what is spawned takes no {option}")
     if definition is not None:
         payload = definition.codec.encode_call(args, kwargs)
     elif args:

@@ -10,14 +10,18 @@ import pytest
 from plait import (
     PermanentError,
     Plait,
+    PlaitError,
     Status,
     after,
     current,
+    fan_out,
     has_failed_siblings,
     has_pending_children,
+    quorum,
     spawn,
     spawn_many,
     spawn_sibling,
+    sub,
 )
 from plait.model.errors import DatabaseError, IllegalMove, InvalidId, NotFound
 from plait.model.ids import new_id
@@ -47,6 +51,35 @@ async def test_spawn_takes_options(app: Plait, kit: Kit, over: World) -> None:
     [row] = await _children(over, handle.id)
     assert tuple(row)[4:] == ("elsewhere", 0, 1, 120.0)
     assert (row["status"], await handle.status()) == ("scheduled", Status.WAITING)
+
+
+async def test_nonsense_is_refused_with_a_sentence(app: Plait, kit: Kit, over: World) -> None:
+    @app.job
+    async def child(n: int) -> None: ...
+
+    wrong: list[tuple[Any, str]] = [
+        (lambda: spawn(7), "a job or its name"),  # type: ignore[arg-type]
+        (lambda: spawn(None), "a job or its name"),  # type: ignore[arg-type]
+        (lambda: after(print), "a job or its name"),  # type: ignore[arg-type]
+        (lambda: spawn("a\0b"), "no NUL"),
+        (lambda: spawn("unknown", 1), "give its arguments by name"),
+        (lambda: spawn(child, "one"), "Expected `int`"),
+        (lambda: spawn(child, 1, queue="no such name!"), "a queue's name"),
+        (lambda: spawn(child, 1, delay=-1), "delay is between"),
+        (lambda: spawn(child.options(tenant="acme"), 1), "takes no tenant"),
+        (lambda: spawn_many(child.options(dedupe_key="k"), [1, 2]), "belongs to one job"),
+    ]
+
+    @app.job(retries=0)
+    async def parent() -> None:
+        for ask, said in wrong:
+            with pytest.raises(PlaitError, match=said):
+                await ask()
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    await handle.result(5)
+    assert await over.counts() == {Status.SUCCEEDED: 1}
 
 
 async def test_a_deduplicated_spawn_returns_the_job_that_is_there(app: Plait, kit: Kit, over: World) -> None:
@@ -300,3 +333,32 @@ async def test_what_a_failed_job_has_pending_is_canceled_and_what_runs_is_left(
     assert rows == [("succeeded", None), ("canceled", "parent_failed")]
     assert await over.endings(handle.id) == ["failed", "failed"]  # the second when its child had ended
     assert await over.counts() == {Status.FAILED: 1, Status.SUCCEEDED: 1, Status.CANCELED: 1}
+
+
+async def test_a_job_that_fails_by_its_children_takes_late_sub_jobs_with_it(app: Plait, kit: Kit, over: World) -> None:
+    """T21: also those of a fan-out that it went on from."""
+
+    @app.job(retries=0)
+    async def child(fails: bool) -> None:
+        if fails:
+            raise ValueError
+
+    @app.job(retries=0)
+    async def parent() -> None:
+        late = sub(child, False, queue="elsewhere")
+        await fan_out([sub(child, False), late], quorum(1), cancel_on_parent_failure=True)
+        await spawn(child, True)
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    assert await over.counts() == {Status.FAILED: 1, Status.DEAD_LETTER: 1, Status.SUCCEEDED: 1, Status.CANCELED: 1}
+    assert await handle.status() is Status.FAILED
+
+
+async def test_a_job_that_is_canceled_by_a_dependency_takes_its_children_with_it(world: World) -> None:
+    first = await world.enqueue()
+    waits = await world.enqueue("other", after="{" + str(first) + "}")
+    child = await world.store.database.fetchval("select plait.spawn('add', parent => $1, delay => '1h')", waits)
+    await world.cancel(first)
+    await world.store.leader.resume()
+    assert await world.statuses([first, waits, child]) == ["canceled"] * 3
