@@ -84,8 +84,6 @@ class _Spawner:
     ) -> list[Spawned]:
         """One for each call, all or none: a tuple of arguments, a mapping of them by name, or the one argument there is."""
         options = Options(queue=queue, priority=priority, retries=retries, timeout=timeout, delay=delay)
-        if not isinstance(job, str) and job.given.dedupe_key is not None:
-            raise InvalidArguments("a dedupe key belongs to one job: spawn it alone")
         return await _spawn(self._kind, self._nursery(), job, [_call(call) for call in calls], options)
 
 
@@ -228,6 +226,8 @@ async def _spawn(
         return []
     owner = durable()
     new = [_new(owner, job, args, kwargs, options) for args, kwargs in calls]
+    if len(new) > 1 and new[0].dedupe_key is not None:
+        raise InvalidArguments("a dedupe key belongs to one job: spawn it alone")
     verb: Literal["after", "spawn"] = "after" if what == "after" else "spawn"
     with await owner.begin(f"{verb} {new[0].definition}", verb) as step:
         digest = hashlib.blake2b(digest_size=8)

@@ -60,8 +60,7 @@ begin
       update plait.fan_outs o
         set succeeded = o.succeeded + c.succeeded, failed = o.failed + c.failed, canceled = o.canceled + c.canceled,
             waited_for = case when o.id = any(p_returned) then o.total else o.waited_for end,
-            parent_final = coalesce(o.parent_final, p_outcomes[array_position(p_returned, o.id)]),
-            cancel_due = o.cancel_due or p_outcomes[array_position(p_returned, o.id)] is not null
+            parent_final = coalesce(o.parent_final, p_outcomes[array_position(p_returned, o.id)])
       from (select x.fan_out, count(*) filter (where x.final in ('succeeded', 'skipped')) as succeeded,
                    count(*) filter (where x.final in ('failed', 'dead_letter')) as failed,
                    count(*) filter (where x.final = 'canceled') as canceled
