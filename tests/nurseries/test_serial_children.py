@@ -140,3 +140,30 @@ async def test_none_is_passed_over_because_its_row_is_locked(world: World) -> No
         assert lease.job_id == expected
         await worker.succeed(lease)
     assert await world.status(parent) == "succeeded"
+
+
+async def test_a_tree_that_is_retried_while_a_serial_child_runs_has_no_second_one_beside_it(world: World) -> None:
+    await world.define("add", child_mode="serial")
+    parent = await world.enqueue()
+    worker = await world.worker()
+    lease = await worker.claim_one()
+    spawned = [
+        await world.store.database.fetchval("select plait.spawn('other', parent => $1)", parent) for _ in range(3)
+    ]
+    await worker.succeed(lease)
+    await worker.fail(await worker.claim_one(), permanent=True)
+    second = await worker.claim_one()
+    await world.cancel(parent)
+    await world.store.leader.resume()
+    assert await world.statuses(spawned) == ["failed", "running", "canceled"]
+    await world.store.jobs.retry_tree(parent)
+    await world.rescue()
+    assert [one.job_id for one in await worker.claim(5)] == [parent]
+    await worker.succeed(second)
+    ran = []
+    for _ in range(2):
+        await world.rescue()
+        [lease] = await worker.claim(5)
+        ran.append(lease.job_id)
+        await worker.succeed(lease)
+    assert sorted(ran) == sorted([spawned[0], spawned[2]])

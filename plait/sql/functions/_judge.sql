@@ -35,7 +35,8 @@ begin
         r := plait._judge(f, p_now);
         o_job := r.o_job; o_fan_out := r.o_fan_out; o_final := r.o_final; o_tied := r.o_tied;
       end if;
-    elsif p_fan_out.stop and v_lost > 0 and v_ended < v_total and not p_fan_out.cancel_due then
+    elsif p_fan_out.stop and p_fan_out.failed + p_fan_out.canceled > 0 and not p_fan_out.cancel_due
+          and p_fan_out.succeeded + p_fan_out.failed + p_fan_out.canceled < p_fan_out.total then
       update plait.fan_outs set cancel_due = true where id = p_fan_out.id;
     end if;
   elsif p_fan_out.total - v_lost < p_fan_out.needed then

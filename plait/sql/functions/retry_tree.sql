@@ -35,14 +35,15 @@ begin
     for j in select * from plait.jobs where id = any(v_front) order by id for no key update loop
       v_last := plait._failed_last(j.id);
       for f in
-        update plait.fan_outs set failed = 0, canceled = 0, decided_at = null, decision = null, decided_ended = null, left_open = null,
-          cancel_due = false, waited_for = null, turn = null, timeout_at = v_now + make_interval(secs => timeout_s)
-        where parent_id = j.id and not streamed
-          and (id = v_last or strategy = 'nursery' and failed + canceled > 0 and (id = j.id or decided_at is null))
+        update plait.fan_outs o set failed = 0, canceled = 0, decided_at = null, decision = null, decided_ended = null, left_open = null,
+          cancel_due = false, waited_for = null, timeout_at = v_now + make_interval(secs => timeout_s),
+          turn = case when o.serial then (select l.job_id from plait.live l where l.root_id = o.root_id and l.fan_out_id = o.id and l.wait_on is distinct from 'turn' limit 1) end
+        where o.parent_id = j.id and not o.streamed
+          and (o.id = v_last or o.strategy = 'nursery' and o.failed + o.canceled > 0 and (o.id = j.id or o.decided_at is null))
         returning *
       loop
         v_next := v_next || plait._unsuccessful(f);
-        if f.serial then
+        if f.serial and f.turn is null then  -- else one still runs
           v_serial := v_serial || f.id;
         end if;
       end loop;
