@@ -56,3 +56,11 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
     """In a thread, since the test's own loop must not be disturbed."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
+
+
+@pytest.fixture
+async def real_database(server: TestServer) -> AsyncIterator[TestDatabase]:
+    """Here time passes by itself: leases, heartbeats and processes are real."""
+    database = await server.create_database(fake_clock=False)
+    yield database
+    await server.drop_database(database)

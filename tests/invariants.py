@@ -81,6 +81,8 @@ INVARIANTS: Final = {
         select f.parent_id from plait.fan_outs f
         where f.strategy = 'nursery' and (f.decided_at is null and f.waited_for is not null or f.decided_at is not null)
           and (f.decided_at is not null) <> (f.succeeded + f.failed + f.canceled = f.total)
+          and not (f.id = f.parent_id and exists (select from plait.fan_outs o where o.parent_id = f.id and o.strategy = 'nursery'
+                   and o.succeeded + o.failed + o.canceled < o.total))
           and exists (select from plait.live l where l.job_id = f.parent_id)""",
     "of a serial nursery at most one child may start": """
         select f.parent_id from plait.fan_outs f join plait.live l on l.fan_out_id = f.id and l.wait_on is distinct from 'turn'
@@ -93,7 +95,8 @@ INVARIANTS: Final = {
         join (select distinct on (job_id) job_id, final from plait.attempts order by job_id, attempt desc) a on a.job_id = j.id
         where a.final = 'succeeded' and not exists (select from plait.live l where l.job_id = j.id)
           and (exists (select from plait.follow_ups u where u.job_id = j.id)
-               or exists (select from plait.fan_outs f where f.id = j.id and f.succeeded + f.failed + f.canceled < f.total))""",
+               or exists (select from plait.fan_outs f where f.parent_id = j.id and f.strategy = 'nursery'
+                          and f.succeeded + f.failed + f.canceled < f.total))""",
     "who depends on a job waits, and the job is live and tied": """
         select d.on_id from plait.dependencies d left join plait.live l on l.job_id = d.on_id
         where l.job_id is null or not l.tied""",

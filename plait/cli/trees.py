@@ -10,7 +10,7 @@ from plait.cli import arguments
 from plait.cli.command import Invocation, command
 from plait.cli.failures import BadUsage
 from plait.cli.jobs import Id, Tenant, Text, find_job
-from plait.cli.output import show, show_json, show_table
+from plait.cli.output import show, show_json, show_table, span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,12 +61,20 @@ def drawn(nodes: "Sequence[NodeRow]") -> list[str]:
         node, branch, indent = left.pop()
         waits = f" ({node.wait_on.partition(' ')[0].replace('_', '-')})" if node.wait_on else ""
         error = f": {' '.join(node.error.split())[:100]}" if node.error else ""
-        lines.append(f"{branch}{node.definition} {node.id} {node.status}{waits}{error}")
+        lines.append(f"{branch}{node.definition} {node.id} {node.status}{waits}{_took(node)}{error}")
         children = below.get(node.id, [])
         for number, child in reversed(list(enumerate(children))):
             last = number == len(children) - 1
             left.append((child, indent + ("└─ " if last else "├─ "), indent + ("   " if last else "│  ")))
     return lines
+
+
+def _took(node: "NodeRow") -> str:
+    """How long its handler ran, and in all, with its children and waits, where that is longer."""
+    if node.own_s is None:
+        return ""
+    in_all = f", {span(node.total_s)} in all" if node.total_s is not None and node.total_s - node.own_s >= 0.1 else ""
+    return f" {span(node.own_s)}{in_all}"
 
 
 async def steps(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:

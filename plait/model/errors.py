@@ -177,7 +177,8 @@ class LeaseLost(PlaitError):
 
 
 class NotDurable(PlaitError):
-    """This works only inside an `async def` handler that a worker runs, called from its own task or one that it has started."""
+    """This works only inside an `async def` handler that a worker runs, called from its own task or one that it has started. In a `def`
+    handler there are `spawn_sync`, `after_sync` and the like."""
 
 
 class DeterminismError(PlaitError):

@@ -22,8 +22,11 @@ async def enqueue_chain(app: App, subs: Sequence[Sub], tenant: str | UUID | None
             raise InvalidArguments("chain takes sub(job, …), with jobs of this app")
         said = {field.name: getattr(asked.options, field.name) for field in dataclasses.fields(asked.options)}
         options: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+        given = asked.job.given
+        if given.conn is not None or given.tenant is not None:
+            raise InvalidArguments("a chain is enqueued as a whole, for one tenant: its jobs take no conn or tenant")
         if new:
-            options["after"] = [new[-1].id]
+            options["after"] = [*(given.after or ()), new[-1].id]
         job = asked.job.options(**options)
         new.append(job.new_job(asked.args, asked.kwargs, tenant_id))
         jobs.append(job)

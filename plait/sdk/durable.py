@@ -9,8 +9,9 @@ a new step in the place of one on record is a DeterminismError. Steps under way 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from typing import NoReturn, Protocol, TypeVar
+import contextlib
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, NoReturn, Protocol, TypeVar
 from uuid import UUID
 
 from plait.model.errors import DatabaseUnreachable, DeterminismError, LeaseLost, NotDurable
@@ -48,6 +49,7 @@ class Durables:
         self.store = store
         self.definitions = definitions
         self.checkpoints = Checkpoints(store)
+        self.loop = asyncio.get_running_loop()
         self.worker = 0
 
     async def close(self) -> None:
@@ -56,7 +58,15 @@ class Durables:
 
 class Durable:
     def __init__(
-        self, durables: Durables, holder: Holder, *, job_id: UUID, attempt: int, tenant_id: UUID, max_attempts: int
+        self,
+        durables: Durables,
+        holder: Holder,
+        *,
+        job_id: UUID,
+        attempt: int,
+        tenant_id: UUID,
+        max_attempts: int,
+        threaded: bool,
     ) -> None:
         self.store = durables.store
         self.definitions = durables.definitions
@@ -65,7 +75,8 @@ class Durable:
         self.max_attempts = max_attempts
         self._checkpoints = durables.checkpoints
         self._holder = holder
-        self._loop = asyncio.get_running_loop()
+        self._loop = durables.loop
+        self._threaded = threaded
         self._occurrences: dict[str, int] = {}
         self._seq = 0
         # A first attempt has nothing on record. (A forked job's first one is its second, as after a retry.)
@@ -155,6 +166,23 @@ class Durable:
             await self.stop_for(status)
         return status, value
 
+    def call_sync(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run it on the worker's loop, and wait for it here, in a thread."""
+        with contextlib.suppress(RuntimeError):
+            asyncio.get_running_loop()
+            raise NotDurable("the sync form was called on a loop, which it would block: use the async one")
+        coroutine = function()
+        try:
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        except BaseException:
+            coroutine.close()  # the loop is closed: the worker has gone, and so has the lease
+            raise
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
     async def surely(self, send: Callable[[], Awaitable[T]]) -> T:
         """Send it, and again when it is not known whether it went through: all of it may be sent twice."""
         for pause in PAUSES_S:
@@ -173,7 +201,8 @@ class Durable:
                 self._holder.canceled()
             else:
                 self._holder.lost()
-            await asyncio.sleep(60)  # until canceled, which is under way
+            if not self._threaded:  # a thread can't be canceled: it is told
+                await asyncio.sleep(60)  # until canceled, which is under way
         raise LeaseLost
 
 

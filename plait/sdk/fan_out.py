@@ -19,6 +19,7 @@ from plait.model.errors import FanOutError, InvalidArguments, SubJobFailure
 from plait.model.ids import new_id
 from plait.model.states import Status
 from plait.model.strategies import Strategy, collect_all, fail_fast
+from plait.model.texts import is_storable, shown
 from plait.sdk.codec import encode
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, Step, durable
@@ -296,16 +297,10 @@ class _Kind:
 
     def __init__(self, owner: Durable, asked: Sub, given: Options) -> None:
         self._asked = asked
-        job, said = asked.job, Options()
-        if isinstance(job, str):
-            self.name, definition = job, owner.definitions.get(job)
-        else:
-            self.name, definition, said = job.definition.name, job.definition, job.given
-            for option in _NOT_OF_SUBS:
-                if getattr(said, option) is not None:
-                    raise InvalidArguments(
-                        f"{self.name}: a sub-job is run at once, for its parent: it takes no {option}"
-                    )
+        self.name, definition, said = resolved(owner, asked.job)
+        for option in _NOT_OF_SUBS:
+            if getattr(said, option) is not None:
+                raise InvalidArguments(f"{self.name}: a sub-job is run at once, for its parent: it takes no {option}")
         options = (asked.options, given, said)
         retries = _nearest("retries", *options)
         if retries is None and definition is not None:
@@ -341,6 +336,17 @@ class _Kind:
             timeout_s=self._timeout_s,
             limit_key=limit_key,
         )
+
+
+def resolved(owner: Durable, job: Target | str) -> tuple[str, Definition | None, Options]:
+    """A job, or the name of one: its name, its definition where this app has it, and its own options."""
+    if isinstance(job, str):
+        if not is_storable(job):
+            raise InvalidArguments(f"a job's name has no NUL or surrogates: {shown(job)}")
+        return job, owner.definitions.get(job), _NONE
+    if not isinstance(getattr(job, "definition", None), Definition):
+        raise InvalidArguments(f"a job or its name is wanted, not {shown(job)}")
+    return job.definition.name, job.definition, job.given
 
 
 def _nearest(name: str, *options: Options) -> Any:

@@ -5,12 +5,13 @@ when all have, and fails after all have ended if any did not. `nursery()` is the
 `after` names what follows when the job has succeeded.
 
 Each is a step: a handler that runs again, after a wait, a crash or a failure, finds on record what it spawned, and spawns it once.
+`def` handlers have the same by other names, `spawn_sync` …; handlers with isolation="process" have no steps, and spawn nothing.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -20,10 +21,13 @@ from plait.model.ids import new_id
 from plait.model.policies import ChildMode, Children, OnChildFailure
 from plait.sdk.codec import encode
 from plait.sdk.durable import Durable, Step, durable
-from plait.sdk.fan_out import PAGE, Duration, Opened, Target
+from plait.sdk.fan_out import PAGE, Duration, Opened, Target, resolved
 from plait.sdk.options import Options
 from plait.sdk.results import Result
 from plait.store.nurseries import NewSpawn, SpawnStep
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _TAKEN = ("queue", "priority", "retries", "timeout", "delay", "dedupe_key", "limit_key")
 
@@ -36,100 +40,15 @@ class Spawned:
     deduplicated: bool = False
 
 
-async def spawn(
-    job: Target | str,
-    /,
-    *args: Any,
-    queue: str | None = None,
-    priority: int | None = None,
-    retries: int | None = None,
-    timeout: Duration | None = None,
-    delay: Duration | None = None,
-    dedupe_key: str | None = None,
-    **kwargs: Any,
-) -> Spawned:
-    """A child of the job that runs: a job or its name, and its arguments. It may start at once; this job is not final before it.
+class _Spawner:
+    """Takes new jobs on behalf of the one that runs, which are its children, siblings, or follow it."""
 
-    An argument of the job's that is called like one of these options is given by position.
-    """
-    options = _options(queue, priority, retries, timeout, delay, dedupe_key)
-    return (await _spawn("child", None, job, [(args, kwargs)], options))[0]
+    def __init__(self, kind: Literal["child", "sibling", "after"]) -> None:
+        self._kind: Literal["child", "sibling", "after"] = kind
 
-
-async def spawn_many(
-    job: Target | str,
-    calls: Iterable[Any],
-    /,
-    *,
-    queue: str | None = None,
-    priority: int | None = None,
-    retries: int | None = None,
-    timeout: Duration | None = None,
-    delay: Duration | None = None,
-) -> list[Spawned]:
-    """A child for each call, all or none: a tuple of arguments, a mapping of them by name, or the one argument there is."""
-    options = _options(queue, priority, retries, timeout, delay, None)
-    return await _spawn("child", None, job, [_call(call) for call in calls], options)
-
-
-async def spawn_sibling(
-    job: Target | str,
-    /,
-    *args: Any,
-    queue: str | None = None,
-    priority: int | None = None,
-    retries: int | None = None,
-    timeout: Duration | None = None,
-    delay: Duration | None = None,
-    dedupe_key: str | None = None,
-    **kwargs: Any,
-) -> Spawned:
-    """Another child of this job's own parent, as when a child finds more to do. The parent waits for it too."""
-    options = _options(queue, priority, retries, timeout, delay, dedupe_key)
-    return (await _spawn("sibling", None, job, [(args, kwargs)], options))[0]
-
-
-async def after(
-    job: Target | str,
-    /,
-    *args: Any,
-    queue: str | None = None,
-    priority: int | None = None,
-    retries: int | None = None,
-    timeout: Duration | None = None,
-    delay: Duration | None = None,
-    dedupe_key: str | None = None,
-    **kwargs: Any,
-) -> Spawned:
-    """What follows when this job has succeeded, with all its children: a job of its own, enqueued in that very transaction, once.
-
-    Where another job holds its dedupe key then, that one stands for it.
-    """
-    options = _options(queue, priority, retries, timeout, delay, dedupe_key)
-    return (await _spawn("after", None, job, [(args, kwargs)], options))[0]
-
-
-async def has_pending_children() -> bool:
-    """Whether children that this job has spawned are not final."""
-    owner = durable()
-    return await owner.store.nurseries.has_pending_children(owner.lease.job_id, owner.tenant_id)
-
-
-async def has_failed_siblings() -> bool:
-    """Whether another child of this job's parent has failed or was canceled: reason to stop early."""
-    owner = durable()
-    return await owner.store.nurseries.has_failed_siblings(owner.lease.job_id, owner.tenant_id)
-
-
-class Nursery:
-    """Made by `nursery()`. `results` is there after the block, in the order in which the children were spawned."""
-
-    def __init__(self, name: str, children: Children) -> None:
-        self._name = name
-        self._children = children
-        self._opened: Opened | None = None
-        self._id: UUID | None = None
-        self.results: list[Result[Any]] = []
+    def _nursery(self) -> UUID | None:
+        """Where the children go; None: the nursery of the job as a whole."""
+        return None
 
     async def spawn(
         self,
@@ -144,12 +63,92 @@ class Nursery:
         dedupe_key: str | None = None,
         **kwargs: Any,
     ) -> Spawned:
+        """A job or its name, its arguments, and what shall differ for this one. An argument of the job's that is called like one of
+        these options is given by position."""
+        options = Options(
+            queue=queue, priority=priority, retries=retries, timeout=timeout, delay=delay, dedupe_key=dedupe_key
+        )
+        return (await _spawn(self._kind, self._nursery(), job, [(args, kwargs)], options))[0]
+
+    async def spawn_many(
+        self,
+        job: Target | str,
+        calls: Iterable[Any],
+        /,
+        *,
+        queue: str | None = None,
+        priority: int | None = None,
+        retries: int | None = None,
+        timeout: Duration | None = None,
+        delay: Duration | None = None,
+    ) -> list[Spawned]:
+        """One for each call, all or none: a tuple of arguments, a mapping of them by name, or the one argument there is."""
+        options = Options(queue=queue, priority=priority, retries=retries, timeout=timeout, delay=delay)
+        return await _spawn(self._kind, self._nursery(), job, [_call(call) for call in calls], options)
+
+
+_children = _Spawner("child")
+spawn = _children.spawn
+"""A child of the job that runs. It may start at once; this job is not final before it."""
+spawn_many = _children.spawn_many
+spawn_sibling = _Spawner("sibling").spawn
+"""Another child of this job's own parent, as when a child finds more to do. The parent waits for it too."""
+after = _Spawner("after").spawn
+"""What follows when this job has succeeded, with all its children: a job of its own, enqueued in that very transaction, once. Where another
+job holds its dedupe key then, that one stands for it."""
+
+
+async def has_pending_children() -> bool:
+    """Whether children that this job has spawned are not final."""
+    owner = durable()
+    return await owner.store.nurseries.has_pending_children(owner.lease.job_id, owner.tenant_id)
+
+
+async def has_failed_siblings() -> bool:
+    """Whether another child of this job's parent has failed or was canceled: reason to stop early."""
+    owner = durable()
+    return await owner.store.nurseries.has_failed_siblings(owner.lease.job_id, owner.tenant_id)
+
+
+def _sync(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """The same for `def` handlers: it runs on the worker's loop while their thread waits for it."""
+
+    def sync(*args: P.args, **kwargs: P.kwargs) -> T:
+        return durable().call_sync(lambda: function(*args, **kwargs))
+
+    return sync
+
+
+spawn_sync = _sync(spawn)
+spawn_many_sync = _sync(spawn_many)
+spawn_sibling_sync = _sync(spawn_sibling)
+after_sync = _sync(after)
+has_pending_children_sync = _sync(has_pending_children)
+has_failed_siblings_sync = _sync(has_failed_siblings)
+
+
+class Nursery(_Spawner):
+    """Made by `nursery()`. `results` is there after the block, in the order in which the children were spawned.
+
+    A block that is left by an error does not wait: who runs again enters it again. The job is not final before its children all the same.
+    """
+
+    def __init__(self, name: str, children: Children) -> None:
+        super().__init__("child")
+        self._name = name
+        self._children = children
+        self._opened: Opened | None = None
+        self._id: UUID | None = None
+        self.results: list[Result[Any]] = []
+
+    def _nursery(self) -> UUID:
         if self._id is None:
             raise InvalidArguments("a nursery takes children inside its `async with` block")
-        options = _options(queue, priority, retries, timeout, delay, dedupe_key)
-        return (await _spawn("child", self._id, job, [(args, kwargs)], options))[0]
+        return self._id
 
     async def __aenter__(self) -> "Nursery":
+        if self._opened is not None:
+            raise InvalidArguments("a nursery is entered once: make another one with nursery()")
         owner, children = durable(), self._children
         with await owner.begin(self._name, "nursery") as step:
             nursery_id = step.row.fan_out_id if step.row is not None else None
@@ -209,6 +208,13 @@ def nursery(
     return Nursery(name, children)
 
 
+class _Made(msgspec.Struct):
+    """What the step of a spawn has on record: ids, and which of them are older jobs', by position."""
+
+    ids: list[UUID] = []
+    older: list[int] = []
+
+
 async def _spawn(
     what: Literal["child", "sibling", "after"],
     nursery_id: UUID | None,
@@ -220,6 +226,8 @@ async def _spawn(
         return []
     owner = durable()
     new = [_new(owner, job, args, kwargs, options) for args, kwargs in calls]
+    if len(new) > 1 and new[0].dedupe_key is not None:
+        raise InvalidArguments("a dedupe key belongs to one job: spawn it alone")
     verb: Literal["after", "spawn"] = "after" if what == "after" else "spawn"
     with await owner.begin(f"{verb} {new[0].definition}", verb) as step:
         digest = hashlib.blake2b(digest_size=8)
@@ -227,8 +235,9 @@ async def _spawn(
             digest.update(f"{one.definition}\0{one.payload}\0".encode())
         step.check(digest.hexdigest())
         if step.row is not None:
-            ids = [UUID(text) for text in msgspec.json.decode(step.row.value or "[]")]
-            return [Spawned(one) for one in ids]
+            made = msgspec.json.decode(step.row.value or "{}", type=_Made)
+            older = set(made.older)
+            return [Spawned(one, n in older) for n, one in enumerate(made.ids)]
         ids = await _send(owner, step, what, nursery_id, new, digest.hexdigest())
     return [Spawned(UUID(bytes=one.bytes), one != asked.id) for one, asked in zip(ids, new, strict=True)]
 
@@ -259,13 +268,10 @@ def _new(
 ) -> NewSpawn:
     """What the nearest says counts: the call, then the job's own options, then its definition; retries, where nobody says any, are
     the spawning job's."""
-    if isinstance(job, str):
-        definition, said, name = owner.definitions.get(job), Options(), job
-    else:
-        definition, said, name = job.definition, job.given, job.definition.name
-        for option in said.__slots__:
-            if option not in _TAKEN and getattr(said, option) is not None:
-                raise InvalidArguments(f"{name}: what is spawned takes no {option}")
+    name, definition, said = resolved(owner, job)
+    for option in said.__slots__:
+        if option not in _TAKEN and getattr(said, option) is not None:
+            raise InvalidArguments(f"{name}: what is spawned takes no {option}")
     if definition is not None:
         payload = definition.codec.encode_call(args, kwargs)
     elif args:
@@ -296,17 +302,6 @@ def _new(
         dedupe_key=nearest("dedupe_key"),
         limit_key=limit_key,
     )
-
-
-def _options(
-    queue: str | None,
-    priority: int | None,
-    retries: int | None,
-    timeout: Duration | None,
-    delay: Duration | None,
-    dedupe_key: str | None,
-) -> Options:
-    return Options(queue=queue, priority=priority, retries=retries, timeout=timeout, delay=delay, dedupe_key=dedupe_key)
 
 
 def _call(call: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -70,7 +70,7 @@ class Run(msgspec.Struct, eq=False):
 
     def durable(self) -> Durable:
         if self.steps is None:
-            if self.durables is None or self.definition.isolation != "loop":
+            if self.durables is None or self.definition.isolation == "process":
                 raise NotDurable
             claimed = self.claimed
             self.steps = Durable(
@@ -80,6 +80,7 @@ class Run(msgspec.Struct, eq=False):
                 attempt=claimed.attempt,
                 tenant_id=claimed.tenant_id,
                 max_attempts=claimed.max_attempts,
+                threaded=self.definition.isolation == "thread",
             )
         return self.steps
 

@@ -1,12 +1,16 @@
 """Trees, steps, signals and forks from the command line."""
 
 import asyncio
+import re
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
 
 from plait import Plait as App
-from plait import call, fan_out, sub, values, wait_for_signal
+from plait import Status, call, fan_out, sub, values, wait_for_signal
+from plait.cli.trees import drawn
+from plait.store.jobs import NodeRow
 from plait.testing import Kit, TestDatabase
 
 from .conftest import Plait
@@ -61,7 +65,7 @@ def end_the_children(shop: App, database: TestDatabase, order: str, *, fail: boo
 
 def test_a_tree_is_drawn(plait_on: Plait, order: str) -> None:
     lines = plait_on("jobs", "tree", order).out.splitlines()
-    assert lines[0] == f"order {order} waiting (fan-out)"
+    assert re.fullmatch(rf"order {order} waiting \(fan-out\) \d+ms", lines[0])
     assert [line[:8] for line in lines[1:]] == ["├─ item ", "└─ item "]
     child = lines[1].split()[2]
     assert plait_on("jobs", "tree", child).out.splitlines() == lines  # of whichever of them it is asked
@@ -71,6 +75,21 @@ def test_a_tree_is_drawn(plait_on: Plait, order: str) -> None:
     assert {row["id"] for row in plait_on("jobs", "--parent", order, "--json").json} >= {child}
     assert len(plait_on("jobs", "list", "--root", order, "--json").json) == 2
     assert [row["id"] for row in plait_on("jobs", "list", "--with-sub-jobs", "--json").json] == [order]
+
+
+def test_a_tree_tells_how_long_each_ran_and_how_long_it_took_in_all() -> None:
+    at, parent = datetime(2026, 1, 1, tzinfo=UTC), uuid4()
+    rows = [
+        NodeRow(
+            id=one, parent_id=above, fan_out_id=above, fan_out_index=n, depth=n, definition=name, queue="q",
+            status=Status.SUCCEEDED, attempt=1, wait_on=None, error=None, created_at=at, finished_at=at, own_s=own, total_s=total,
+        )
+        for n, (one, above, name, own, total) in enumerate(
+            [(parent, None, "derive", 0.05, 84.0), (uuid4(), parent, "batch", 80.0, 80.0), (uuid4(), parent, "new", None, None)]
+        )
+    ]  # fmt: skip
+    told = [line.partition("succeeded")[2] for line in drawn(rows)]
+    assert told == [" 50ms, 1m 24s in all", " 1m 20s", ""]
 
 
 def test_steps_are_shown(plait_on: Plait, order: str, shop: App, database: TestDatabase) -> None:

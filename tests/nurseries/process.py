@@ -11,17 +11,11 @@ import sys
 from pathlib import Path
 
 from plait import Plait, after, spawn
-from plait.leader.leader import Leader
-from plait.leader.promote import Promote
-from plait.leader.rescue import Rescue
-from plait.leader.resume import Resume
-from plait.runtime.logging import configure
-from plait.runtime.service import Signals, Stop, run_services
-from plait.runtime.settings import Settings
-from plait.worker.worker import Worker
+
+from ..mortal import SETTINGS, serve
 
 UNCLES = ("analyze", "reports")
-app = Plait(settings=Settings(lease=1, heartbeat=0.2, poll=0.1, grace=5))
+app = Plait(settings=SETTINGS)
 
 
 def _note(directory: str, what: str) -> None:
@@ -52,16 +46,5 @@ async def derive(directory: str, case: str) -> str:
     return case
 
 
-async def main() -> int:
-    configure(form="json")
-    app.target = Plait(sys.argv[1]).target
-    stop = Stop()
-    leader = Leader(app, lease_s=0.5, duties=[Promote(), Resume(), Rescue(every_s=0.1)])
-    with Signals(stop) as signals:
-        await run_services([Worker(app, concurrency=20), leader], stop)
-    await app.close()
-    return signals.exit_code
-
-
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main()))
+    sys.exit(serve(app))

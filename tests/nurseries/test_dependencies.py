@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from plait import Plait, Status, sub
-from plait.model.errors import InvalidJob, NotFound
+from plait.model.errors import InvalidArguments, InvalidJob, NotFound
 from plait.model.ids import new_id
 from plait.testing import Kit
 
@@ -82,6 +82,56 @@ async def test_what_can_not_be_waited_for_is_refused(world: World) -> None:
     assert await world.snapshot() == before
 
 
+async def test_what_is_asked_for_together_waits_only_for_what_comes_before_it(world: World) -> None:
+    """So there are no cycles, and what a job that is canceled at once means is known to those behind it."""
+    failed = await world.enqueue()
+    await world.cancel(failed)
+    a, b = new_id(), new_id()
+    before = await world.snapshot()
+    for first in (b, failed):
+        jobs = [("other", a, _array(b)), ("other", b, _array(a if first == b else failed))]
+        with pytest.raises(InvalidJob, match="asked for before it"):
+            await world.store.jobs.enqueue_many([await world.new_job(d, id=i, after=x) for d, i, x in jobs])
+    assert await world.snapshot() == before
+    jobs = [("other", a, _array(failed)), ("other", b, _array(a))]
+    await world.store.jobs.enqueue_many([await world.new_job(d, id=i, after=x) for d, i, x in jobs])
+    assert await world.statuses([a, b]) == ["canceled", "canceled"]
+
+
+@pytest.mark.parametrize("dependency", ["runs again", "stays failed"])
+async def test_who_is_retried_waits_again_for_what_runs_again(world: World, dependency: str) -> None:
+    """What has failed for good is the operator's to overrule."""
+    first, done = await world.enqueue_many("add", 2)
+    last = await world.enqueue("other", after=_array(first, done))
+    worker = await world.worker()
+    leases = {lease.job_id: lease for lease in await worker.claim(2)}
+    await worker.succeed(leases[done])
+    await worker.fail(leases[first], permanent=True)
+    assert await world.status(last) == "canceled"
+    if dependency == "stays failed":
+        assert await world.retry(last) == "queued"
+        return
+    await world.retry(first)
+    assert await world.retry(last) == "waiting"
+    await worker.fail(await worker.claim_one(), permanent=True)
+    assert await world.status(last) == "canceled"
+    await world.retry(first)
+    await world.retry(last)
+    await worker.succeed(await worker.claim_one())
+    assert (await worker.claim_one()).job_id == last
+
+
+async def test_a_long_chain_ends_with_its_first_job(world: World) -> None:
+    """An end that cascades looks at each job once: not at all that came before, again and again."""
+    ids = [new_id() for _ in range(400)]
+    afters = [None, *(_array(one) for one in ids)]
+    await world.store.jobs.enqueue_many(
+        [await world.new_job("other", id=one, after=after) for one, after in zip(ids, afters, strict=False)]
+    )
+    await world.cancel(ids[0])
+    assert await world.counts() == {Status.CANCELED: 400}
+
+
 async def test_an_enqueue_that_is_sent_again_waits_once(world: World) -> None:
     first, own = await world.enqueue(), new_id()
     for _ in range(2):
@@ -120,6 +170,29 @@ async def test_a_chain_runs_in_order(app: Plait, kit: Kit, over: World) -> None:
     assert ran[3:] == ["d", "bad"]
     expected = [Status.SUCCEEDED, Status.DEAD_LETTER, Status.CANCELED, Status.CANCELED]
     assert [await handle.status() for handle in handles] == expected
+
+
+async def test_a_chain_keeps_what_its_jobs_say(app: Plait, kit: Kit, over: World) -> None:
+    """T90: a link that is deduplicated is the older job; a link may wait for others too; a tenant or a connection is refused."""
+    ran: list[str] = []
+
+    @app.job
+    async def step(name: str) -> None:
+        ran.append(name)
+
+    held = await step.options(dedupe_key="k", delay="1h").enqueue("held")
+    late = await step.options(delay="2h").enqueue("late")
+    links = [sub(step, "a"), sub(step.options(dedupe_key="k"), "b"), sub(step.options(after=[late]), "c")]
+    handles = await app.chain(*links)
+    assert (handles[1].id, handles[1].deduplicated) == (held.id, True)
+    for expected in (["a"], ["a", "held"], ["a", "held", "late", "c"]):
+        await kit.run_until_idle()
+        assert ran == expected
+        await kit.advance(hours=1)
+    await over.tenant("acme")
+    for options in ({"tenant": "acme"}, {"conn": object()}):
+        with pytest.raises(InvalidArguments, match="take no conn or tenant"):
+            await app.chain(sub(step, "a"), sub(step.options(**options), "b"))
 
 
 async def test_options_name_what_a_job_waits_for(app: Plait, kit: Kit, over: World) -> None:

@@ -1,54 +1,19 @@
 """kill -9 at the moment in which a job is completed by its last child: what follows is enqueued exactly once."""
 
 import asyncio
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import asyncpg
 import pytest
 
 from plait import Plait
-from plait.testing import TestDatabase, TestServer
+from plait.testing import TestDatabase
 
 from ..invariants import violations
+from ..mortal import workers_that_come_back
 from . import process
 
 AT_ONCE = 4
-
-
-@pytest.fixture
-async def real_database(server: TestServer) -> AsyncIterator[TestDatabase]:
-    database = await server.create_database(fake_clock=False)
-    yield database
-    await server.drop_database(database)
-
-
-@asynccontextmanager
-async def workers_that_come_back(url: str, directory: Path) -> AsyncIterator[None]:
-    """Two processes; one that dies is started again."""
-    stop = asyncio.Event()
-
-    async def keep_one_up() -> None:
-        while not stop.is_set():
-            worker = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "tests.nurseries.process", url, str(directory), stdout=asyncio.subprocess.DEVNULL
-            )
-            ends = [asyncio.ensure_future(worker.wait()), asyncio.ensure_future(stop.wait())]
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            if worker.returncode is None:
-                worker.terminate()
-            await ends[0]
-            ends[1].cancel()
-
-    async with asyncio.TaskGroup() as group:
-        for _ in range(2):
-            group.create_task(keep_one_up())
-        try:
-            yield
-        finally:
-            stop.set()
 
 
 @pytest.mark.parametrize("times", [4, pytest.param(200, marks=[pytest.mark.full, pytest.mark.timeout(1800)])])
@@ -59,7 +24,7 @@ async def test_what_follows_is_enqueued_once_whatever_is_killed(
     app = process.app
     app.target = Plait(real_database.url).target
     connection = await asyncpg.connect(real_database.admin_url)
-    async with workers_that_come_back(real_database.url, tmp_path):
+    async with workers_that_come_back(process.__name__, real_database.url, tmp_path):
         for start in range(0, times, AT_ONCE):
             cases = [str(n) for n in range(start, min(start + AT_ONCE, times))]
             handles = await process.derive.enqueue_many([(str(tmp_path), case) for case in cases])

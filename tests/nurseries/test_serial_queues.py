@@ -142,6 +142,28 @@ async def test_limits_tenants_and_suspects_hold_in_a_serial_queue(world: World) 
     assert [row.status for row in [await world.job(root.job_id)]] == ["succeeded"]
 
 
+async def test_trees_that_wait_for_each_others_queue_are_named(world: World) -> None:
+    for queue in ("a", "b"):
+        await world.queue(queue, serial=True)
+    roots = {queue: await world.enqueue(queue=queue) for queue in ("a", "b")}
+    worker = await world.worker(queues=["a", "b"])
+    leases = {lease.job_id: lease for lease in await worker.claim(2)}
+    assert len(leases) == 2
+    spawn = "select plait.spawn('other', parent => $1, queue => $2)"
+    child = await world.store.database.fetchval(spawn, roots["a"], "b")
+    assert "serial_deadlock" not in await world.explain(child)
+    assert "serial_deadlock" not in await world.findings()
+    await world.store.database.fetchval(spawn, roots["b"], "a")
+    for lease in leases.values():
+        await worker.succeed(lease)
+    assert await worker.claim(5) == []
+    assert {"serial_queue", "serial_deadlock"} <= set(await world.explain(child))
+    assert "serial_deadlock" in await world.findings()
+    await world.store.jobs.cancel_tree(roots["b"])
+    assert (await worker.claim_one()).job_id == child
+    assert "serial_deadlock" not in await world.findings()
+
+
 @pytest.mark.parametrize("roots", [20, pytest.param(300, marks=pytest.mark.full)])
 async def test_workers_that_claim_at_the_same_moment_start_one_root(emptied_database: TestDatabase, roots: int) -> None:
     world = await World.open(emptied_database, max_connections=16)

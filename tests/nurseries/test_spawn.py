@@ -1,4 +1,4 @@
-"""What spawn promises: T24, T25, T26, options, siblings, nurseries, follow-ups, info, durations."""
+"""What spawn promises: T24, T25, options, siblings, info, durations."""
 
 import asyncio
 from datetime import timedelta
@@ -8,22 +8,22 @@ from uuid import UUID
 import pytest
 
 from plait import (
-    FanOutError,
     PermanentError,
     Plait,
-    Skip,
+    PlaitError,
     Status,
     after,
     current,
+    fan_out,
     has_failed_siblings,
     has_pending_children,
-    nursery,
+    quorum,
     spawn,
     spawn_many,
     spawn_sibling,
-    values,
+    sub,
 )
-from plait.model.errors import DatabaseError, IllegalMove, JobFailed, NotFound
+from plait.model.errors import DatabaseError, IllegalMove, InvalidId, NotFound
 from plait.model.ids import new_id
 from plait.testing import Kit
 
@@ -51,6 +51,35 @@ async def test_spawn_takes_options(app: Plait, kit: Kit, over: World) -> None:
     [row] = await _children(over, handle.id)
     assert tuple(row)[4:] == ("elsewhere", 0, 1, 120.0)
     assert (row["status"], await handle.status()) == ("scheduled", Status.WAITING)
+
+
+async def test_nonsense_is_refused_with_a_sentence(app: Plait, kit: Kit, over: World) -> None:
+    @app.job
+    async def child(n: int) -> None: ...
+
+    wrong: list[tuple[Any, str]] = [
+        (lambda: spawn(7), "a job or its name"),  # type: ignore[arg-type]
+        (lambda: spawn(None), "a job or its name"),  # type: ignore[arg-type]
+        (lambda: after(print), "a job or its name"),  # type: ignore[arg-type]
+        (lambda: spawn("a\0b"), "no NUL"),
+        (lambda: spawn("unknown", 1), "give its arguments by name"),
+        (lambda: spawn(child, "one"), "Expected `int`"),
+        (lambda: spawn(child, 1, queue="no such name!"), "a queue's name"),
+        (lambda: spawn(child, 1, delay=-1), "delay is between"),
+        (lambda: spawn(child.options(tenant="acme"), 1), "takes no tenant"),
+        (lambda: spawn_many(child.options(dedupe_key="k"), [1, 2]), "belongs to one job"),
+    ]
+
+    @app.job(retries=0)
+    async def parent() -> None:
+        for ask, said in wrong:
+            with pytest.raises(PlaitError, match=said):
+                await ask()
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    await handle.result(5)
+    assert await over.counts() == {Status.SUCCEEDED: 1}
 
 
 async def test_a_deduplicated_spawn_returns_the_job_that_is_there(app: Plait, kit: Kit, over: World) -> None:
@@ -110,73 +139,69 @@ async def test_a_spawn_whose_lease_is_lost_or_whose_job_has_no_parent_is_refused
         await world.store.database.fetchval("select plait.spawn('other', sibling_of => $1)", job)
 
 
-@pytest.mark.parametrize("policy", ["continue", "stop"])
-@pytest.mark.parametrize("mode", ["serial", "concurrent"])
-async def test_a_failed_child_stops_the_others_or_does_not(
-    app: Plait, kit: Kit, over: World, mode: Any, policy: Any
-) -> None:
-    """T26."""
-    ran: list[int] = []
-
-    @app.job(retries=0)
-    async def child(n: int) -> None:
-        ran.append(n)
-        if n == 1:
-            raise ValueError("one")
-
-    @app.job(child_mode=mode, on_child_failure=policy)
-    async def parent() -> None:
-        for n in range(4):
-            await spawn(child, n, delay=None if mode == "serial" or n < 2 else "1h")
-
-    handle = await parent.enqueue()
-    await kit.run_until_idle()
-    if policy == "continue":
-        await kit.advance(hours=2)
-        await kit.run_until_idle()
-    rows = [(row["status"], row["reason"]) for row in await _children(over, handle.id)]
-    failed, succeeded = ("dead_letter", "attempts_exhausted"), ("succeeded", None)
-    if policy == "stop":
-        assert ran == [0, 1]
-        assert rows == [succeeded, failed, ("canceled", "sibling_failed"), ("canceled", "sibling_failed")]
-    else:
-        assert sorted(ran) == [0, 1, 2, 3]
-        assert rows == [succeeded, failed, succeeded, succeeded]
-    assert await handle.status() is Status.FAILED
-    if mode == "serial":
-        assert ran == sorted(ran)
-
-
-async def test_serial_children_run_one_after_the_other_also_when_they_are_delayed(
-    app: Plait, kit: Kit, over: World
-) -> None:
-    """T23: whose turn it is, and is not due, waits."""
-    at: list[tuple[int, Any]] = []
-    under_way = 0
+async def test_a_replay_is_told_the_same_of_what_was_deduplicated(app: Plait, kit: Kit, over: World) -> None:
+    """T60."""
+    said: list[Any] = []
 
     @app.job
-    async def child(n: int) -> None:
-        nonlocal under_way
-        under_way += 1
-        assert under_way == 1
-        at.append((n, await over.now()))
-        await asyncio.sleep(0.01)
-        under_way -= 1
+    async def child() -> None: ...
 
-    @app.job(child_mode="serial")
+    @app.job(retries=1)
     async def parent() -> None:
-        await spawn_many(child, [0, 1])
-        await spawn(child, 2, delay="1h")
-        await spawn(child, 3)
+        said.append([await spawn(child, dedupe_key="held"), await spawn(child, dedupe_key="free")])
+        if len(said) == 1:
+            raise ValueError
+
+    await child.options(dedupe_key="held", delay="1h").enqueue()
+    await parent.enqueue()
+    await kit.run_until_idle()
+    await kit.advance(minutes=5)
+    await kit.run_until_idle()
+    assert said[0] == said[1]
+    assert [one.deduplicated for one in said[0]] == [True, False]
+
+
+async def test_a_child_whose_id_is_taken_is_refused(world: World) -> None:
+    await world.tenant("acme")
+    foreign, job = await world.enqueue("other", tenant="acme"), await world.enqueue()
+    with pytest.raises(InvalidId):
+        await world.store.database.fetchval("select plait.spawn('other', parent => $1, id => $2)", job, foreign)
+
+
+async def test_a_parent_does_not_end_before_a_spawn_that_is_under_way(world: World) -> None:
+    """Also when it fails, has children that have all ended, and another's transaction spawns."""
+    job = await world.enqueue()
+    worker = await world.worker()
+    lease = await worker.claim_one()
+    spawn = "select plait.spawn('other', parent => $1)"
+    await world.store.database.fetchval(spawn, job)
+    await worker.succeed(await worker.claim_one())
+    async with world.connection() as other:
+        transaction = other.transaction()
+        await transaction.start()
+        child = await other.fetchval(spawn, job)
+        failing = asyncio.create_task(worker.fail(lease, permanent=True))
+        await world.until_blocked()
+        await transaction.commit()
+        await failing
+    assert await world.status(job) == "waiting"
+    await world.store.leader.resume()
+    assert await world.statuses([job, child]) == ["failed", "canceled"]
+
+
+async def test_none_and_many_are_spawned_at_once(app: Plait, kit: Kit, over: World) -> None:
+    @app.job
+    async def child(n: int) -> None: ...
+
+    @app.job
+    async def parent() -> int:
+        assert await spawn_many(child, []) == []
+        return len(await spawn_many(child, range(5_000)))
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    assert [n for n, _ in at] == [0, 1]
-    await kit.advance(hours=1)
-    await kit.run_until_idle()
-    assert [n for n, _ in at] == [0, 1, 2, 3]
-    assert at[2][1] - at[1][1] >= timedelta(hours=1)
-    assert await handle.status() is Status.SUCCEEDED
+    assert await handle.result(5) == 5_000
+    assert await over.counts() == {Status.SUCCEEDED: 5_001}
 
 
 async def test_children_spawn_siblings_and_ask_about_each_other(app: Plait, kit: Kit, over: World) -> None:
@@ -254,89 +279,6 @@ async def test_children_may_be_forbidden_children_of_their_own(app: Plait, kit: 
     assert len(await handle.tree()) == 3
 
 
-async def test_a_nursery_waits_at_the_end_of_its_block(app: Plait, kit: Kit, over: World) -> None:
-    @app.job(retries=0)
-    async def child(n: int) -> int:
-        if n < 0:
-            raise PermanentError("less than nothing")
-        return n * 2
-
-    failed: list[list[str]] = []
-
-    @app.job
-    async def parent() -> list[int]:
-        async with nursery() as n:
-            await n.spawn(child, 1)
-            await n.spawn(child, 2)
-        first = values(n.results)
-        async with nursery(child_mode="serial") as empty:
-            pass
-        assert empty.results == []
-        try:
-            async with nursery(on_child_failure="stop", child_mode="serial") as n:
-                for i in (3, -1, 4):
-                    await n.spawn(child, i)
-        except FanOutError as error:
-            failed.append([failure.status for failure in error.failures])
-        return first
-
-    handle = await parent.enqueue()
-    await kit.run_until_idle()
-    assert await handle.result(5) == [2, 4]
-    assert failed == [["failed", "canceled"]]
-
-
-async def test_what_a_failed_job_has_pending_is_canceled_and_what_runs_is_left(
-    app: Plait, kit: Kit, over: World
-) -> None:
-    started, go_on = asyncio.Event(), asyncio.Event()
-
-    @app.job
-    async def child(n: int) -> None:
-        started.set()
-        await go_on.wait()
-
-    @app.job(retries=0)
-    async def parent() -> None:
-        await spawn(child, 1)
-        await spawn(child, 2, delay="1h")
-        await after(child, 3)
-        await started.wait()
-        asyncio.get_running_loop().call_later(0.3, go_on.set)
-        raise PermanentError("no")
-
-    handle = await parent.enqueue()
-    await kit.run_until_idle()
-    rows = [(row["status"], row["reason"]) for row in await _children(over, handle.id)]
-    assert rows == [("succeeded", None), ("canceled", "parent_failed")]
-    assert await over.endings(handle.id) == ["failed", "failed"]  # the second when its child had ended
-    assert await over.counts() == {Status.FAILED: 1, Status.SUCCEEDED: 1, Status.CANCELED: 1}
-
-
-async def test_follow_ups_come_once_and_only_after_a_success(app: Plait, kit: Kit, over: World) -> None:
-    ran: list[str] = []
-
-    @app.job
-    async def uncle(who: str) -> None:
-        ran.append(who)
-
-    @app.job(retries=0)
-    async def parent(n: int) -> None:
-        await after(uncle, "both", dedupe_key="both", delay="1m")
-        await after(uncle, f"of {n}")
-        if n == 2:
-            raise Skip("nothing to do")
-        if n == 3:
-            raise PermanentError("no")
-
-    for n in range(4):
-        await parent.enqueue(n)
-    await kit.run_until_idle()
-    await kit.advance(minutes=2)
-    await kit.run_until_idle()
-    assert sorted(ran) == ["both", "of 0", "of 1"]
-
-
 async def test_info_is_merged_upward_and_durations_are_split(app: Plait, kit: Kit, over: World) -> None:
     @app.job
     async def leaf(n: int) -> None:
@@ -366,29 +308,57 @@ async def test_info_is_merged_upward_and_durations_are_split(app: Plait, kit: Ki
     assert root.total_s >= 40
 
 
-async def test_a_tree_that_failed_is_retried_where_it_failed(app: Plait, kit: Kit, over: World) -> None:
-    broken, ran = True, []
+async def test_what_a_failed_job_has_pending_is_canceled_and_what_runs_is_left(
+    app: Plait, kit: Kit, over: World
+) -> None:
+    started, go_on = asyncio.Event(), asyncio.Event()
+
+    @app.job
+    async def child(n: int) -> None:
+        started.set()
+        await go_on.wait()
 
     @app.job(retries=0)
-    async def child(n: int) -> None:
-        ran.append(n)
-        if n == 1 and broken:
-            raise ValueError
-
-    @app.job(child_mode="serial", on_child_failure="stop")
-    async def parent() -> str:
-        await spawn_many(child, range(3))
-        return "whole"
+    async def parent() -> None:
+        await spawn(child, 1)
+        await spawn(child, 2, delay="1h")
+        await after(child, 3)
+        await started.wait()
+        asyncio.get_running_loop().call_later(0.3, go_on.set)
+        raise PermanentError("no")
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    with pytest.raises(JobFailed):
-        await handle.result(5)
-    with pytest.raises(IllegalMove, match="retry the whole tree"):
-        await over.retry(handle.id)
-    broken = False
-    await (await app.store()).jobs.retry_tree(handle.id)
-    await over.rescue()
+    rows = [(row["status"], row["reason"]) for row in await _children(over, handle.id)]
+    assert rows == [("succeeded", None), ("canceled", "parent_failed")]
+    assert await over.endings(handle.id) == ["failed", "failed"]  # the second when its child had ended
+    assert await over.counts() == {Status.FAILED: 1, Status.SUCCEEDED: 1, Status.CANCELED: 1}
+
+
+async def test_a_job_that_fails_by_its_children_takes_late_sub_jobs_with_it(app: Plait, kit: Kit, over: World) -> None:
+    """T21: also those of a fan-out that it went on from."""
+
+    @app.job(retries=0)
+    async def child(fails: bool) -> None:
+        if fails:
+            raise ValueError
+
+    @app.job(retries=0)
+    async def parent() -> None:
+        late = sub(child, False, queue="elsewhere")
+        await fan_out([sub(child, False), late], quorum(1), cancel_on_parent_failure=True)
+        await spawn(child, True)
+
+    handle = await parent.enqueue()
     await kit.run_until_idle()
-    assert ran == [0, 1, 1, 2]
-    assert await handle.result(5) == "whole"
+    assert await over.counts() == {Status.FAILED: 1, Status.DEAD_LETTER: 1, Status.SUCCEEDED: 1, Status.CANCELED: 1}
+    assert await handle.status() is Status.FAILED
+
+
+async def test_a_job_that_is_canceled_by_a_dependency_takes_its_children_with_it(world: World) -> None:
+    first = await world.enqueue()
+    waits = await world.enqueue("other", after="{" + str(first) + "}")
+    child = await world.store.database.fetchval("select plait.spawn('add', parent => $1, delay => '1h')", waits)
+    await world.cancel(first)
+    await world.store.leader.resume()
+    assert await world.statuses([first, waits, child]) == ["canceled"] * 3

@@ -8,6 +8,8 @@ from plait import Plait
 from plait.testing import Kit, TestDatabase
 
 from ..world import World
+from .bench import Bench
+from .tree import Tree
 
 
 @pytest.fixture
@@ -33,3 +35,13 @@ async def over(kit: Kit, plait_database: TestDatabase) -> AsyncIterator[World]:
     yield world
     await world.check()
     await world.close()
+
+
+@pytest.fixture
+def bench(app: Plait) -> Bench:
+    return Bench(app)
+
+
+@pytest.fixture
+def tree(app: Plait) -> Tree:
+    return Tree(app)

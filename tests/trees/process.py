@@ -11,14 +11,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from plait import Plait, call, fan_out, sub, values
-from plait.leader.leader import Leader
-from plait.leader.promote import Promote
-from plait.leader.rescue import Rescue
-from plait.leader.resume import Resume
-from plait.runtime.logging import configure
-from plait.runtime.service import Signals, Stop, run_services
-from plait.runtime.settings import Settings
-from plait.worker.worker import Worker
+
+from ..mortal import SETTINGS, serve
 
 BOUNDARIES = (
     "before the first step",
@@ -31,7 +25,7 @@ BOUNDARIES = (
 )
 CHILDREN = 3
 
-app = Plait(settings=Settings(lease=1, heartbeat=0.2, poll=0.1, grace=5))
+app = Plait(settings=SETTINGS)
 
 
 def die_once(directory: str, case: str, here: str) -> None:
@@ -79,17 +73,5 @@ async def parent(directory: str, case: str) -> list[str]:
     return [first, second, third, *map(str, values(results))]
 
 
-async def main() -> int:
-    configure(form="json")
-    app.target = Plait(sys.argv[1]).target
-    stop = Stop()
-    leader = Leader(app, lease_s=0.5, duties=[Promote(), Resume(), Rescue(every_s=0.1)])
-    with Signals(stop) as signals:
-        print("ready", flush=True)
-        await run_services([Worker(app, concurrency=20), leader], stop)
-    await app.close()
-    return signals.exit_code
-
-
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main()))
+    sys.exit(serve(app))

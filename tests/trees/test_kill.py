@@ -1,9 +1,5 @@
 """kill -9 of the parent's worker at every boundary: children exist once, recorded results are used, the outcome is right."""
 
-import asyncio
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,43 +8,11 @@ import msgspec
 import pytest
 
 from plait import Handle, Plait
-from plait.testing import TestDatabase, TestServer
+from plait.testing import TestDatabase
 
 from ..invariants import violations
+from ..mortal import workers_that_come_back
 from . import process
-
-
-@pytest.fixture
-async def real_database(server: TestServer) -> AsyncIterator[TestDatabase]:
-    database = await server.create_database(fake_clock=False)
-    yield database
-    await server.drop_database(database)
-
-
-@asynccontextmanager
-async def workers_that_come_back(url: str, directory: Path) -> AsyncIterator[None]:
-    """Two processes; one that dies is started again."""
-    stop = asyncio.Event()
-
-    async def keep_one_up() -> None:
-        while not stop.is_set():
-            worker = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "tests.trees.process", url, str(directory), stdout=asyncio.subprocess.PIPE
-            )
-            ends = [asyncio.ensure_future(worker.communicate()), asyncio.ensure_future(stop.wait())]
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            if worker.returncode is None:
-                worker.terminate()
-            await ends[0]
-            ends[1].cancel()
-
-    async with asyncio.TaskGroup() as group:
-        for _ in range(2):
-            group.create_task(keep_one_up())
-        try:
-            yield
-        finally:
-            stop.set()
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(20, marks=[pytest.mark.full, pytest.mark.timeout(1800)])])
@@ -57,7 +21,7 @@ async def test_a_kill_at_any_boundary_changes_nothing(real_database: TestDatabas
     app = process.app
     app.target = Plait(real_database.url).target
     cases = [f"{here} {n}" for n in range(times) for here in process.BOUNDARIES]
-    async with workers_that_come_back(real_database.url, tmp_path):
+    async with workers_that_come_back(process.__name__, real_database.url, tmp_path):
         for start in range(0, len(cases), len(process.BOUNDARIES)):
             batch = cases[start : start + len(process.BOUNDARIES)]
             handles = await process.parent.enqueue_many([(str(tmp_path), case) for case in batch])

@@ -4,23 +4,15 @@ import asyncio
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator
 
 import pytest
 
 from plait import Handle, Plait
-from plait.testing import TestDatabase, TestServer
+from plait.testing import TestDatabase
 
 from . import scale
 
 PARENT_MB, STREAM_MB = 300, 150
-
-
-@pytest.fixture
-async def real_database(server: TestServer) -> AsyncIterator[TestDatabase]:
-    database = await server.create_database(fake_clock=False)
-    yield database
-    await server.drop_database(database)
 
 
 async def _start(url: str, queue: str) -> asyncio.subprocess.Process:

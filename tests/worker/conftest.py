@@ -13,18 +13,10 @@ from plait.leader.promote import Promote
 from plait.leader.rescue import Rescue
 from plait.runtime.service import Stop
 from plait.runtime.settings import Settings
-from plait.testing import TestDatabase, TestServer
+from plait.testing import TestDatabase
 from plait.worker.worker import Worker
 
 Running = Callable[..., AbstractAsyncContextManager[Worker]]
-
-
-@pytest.fixture
-async def real_database(server: TestServer) -> AsyncIterator[TestDatabase]:
-    """Here time passes by itself: leases, heartbeats and processes are real."""
-    database = await server.create_database(fake_clock=False)
-    yield database
-    await server.drop_database(database)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 -- _ask_after: note what shall follow when a job has succeeded.
 --
 --   moves    nothing
---   locks    the job's live row, when it is the first that hangs on it; its nursery's row
+--   locks    as _own_nursery; the nursery's row
 --   raises   PL001 bad argument, PL002 bad id, PL007 inactive definition, PL009 when the job is final
 --   called   after, after_many
 --
@@ -22,9 +22,12 @@ begin
   if v_bad is not null then
     raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
   end if;
+  if exists (select from plait.jobs where id = any(p_ids)) then
+    raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+  end if;
   perform plait._own_nursery(p_job);
   perform from plait.fan_outs where id = p_job.id and decided_at is null and parent_final is null for no key update;
-  if not found or not exists (select from plait.live where job_id = p_job.id) then
+  if not found then
     raise exception 'job % is final: nothing can follow it any more', p_job.id using errcode = 'PL009';
   end if;
   insert into plait.follow_ups (job_id, id, tenant_id, timeout_s, delay_s, priority, max_attempts, definition, queue, dedupe_key, limit_key,

@@ -6,12 +6,12 @@
 --   called   gather, cancel_remaining
 --
 -- Of a nursery only what is pending, unless its parent failed and wants it otherwise: siblings are not interrupted. When a sibling has failed
--- that is what never started; when the parent has, also what waits for its next try, unless it
--- has children of its own.
+-- that is what never started; when the parent has, also what waits for its next try, unless it has children of its own.
 create or replace function plait._cancel_remaining(p_fan_out plait.fan_outs, p_now timestamptz, p_limit int default 10000) returns int
 language plpgsql set enable_seqscan = off as $$
 declare
-  v_orphans boolean := p_fan_out.parent_final is not null or not exists (select from plait.live l where l.job_id = p_fan_out.parent_id);
+  v_orphans boolean := exists (select from plait.fan_outs o where o.id = p_fan_out.parent_id and o.parent_final is not null)
+                       or not exists (select from plait.live l where l.job_id = p_fan_out.parent_id);
   v_nursery boolean := p_fan_out.strategy = 'nursery';
   v_pending boolean := v_nursery and not (v_orphans and p_fan_out.cancel_on_parent_failure);
   v_reason  text := case when not v_nursery then 'fan_out' when v_orphans then 'parent_failed' else 'sibling_failed' end;

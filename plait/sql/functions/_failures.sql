@@ -1,17 +1,25 @@
--- _failures: which children of a nursery did not succeed, in a sentence: the first ten by name, and how many more.
+-- _failures: which children of a job did not succeed, in a sentence: the first ten by name, and how many more.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _resume_parent
+--
+-- Those in its own nursery, and in such as an error has left: what others came to, its handler has seen.
 create or replace function plait._failures(p_fan_out plait.fan_outs) returns text
 language sql stable set enable_seqscan = off as $$
-  select format('%s of %s children did not succeed: %s%s', p_fan_out.failed + p_fan_out.canceled, p_fan_out.total,
+  with n as (
+    select f.id, f.total, f.failed + f.canceled as lost from plait.fan_outs f
+    where f.parent_id = p_fan_out.parent_id and f.strategy = 'nursery' and (f.id = p_fan_out.id or f.decided_at is null)
+  )
+  select format('%s of %s children did not succeed: %s%s', (select sum(lost) from n), (select sum(total) from n),
                 string_agg(format('%s %s %s%s', c.definition, c.id, c.final, coalesce(': ' || left(coalesce(c.error, c.reason), 200), '')), '; '
-                           order by c.fan_out_index),
-                case when p_fan_out.failed + p_fan_out.canceled > 10 then format(' and %s more', p_fan_out.failed + p_fan_out.canceled - 10) end)
-  from (select j.id, j.definition, j.fan_out_index, a.final, a.error, a.reason from plait.jobs j
-        cross join lateral (select t.final, t.error, t.reason from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a
-        where j.root_id = p_fan_out.root_id and j.fan_out_id = p_fan_out.id and a.final in ('failed', 'dead_letter', 'canceled')
-        order by j.fan_out_index limit 10) c
+                           order by c.id),
+                (select format(' and %s more', sum(lost) - 10) from n having sum(lost) > 10))
+  from (select o.* from n cross join lateral (
+          select j.id, j.definition, a.final, a.error, a.reason from plait.jobs j
+          cross join lateral (select t.final, t.error, t.reason from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a
+          where j.root_id = p_fan_out.root_id and j.fan_out_id = n.id and a.final in ('failed', 'dead_letter', 'canceled')
+          order by j.fan_out_index limit 10) o
+        order by o.id limit 10) c
 $$;

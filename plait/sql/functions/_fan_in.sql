@@ -19,6 +19,11 @@ declare
   f         plait.fan_outs;
   e         record;
   v_depth   int := 32768;
+  v_lowest  int;
+  v_level   uuid[];
+  v_jobs    uuid[];            -- what has ended by this level, and where it is to be counted
+  v_fans    uuid[];
+  v_finals  plait.status[];
   v_ended   int;
   v_orphans uuid[];
 begin
@@ -32,12 +37,19 @@ begin
   )
   select array_agg(x.job), array_agg(x.fan_out), array_agg(x.final), array_agg(x.job) filter (where x.final not in ('succeeded', 'skipped'))
     into p_jobs, p_fan_outs, p_finals, v_orphans from x;
+  v_orphans := v_orphans || (select array_agg(x.id) from unnest(p_returned, p_outcomes) x(id, outcome) where x.outcome is not null);
   loop
-    select max(o.depth) into v_depth from plait.fan_outs o
+    select max(o.depth), min(o.depth) into v_depth, v_lowest from plait.fan_outs o
       where (o.id = any(p_fan_outs) or o.parent_id = any(v_orphans)) and o.depth < v_depth;
     exit when v_depth is null;
-    perform from plait.fan_outs o where (o.id = any(p_fan_outs) or o.parent_id = any(v_orphans)) and o.depth = v_depth
-      order by o.id for no key update;
+    -- Of a job that may end by this all fan-outs: its own nursery is decided by all its nurseries, and then what it has open is orphaned.
+    v_level := array(
+      select o.id from plait.fan_outs o
+        where (o.id = any(p_fan_outs) or o.parent_id = any(v_orphans) or o.parent_id = any(p_fan_outs)) and o.depth = v_depth
+      union
+      select o.parent_id from plait.fan_outs o where o.id = any(p_fan_outs) and o.depth = v_depth and o.strategy = 'nursery');
+    perform from plait.fan_outs o where o.id = any(v_level) order by o.id for no key update;
+    v_jobs := null; v_fans := null; v_finals := null;
     if v_orphans is not null then
       update plait.fan_outs set cancel_due = true
         where parent_id = any(v_orphans) and depth = v_depth and (cancel_on_parent_failure or strategy = 'nursery') and not cancel_due
@@ -48,8 +60,7 @@ begin
       update plait.fan_outs o
         set succeeded = o.succeeded + c.succeeded, failed = o.failed + c.failed, canceled = o.canceled + c.canceled,
             waited_for = case when o.id = any(p_returned) then o.total else o.waited_for end,
-            parent_final = coalesce(o.parent_final, p_outcomes[array_position(p_returned, o.id)]),
-            cancel_due = o.cancel_due or p_outcomes[array_position(p_returned, o.id)] is not null
+            parent_final = coalesce(o.parent_final, p_outcomes[array_position(p_returned, o.id)])
       from (select x.fan_out, count(*) filter (where x.final in ('succeeded', 'skipped')) as succeeded,
                    count(*) filter (where x.final in ('failed', 'dead_letter')) as failed,
                    count(*) filter (where x.final = 'canceled') as canceled
@@ -71,13 +82,23 @@ begin
       e := plait._judge(f, p_now);
       if e.o_job is not null then
         -- It is final by this: its own fan-out counts it on the next level, and so do those of who depends on it.
-        p_jobs := p_jobs || e.o_job; p_fan_outs := p_fan_outs || e.o_fan_out; p_finals := p_finals || e.o_final;
+        v_jobs := v_jobs || e.o_job; v_fans := v_fans || e.o_fan_out; v_finals := v_finals || e.o_final;
         if e.o_tied then
           with d as (delete from plait.dependencies where on_id = e.o_job returning fan_out_id)
-          select p_jobs || array_agg(e.o_job), p_fan_outs || array_agg(d.fan_out_id), p_finals || array_agg(e.o_final)
-            into p_jobs, p_fan_outs, p_finals from d;
+          select v_jobs || array_agg(e.o_job), v_fans || array_agg(d.fan_out_id), v_finals || array_agg(e.o_final)
+            into v_jobs, v_fans, v_finals from d;
+          if e.o_final not in ('succeeded', 'skipped') then
+            update plait.fan_outs set cancel_due = true
+              where parent_id = e.o_job and (cancel_on_parent_failure or strategy = 'nursery') and not cancel_due
+                and succeeded + failed + canceled < total;
+          end if;
         end if;
       end if;
     end loop;
+    if v_depth = v_lowest then  -- all others are counted
+      p_jobs := v_jobs; p_fan_outs := v_fans; p_finals := v_finals; v_orphans := null;
+    else
+      p_jobs := p_jobs || v_jobs; p_fan_outs := p_fan_outs || v_fans; p_finals := p_finals || v_finals;
+    end if;
   end loop;
 end $$;

@@ -16,6 +16,8 @@ begin
     return;
   end if;
   update plait.tenants set quota_left = null where id = p_live.tenant_id and max_queued is not null;  -- count them anew
+  -- An id that somebody has used meanwhile is no reason to fail.
+  delete from plait.follow_ups f where f.job_id = p_live.job_id and exists (select from plait.jobs j where j.id = f.id);
   for u in select * from plait.follow_ups where job_id = p_live.job_id and dedupe_key is not null order by dedupe_key, id loop
     insert into plait.dedupe (tenant_id, key, job_id) values (u.tenant_id, u.dedupe_key, u.id) on conflict do nothing;
     if not found then
@@ -31,6 +33,7 @@ begin
     select g.id, g.tenant_id, v_now, v_now + make_interval(secs => g.delay_s), g.timeout_s, g.priority, g.max_attempts, g.definition, g.queue,
            'system', (select j.correlation_id from plait.jobs j where j.id = p_live.job_id), g.dedupe_key, g.limit_key, g.payload
     from gone g where not g.id = any(v_keyed)
+    on conflict do nothing
     returning *
   ), l as (
     insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition, dedupe_key, limit_key)

@@ -1,7 +1,7 @@
 -- _judge: what the counts of a fan-out come to: it is decided, or its parent has what it waits for, or neither.
 --
 --   moves    as _resume_parent
---   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED
+--   locks    the caller holds the fan-out's row, and of a nursery that of its parent's own; the parent's live row SKIP LOCKED
 --   raises   nothing
 --   called   _fan_in, _depend
 --
@@ -12,7 +12,9 @@ create or replace function plait._judge(
 declare
   v_ended    int := p_fan_out.succeeded + p_fan_out.failed + p_fan_out.canceled;
   v_lost     int := p_fan_out.failed + p_fan_out.canceled;
+  v_total    int := p_fan_out.total;
   v_decision text;
+  f          plait.fan_outs;
   r          record;
 begin
   if p_fan_out.decided_at is not null then
@@ -20,9 +22,21 @@ begin
   end if;
   if p_fan_out.strategy = 'nursery' then
     -- It is open for as long as its parent does not wait for it: there may be more to come.
-    if v_ended = p_fan_out.total and p_fan_out.waited_for is not null then
+    if p_fan_out.id = p_fan_out.parent_id and p_fan_out.waited_for is not null then
+      -- A job that has returned waits for all its nurseries: those that an error has left, too, since nobody saw what they came to.
+      select sum(o.succeeded + o.failed + o.canceled), sum(o.failed + o.canceled), sum(o.total) into v_ended, v_lost, v_total from plait.fan_outs o
+        where o.parent_id = p_fan_out.parent_id and o.strategy = 'nursery' and o.decided_at is null;
+    end if;
+    if v_ended = v_total and p_fan_out.waited_for is not null then
       v_decision := case when v_lost = 0 then 'succeeded' else 'failed' end;
-    elsif p_fan_out.stop and v_lost > 0 and v_ended < p_fan_out.total and not p_fan_out.cancel_due then
+    elsif v_ended = v_total and p_fan_out.id <> p_fan_out.parent_id then
+      select * into f from plait.fan_outs o where o.id = p_fan_out.parent_id and o.waited_for is not null;
+      if found then
+        r := plait._judge(f, p_now);
+        o_job := r.o_job; o_fan_out := r.o_fan_out; o_final := r.o_final; o_tied := r.o_tied;
+      end if;
+    elsif p_fan_out.stop and p_fan_out.failed + p_fan_out.canceled > 0 and not p_fan_out.cancel_due
+          and p_fan_out.succeeded + p_fan_out.failed + p_fan_out.canceled < p_fan_out.total then
       update plait.fan_outs set cancel_due = true where id = p_fan_out.id;
     end if;
   elsif p_fan_out.total - v_lost < p_fan_out.needed then

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    the job's live row, when it is made
 --   raises   PL009 when the job is final
---   called   spawn, spawn_many, after, after_many
+--   called   spawn, spawn_many, open_nursery, _ask_after
 create or replace function plait._own_nursery(p_job plait.jobs) returns void
 language plpgsql as $$
 begin

@@ -78,7 +78,7 @@ begin
         left join plait.definitions d on d.name = l.definition
         where l.job_id = any(v_others) and l.attempt = v_attempt and l.worker + 0 = p_worker  -- see _settle_succeeded
           and not (l.tied and plait._final(l.cancel_requested, x.outcome, x.permanent, l.tries, l.max_attempts) is not null
-                   and exists (select from plait.fan_outs f where f.id = l.job_id and f.succeeded + f.failed + f.canceled < f.total))
+                   and plait._has_open(l.job_id))
         order by l.job_id for update of l
       ), del as (
         delete from plait.live l using c where c.final is not null and l.job_id = c.job_id

@@ -36,7 +36,7 @@ begin
       continue;
     end if;
     if r.outcome = 'succeeded' and l.cancel_requested is not null
-       and exists (select from plait.fan_outs f where f.id = l.job_id and f.succeeded + f.failed + f.canceled < f.total) then
+       and plait._has_open(l.job_id) then
       v_final := 'canceled';  -- it has returned, but its children shall not go on
     end if;
     perform plait._suspend(l, p_now, 'fan_out ' || l.job_id, null, r.result, v_started);

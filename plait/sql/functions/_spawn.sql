@@ -1,7 +1,8 @@
 -- _spawn: more children for a nursery that is open.
 --
 --   moves    nothing -> queued | scheduled; -> waiting, in a serial nursery, until it is their turn
---   locks    the nursery's row, so that it can't be decided meanwhile; the tenant's row where it has a quota; dedupe keys
+--   locks    the parent's live row, so that it does not end before this commits; the nursery's row, so that it can't be decided
+--            meanwhile; the tenant's row where it has a quota; dedupe keys
 --   raises   PL001 bad argument, PL002 bad id, PL005 quota, PL007 inactive definition, PL008 no such nursery, PL009 when the parent is final,
 --            the nursery closed or nesting forbidden
 --   called   spawn, spawn_many
@@ -22,6 +23,7 @@ declare
   v_stopped  boolean;
   v_free     boolean;
   v_queues   text[];
+  v_gone     boolean;
   v_bad      text;
   r          record;
 begin
@@ -43,14 +45,21 @@ begin
     raise exception 'a tree is at most 1000 deep' using errcode = 'PL001';
   end if;
 
+  if p_in_transaction then  -- an update, not a lock: a settle that waits for it must look again
+    update plait.live set tied = true where job_id = p_parent.id;
+  else
+    perform from plait.live where job_id = p_parent.id for key share;
+  end if;
+  v_gone := not found;
   select * into f from plait.fan_outs where id = p_nursery and parent_id = p_parent.id for no key update;
   if not found then
     raise exception 'job % has no nursery %', p_parent.id, p_nursery using errcode = 'PL008';
   end if;
   if f.strategy <> 'nursery' then
-    raise exception 'job % was not spawned but is part of a fan-out, which takes no more', p_ids[1] using errcode = 'PL009';
+    raise exception 'job % waits for a fan-out, which takes no more: its children can spawn no siblings', p_parent.id using errcode = 'PL009';
   end if;
-  if f.decided_at is not null or f.parent_final is not null or not exists (select from plait.live where job_id = p_parent.id) then
+  if v_gone or f.decided_at is not null
+     or exists (select from plait.fan_outs o where o.id = p_parent.id and o.parent_final is not null) then
     raise exception 'job % is final, or its nursery closed: it takes no more children', p_parent.id using errcode = 'PL009';
   end if;
   v_metered := exists (select from plait.tenants t where t.id = p_parent.tenant_id and t.max_queued is not null);
@@ -71,29 +80,33 @@ begin
   v_now := plait._moment();
   v_stopped := f.stop and f.failed + f.canceled > 0;
   v_free := not v_stopped and f.turn is null and f.succeeded + f.failed + f.canceled = f.total;
-  with c as (
-    insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source,
-                            correlation_id, dedupe_key, limit_key, payload, parent_id, root_id, fan_out_id, fan_out_index, depth)
-    select i.id, p_parent.tenant_id, v_now, v_now + make_interval(secs => i.delay_s), i.timeout_s, coalesce(i.priority, d.priority, 100),
-           coalesce(i.max_attempts, d.max_attempts, 5), i.definition, coalesce(i.queue, d.queue, 'default'), 'system', p_parent.correlation_id,
-           i.dedupe_key, i.limit_key, i.payload, p_parent.id, f.root_id, f.id, f.total + row_number() over (order by i.n) - 1, f.depth
-    from unnest(p_ids, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys)
-         with ordinality i(id, definition, payload, queue, priority, max_attempts, timeout_s, delay_s, dedupe_key, limit_key, n)
-    left join plait.definitions d on d.name = i.definition
-    where i.id = any(v_ids)
-    returning *
-  ), s as (
-    select c.*, v_stopped or f.serial and not (v_free and c.fan_out_index = f.total) as waits from c
-  ), l as (
-    insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition, dedupe_key, limit_key,
-                            root_id, fan_out_id, wait_on)
-    select s.id, s.tenant_id, case when not s.waits and s.scheduled_for > v_now then s.scheduled_for else v_now end, s.priority, s.max_attempts,
-           case when s.waits then 'waiting' when s.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status, v_metered, s.queue,
-           plait._lane(s.definition, s.tenant_id, s.limit_key), s.definition, s.dedupe_key, s.limit_key, s.root_id, s.fan_out_id,
-           case when s.waits then 'turn' end
-    from s returning queue, state
-  )
-  select array_agg(distinct queue) filter (where state = 'queued') into v_queues from l;
+  begin
+    with c as (
+      insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source,
+                              correlation_id, dedupe_key, limit_key, payload, parent_id, root_id, fan_out_id, fan_out_index, depth)
+      select i.id, p_parent.tenant_id, v_now, v_now + make_interval(secs => i.delay_s), i.timeout_s, coalesce(i.priority, d.priority, 100),
+             coalesce(i.max_attempts, d.max_attempts, 5), i.definition, coalesce(i.queue, d.queue, 'default'), 'system', p_parent.correlation_id,
+             i.dedupe_key, i.limit_key, i.payload, p_parent.id, f.root_id, f.id, f.total + row_number() over (order by i.n) - 1, f.depth
+      from unnest(p_ids, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys)
+           with ordinality i(id, definition, payload, queue, priority, max_attempts, timeout_s, delay_s, dedupe_key, limit_key, n)
+      left join plait.definitions d on d.name = i.definition
+      where i.id = any(v_ids)
+      returning *
+    ), s as (
+      select c.*, v_stopped or f.serial and not (v_free and c.fan_out_index = f.total) as waits from c
+    ), l as (
+      insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition, dedupe_key, limit_key,
+                              root_id, fan_out_id, wait_on)
+      select s.id, s.tenant_id, case when not s.waits and s.scheduled_for > v_now then s.scheduled_for else v_now end, s.priority, s.max_attempts,
+             case when s.waits then 'waiting' when s.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status, v_metered, s.queue,
+             plait._lane(s.definition, s.tenant_id, s.limit_key), s.definition, s.dedupe_key, s.limit_key, s.root_id, s.fan_out_id,
+             case when s.waits then 'turn' end
+      from s returning queue, state
+    )
+    select array_agg(distinct queue) filter (where state = 'queued') into v_queues from l;
+  exception when unique_violation then
+    raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+  end;
   update plait.fan_outs set total = total + cardinality(v_ids), cancel_due = cancel_due or v_stopped,
     turn = case when serial and v_free then v_ids[1] else turn end where id = f.id;
   if v_metered then

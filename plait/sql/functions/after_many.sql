@@ -23,7 +23,7 @@ begin
   if o_status <> 'ready' then
     return;
   end if;
-  select array(select json_array_elements_text(s.value)::uuid) into o_ids from plait.steps s
+  select array(select json_array_elements_text(s.value -> 'ids')::uuid) into o_ids from plait.steps s
     where s.job_id = p_job and s.name = p_name and s.occurrence = p_occurrence;
   if found then
     return;
@@ -33,5 +33,5 @@ begin
                            p_dedupe_keys, p_limit_keys);
   o_ids := p_ids;
   insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, overlapping, name, kind, hash, value)
-  values (p_job, l.tenant_id, plait.now(), p_seq, p_occurrence, p_attempt, p_overlapping, p_name, 'after', p_hash, to_json(o_ids));
+  values (p_job, l.tenant_id, plait.now(), p_seq, p_occurrence, p_attempt, p_overlapping, p_name, 'after', p_hash, json_build_object('ids', o_ids));
 end $$;

@@ -50,6 +50,10 @@ begin
     select 'problem', 'missed_resume', format('%s fan-outs are decided, and their parents still wait', count(*)), 'the leader resumes them; is one running?'
     from plait.fan_outs f where f.waited_for is not null and f.decided_at < plait.now() - interval '10 s' having count(*) > 0;
   return query
+    select 'problem', 'serial_deadlock', format('the trees of jobs %s and %s wait for each other''s serial queue, %s and %s', a.waits, b.waits, b.queue, a.queue),
+           'cancel one of them: plait jobs cancel --tree; let all trees take these queues in the same order'
+    from plait._serial_deadlocks() a join plait._serial_deadlocks() b on b.waits = a.has and b.has = a.waits and a.waits < b.waits;
+  return query
     select 'problem', 'overdue_schedules', format('%s schedules are overdue, the oldest by %s s', count(*), extract(epoch from plait.now() - min(t.next_at))::int),
            'the leader fires them; is one running?'
     from plait.triggers t where t.kind = 'schedule' and t.enabled and t.deleted_at is null and t.error is null

@@ -122,6 +122,9 @@ begin
     for r in select k.requested, k.existing from plait._hold_keys(v_now, v_tenant, p_ids, p_tenants, p_definitions, p_payloads,
                                             p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s) k loop
       v_ids := array_remove(v_ids, r.requested);
+      if p_afters is not null then  -- who waits for the one waits for the other
+        p_afters := array(select replace(a, r.requested::text, r.existing::text) from unnest(p_afters) with ordinality u(a, n) order by n);
+      end if;
       requested := r.requested;
       existing := r.existing;
       return next;

@@ -73,6 +73,9 @@ begin
     v_root := plait._holder(j.queue);
     if v_root <> coalesce(j.root_id, j.id) then
       return query select 'serial_queue', format('queue %s is serial, and the tree of job %s has it', j.queue, v_root);
+      return query
+        select 'serial_deadlock', format('that tree waits in queue %s, which the tree of this job has: cancel one of them', d.queue)
+        from plait._serial_deadlocks() d where d.waits = v_root and d.has = coalesce(j.root_id, j.id);
     end if;
   end if;
   if q.max_running is not null then

@@ -6,7 +6,7 @@
 --   called   plait.store.jobs.fork
 --
 -- p_from is a step's seq: steps before it are kept, it and all after it are done anew. Fan-outs that are kept are the old job's,
--- and so are their children. Its first attempt is one that never ran, so that who claims it looks for steps.
+-- and so are their children, and what was spawned or is to follow: the new job neither waits for it nor does it again. Its first attempt is one that never ran, so that who claims it looks for steps.
 create or replace function plait.fork(p_job uuid, p_tenant uuid default null, p_from int default 1) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

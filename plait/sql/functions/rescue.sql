@@ -41,7 +41,7 @@ begin
       o_canceled := o_canceled + 1;
       v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
     elsif v_counts and (l.losses + 1 >= p_max_losses or l.tries + 1 >= l.max_attempts)
-          and l.tied and exists (select from plait.fan_outs o where o.id = l.job_id and o.succeeded + o.failed + o.canceled < o.total) then
+          and l.tied and plait._has_open(l.job_id) then
       perform plait._suspend(l, v_now, 'fan_out ' || l.job_id, null);   -- it is buried when its children have ended
       update plait.attempts set status = 'lost', reason = 'worker_lost', error = format('its worker was lost %s times while it ran', l.losses + 2)
         where job_id = l.job_id and attempt = l.attempt;

@@ -40,7 +40,7 @@ begin
   v_state := plait._reopen(v_job, v_now, p_run_at, p_max_attempts, p_steps = 'drop');
   if v_job.fan_out_id is not null then
     select * into f from plait.fan_outs where id = v_job.fan_out_id for no key update;
-    if f.decided_at is not null then
+    if f.decided_at is not null or f.strategy = 'nursery' and not exists (select from plait.live l where l.job_id = f.parent_id) then
       raise exception 'the fan-out of this job is decided, and its parent has gone on: retry the whole tree' using errcode = 'PL009',
         detail = 'its root is job ' || v_job.root_id;
     end if;

@@ -5,8 +5,9 @@
 --   raises   PL001 bad argument, PL005 quota, PL008 no such job, PL009 when the root is not final or has succeeded, or is no root
 --   called   plait.store.jobs.retry_tree
 --
--- From the root down: where a job's last step is a fan-out that failed, that fan-out is open again, and of its children those run
--- again that had not succeeded; the others' results stand. Streams are made anew: their order was read. Returns how many jobs run.
+-- From the root down: where a job's last step is a fan-out or a nursery that failed, that is open again, and so are what it spawned as a
+-- whole and nurseries that an error left: of their children those run again that had not succeeded; the others' results stand. Streams are
+-- made anew: their order was read. Returns how many jobs run.
 create or replace function plait.retry_tree(p_job uuid, p_tenant uuid default null) returns int
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare
@@ -15,7 +16,8 @@ declare
   v_front  uuid[] := array[p_job];
   v_next   uuid[];
   v_n      int := 0;
-  v_again  uuid[];
+  v_last   uuid;
+  v_serial uuid[];
   j        plait.jobs;
   f        plait.fan_outs;
 begin
@@ -31,24 +33,27 @@ begin
   while v_front is not null loop
     v_next := null;
     for j in select * from plait.jobs where id = any(v_front) order by id for no key update loop
-      select o.* into f from (select s.fan_out_id, s.kind from plait.steps s where s.job_id = j.id order by s.seq desc limit 1) s
-        join plait.fan_outs o on o.id = s.fan_out_id where s.kind = 'fan_out' and o.decision <> 'succeeded';
-      if found then
-        v_again := plait._unsuccessful(f);
-        update plait.fan_outs set failed = 0, canceled = 0, decided_at = null, decision = null, decided_ended = null, left_open = null,
-          cancel_due = false, waited_for = null, timeout_at = v_now + make_interval(secs => timeout_s) where id = f.id;
-        v_next := v_next || v_again;
-      end if;
-      -- The children that it spawned: those that did not succeed run again. One after the other where they are serial: see _reopen.
-      update plait.fan_outs set failed = 0, canceled = 0, decided_at = null, decision = null, decided_ended = null, waited_for = null,
-        cancel_due = false, turn = null where id = j.id and failed + canceled > 0 returning * into f;
-      if found then
+      v_last := plait._failed_last(j.id);
+      for f in
+        update plait.fan_outs o set failed = 0, canceled = 0, decided_at = null, decision = null, decided_ended = null, left_open = null,
+          cancel_due = false, waited_for = null, timeout_at = v_now + make_interval(secs => timeout_s),
+          turn = case when o.serial then (select l.job_id from plait.live l where l.root_id = o.root_id and l.fan_out_id = o.id and l.wait_on is distinct from 'turn' limit 1) end
+        where o.parent_id = j.id and not o.streamed
+          and (o.id = v_last or o.strategy = 'nursery' and o.failed + o.canceled > 0 and (o.id = j.id or o.decided_at is null))
+        returning *
+      loop
         v_next := v_next || plait._unsuccessful(f);
-      end if;
+        if f.serial and f.turn is null then  -- else one still runs
+          v_serial := v_serial || f.id;
+        end if;
+      end loop;
       perform plait._reopen(j, v_now, null, null, false);
       v_n := v_n + 1;
     end loop;
-    v_front := v_next;
+    v_front := nullif(v_next, '{}');
+  end loop;
+  for f in select * from plait.fan_outs where id = any(v_serial) order by id loop
+    perform plait._next_turn(f);
   end loop;
   return v_n;
 end $$;

@@ -1,7 +1,7 @@
 -- spawn: a child for a job that is not final, from SQL: a stored procedure, a table's trigger, another language.
 --
 --   moves    as _spawn
---   locks    the parent's live row, when it is its first child; then as _spawn
+--   locks    as _spawn; the sibling's live row FOR SHARE, with an attempt
 --   raises   as _spawn; PL001 without a parent, PL003 and PL004 for a tenant, PL008 when the caller has no such job, PL009 when it is
 --            final, or when it does not run as this attempt any more
 --   called   by users

@@ -6,6 +6,7 @@
 --   called   plait.store.nurseries.spawn_many
 --
 -- o_status is ready, stale when the lease is lost, or canceled when the job was asked to stop. May be sent again.
+-- The checkpoint keeps which of them are older jobs, by position, so that a replay is told the same.
 -- p_nursery: one that the job has opened; null is its own, which keeps it from being final until all in it have ended.
 create or replace function plait.spawn_many(
   p_worker int, p_job uuid, p_attempt int, p_nursery uuid, p_sibling boolean,
@@ -26,7 +27,7 @@ begin
   if o_status <> 'ready' then
     return;
   end if;
-  select array(select json_array_elements_text(s.value)::uuid) into o_ids from plait.steps s
+  select array(select json_array_elements_text(s.value -> 'ids')::uuid) into o_ids from plait.steps s
     where s.job_id = p_job and s.name = p_name and s.occurrence = p_occurrence;
   if found then
     return;
@@ -46,5 +47,6 @@ begin
                           p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys);
   end if;
   insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, overlapping, name, kind, hash, value)
-  values (p_job, l.tenant_id, plait.now(), p_seq, p_occurrence, p_attempt, p_overlapping, p_name, 'spawn', p_hash, to_json(o_ids));
+  values (p_job, l.tenant_id, plait.now(), p_seq, p_occurrence, p_attempt, p_overlapping, p_name, 'spawn', p_hash,
+          json_build_object('ids', o_ids, 'older', array(select n - 1 from unnest(o_ids, p_ids) with ordinality u(id, asked, n) where id <> asked)));
 end $$;

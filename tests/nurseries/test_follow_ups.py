@@ -1,0 +1,131 @@
+"""`after`: what follows when a job has succeeded, once."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from plait import PermanentError, Plait, Skip, Status, after, spawn
+from plait.model.errors import InvalidId
+from plait.model.ids import new_id
+from plait.testing import Kit
+
+from ..world import World
+
+AFTER = "select plait.after($1, 'other', id => $2)"
+
+
+async def test_follow_ups_come_once_and_only_after_a_success(app: Plait, kit: Kit, over: World) -> None:
+    ran: list[str] = []
+
+    @app.job
+    async def uncle(who: str) -> None:
+        ran.append(who)
+
+    @app.job(retries=0)
+    async def parent(n: int) -> None:
+        await after(uncle, "both", dedupe_key="both", delay="1m")
+        await after(uncle, f"of {n}")
+        if n == 2:
+            raise Skip("nothing to do")
+        if n == 3:
+            raise PermanentError("no")
+
+    for n in range(4):
+        await parent.enqueue(n)
+    await kit.run_until_idle()
+    await kit.advance(minutes=2)
+    await kit.run_until_idle()
+    assert sorted(ran) == ["both", "of 0", "of 1"]
+
+
+async def test_a_follow_up_whose_id_is_taken_is_refused_when_it_is_asked_for(world: World) -> None:
+    await world.tenant("acme")
+    foreign, own = await world.enqueue("other", tenant="acme"), await world.enqueue("other", delay_s=60)
+    job = await world.enqueue()
+    before = await world.snapshot()
+    for taken in (foreign, own):
+        with pytest.raises(InvalidId):
+            await world.store.database.fetchval(AFTER, job, taken)
+    assert await world.snapshot() == before
+
+
+async def test_a_follow_up_whose_id_is_taken_meanwhile_does_not_keep_the_job_from_succeeding(world: World) -> None:
+    job, taken = await world.enqueue(), new_id()
+    await world.store.database.fetchval("select plait.after($1, 'other', id => $2, dedupe_key => 'k')", job, taken)
+    await world.store.database.fetchval(AFTER, job, new_id())
+    await world.enqueue("other", id=taken, delay_s=60)
+    worker = await world.worker()
+    await worker.succeed(await worker.claim_one())
+    assert await world.status(job) == "succeeded"
+    assert await world.counts() == {Status.SUCCEEDED: 1, Status.SCHEDULED: 1, Status.QUEUED: 1}
+
+
+@pytest.mark.parametrize("last", ["succeeds", "fails"])
+async def test_a_job_that_was_retried_by_hand_is_followed_once(app: Plait, kit: Kit, over: World, last: str) -> None:
+    ran: list[str] = []
+    broken = True
+
+    @app.job
+    async def uncle() -> None:
+        ran.append("uncle")
+
+    @app.job(retries=0)
+    async def parent() -> None:
+        await after(uncle)
+        await after(uncle, delay="1h")
+        if broken:
+            raise PermanentError("no")
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    broken = last == "fails"
+    await handle.retry()
+    await kit.run_until_idle()
+    await handle.retry(drop_steps=True) if broken else None
+    await kit.run_until_idle()
+    await kit.advance(hours=1)
+    await kit.run_until_idle()
+    assert ran == ([] if broken else ["uncle", "uncle"])
+
+
+async def test_a_fork_takes_neither_children_nor_follow_ups_with_it(app: Plait, kit: Kit, over: World) -> None:
+    """Decision 45: what the kept steps did is the old job's."""
+    ran: list[Any] = []
+
+    @app.job
+    async def uncle() -> None:
+        ran.append("uncle")
+
+    @app.job
+    async def child(n: int) -> None:
+        ran.append(n)
+
+    @app.job
+    async def parent() -> None:
+        await spawn(child, 1)
+        await after(uncle)
+        await spawn(child, 2)
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    assert sorted(map(str, ran)) == ["1", "2", "uncle"]
+    ran.clear()
+    forked = await (await app.store()).jobs.fork(handle.id, from_seq=3)
+    await kit.run_until_idle()
+    assert ran == [2]
+    assert await over.status(forked) == "succeeded"
+
+
+async def test_what_follows_is_asked_for_while_its_job_ends(world: World) -> None:
+    """Both orders are right: it follows, or is refused; it is never forgotten."""
+    worker = await world.worker()
+    for _ in range(20):
+        await world.enqueue()
+        lease = await worker.claim_one()
+        asking = world.store.database.fetchval(AFTER, lease.job_id, new_id())
+        answers: Any = await asyncio.gather(asking, worker.succeed(lease), return_exceptions=True)
+        follows = await worker.claim(1)
+        assert len(follows) == (not isinstance(answers[0], Exception))
+        for one in follows:
+            await worker.succeed(one)

@@ -1,0 +1,169 @@
+"""`child_mode="serial"` and `on_child_failure`: one after the other, and what a failure does: T23, T26."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from plait import Plait, Status, spawn, spawn_many
+from plait.model.errors import IllegalMove, JobFailed
+from plait.testing import Kit
+
+from ..world import World
+
+
+async def _children(over: World, parent: UUID) -> list[Any]:
+    return await over.rows(
+        "select status::text, reason from plait.job where parent_id = $1 order by fan_out_index", parent
+    )
+
+
+@pytest.mark.parametrize("policy", ["continue", "stop"])
+@pytest.mark.parametrize("mode", ["serial", "concurrent"])
+async def test_a_failed_child_stops_the_others_or_does_not(
+    app: Plait, kit: Kit, over: World, mode: Any, policy: Any
+) -> None:
+    """T26."""
+    ran: list[int] = []
+
+    @app.job(retries=0)
+    async def child(n: int) -> None:
+        ran.append(n)
+        if n == 1:
+            raise ValueError("one")
+
+    @app.job(child_mode=mode, on_child_failure=policy)
+    async def parent() -> None:
+        for n in range(4):
+            await spawn(child, n, delay=None if mode == "serial" or n < 2 else "1h")
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    if policy == "continue":
+        await kit.advance(hours=2)
+        await kit.run_until_idle()
+    rows = [(row["status"], row["reason"]) for row in await _children(over, handle.id)]
+    failed, succeeded = ("dead_letter", "attempts_exhausted"), ("succeeded", None)
+    if policy == "stop":
+        assert ran == [0, 1]
+        assert rows == [succeeded, failed, ("canceled", "sibling_failed"), ("canceled", "sibling_failed")]
+    else:
+        assert sorted(ran) == [0, 1, 2, 3]
+        assert rows == [succeeded, failed, succeeded, succeeded]
+    assert await handle.status() is Status.FAILED
+    if mode == "serial":
+        assert ran == sorted(ran)
+
+
+async def test_serial_children_run_one_after_the_other_also_when_they_are_delayed(
+    app: Plait, kit: Kit, over: World
+) -> None:
+    """T23: whose turn it is, and is not due, waits."""
+    at: list[tuple[int, Any]] = []
+    under_way = 0
+
+    @app.job
+    async def child(n: int) -> None:
+        nonlocal under_way
+        under_way += 1
+        assert under_way == 1
+        at.append((n, await over.now()))
+        await asyncio.sleep(0.01)
+        under_way -= 1
+
+    @app.job(child_mode="serial")
+    async def parent() -> None:
+        await spawn_many(child, [0, 1])
+        await spawn(child, 2, delay="1h")
+        await spawn(child, 3)
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    assert [n for n, _ in at] == [0, 1]
+    await kit.advance(hours=1)
+    await kit.run_until_idle()
+    assert [n for n, _ in at] == [0, 1, 2, 3]
+    assert at[2][1] - at[1][1] >= timedelta(hours=1)
+    assert await handle.status() is Status.SUCCEEDED
+
+
+async def test_a_tree_that_failed_is_retried_where_it_failed(app: Plait, kit: Kit, over: World) -> None:
+    broken, ran = True, []
+
+    @app.job(retries=0)
+    async def child(n: int) -> None:
+        ran.append(n)
+        if n == 1 and broken:
+            raise ValueError
+
+    @app.job(child_mode="serial", on_child_failure="stop")
+    async def parent() -> str:
+        await spawn_many(child, range(3))
+        return "whole"
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    with pytest.raises(JobFailed):
+        await handle.result(5)
+    with pytest.raises(IllegalMove, match="retry the whole tree"):
+        await over.retry(handle.id)
+    broken = False
+    await (await app.store()).jobs.retry_tree(handle.id)
+    await kit.run_until_idle()
+    assert ran == [0, 1, 1, 2]
+    assert await handle.result(5) == "whole"
+
+
+async def test_none_is_passed_over_because_its_row_is_locked(world: World) -> None:
+    """While somebody names the next one in an `after`, it is nobody's turn; then it is its."""
+    await world.define("add", child_mode="serial")
+    parent = await world.enqueue()
+    worker = await world.worker()
+    lease = await worker.claim_one()
+    spawned = [
+        await world.store.database.fetchval("select plait.spawn('other', parent => $1)", parent) for _ in range(3)
+    ]
+    await worker.succeed(lease)
+    first = await worker.claim_one()
+    async with world.connection() as other:
+        transaction = other.transaction()
+        await transaction.start()
+        await other.fetchval("select plait.enqueue('other', after => array[$1::uuid])", spawned[1])
+        await worker.succeed(first)
+        assert await worker.claim(3) == []
+        await transaction.rollback()
+    await world.rescue()
+    for expected in spawned[1:]:
+        [lease] = await worker.claim(3)
+        assert lease.job_id == expected
+        await worker.succeed(lease)
+    assert await world.status(parent) == "succeeded"
+
+
+async def test_a_tree_that_is_retried_while_a_serial_child_runs_has_no_second_one_beside_it(world: World) -> None:
+    await world.define("add", child_mode="serial")
+    parent = await world.enqueue()
+    worker = await world.worker()
+    lease = await worker.claim_one()
+    spawned = [
+        await world.store.database.fetchval("select plait.spawn('other', parent => $1)", parent) for _ in range(3)
+    ]
+    await worker.succeed(lease)
+    await worker.fail(await worker.claim_one(), permanent=True)
+    second = await worker.claim_one()
+    await world.cancel(parent)
+    await world.store.leader.resume()
+    assert await world.statuses(spawned) == ["failed", "running", "canceled"]
+    await world.store.jobs.retry_tree(parent)
+    await world.rescue()
+    assert [one.job_id for one in await worker.claim(5)] == [parent]
+    await worker.succeed(second)
+    ran = []
+    for _ in range(2):
+        await world.rescue()
+        [lease] = await worker.claim(5)
+        ran.append(lease.job_id)
+        await worker.succeed(lease)
+    assert sorted(ran) == sorted([spawned[0], spawned[2]])
