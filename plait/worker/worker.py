@@ -25,9 +25,10 @@ from plait.store.workers import Beat, Claimed, Settlement
 from plait.worker.execute import Executor, abandoned
 from plait.worker.heartbeat import Heartbeat
 from plait.worker.listener import Listener
-from plait.worker.outcomes import Finished, ended
+from plait.worker.outcomes import Finished, ended, exited, failed
 from plait.worker.pump import Pump
 from plait.worker.run import Run, Stopping
+from plait.worker.schemas import Schemas
 from plait.worker.slots import GIVE_BACK_S, Slots
 
 log = get_logger("worker")
@@ -64,6 +65,7 @@ class Worker:
         self._metadata = dict(metadata or {})
         self._executor = Executor(processes=processes or os.cpu_count() or 1, ended=self._ended)
         self._slots = Slots(self._queues, concurrency, self._start)
+        self._schemas = Schemas(app.definitions)
         self._let_go: set[asyncio.Task[None]] = set()
         self._lost = asyncio.Event()
         self._empty = asyncio.Event()
@@ -74,11 +76,16 @@ class Worker:
         store = await self._app.store()
         await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
         await declare(self._app, store)
+        await self._schemas.learn(store)
         self._durables = Durables(store, self._app.definitions)
         self._pump = Pump(
             store, self._slots, poll_s=self._settings.poll, accept=self._accept, cancel=self._cancel, gone=self._gone
         )
-        helpers: list[Coroutine[Any, Any, None]] = [self._tick(), self._report_progress(store)]
+        helpers: list[Coroutine[Any, Any, None]] = [
+            self._tick(),
+            self._report_progress(store),
+            self._schemas.keep(store),
+        ]
         if self._settings.listen:
             direct = self._settings.direct_url
             helpers.append(Listener(Database(direct) if direct else store.database, self._heard).run())
@@ -184,11 +191,25 @@ class Worker:
     def _accept(self, claimed: list[Claimed], wanted: dict[str, int]) -> None:
         now, definitions, durables = time.monotonic(), self._app.definitions, self._durables
         runs = [Run(one, definitions[one.definition], (one.job_id, one.attempt), now, durables) for one in claimed]
+        if self._schemas:
+            runs = self._refuse_unfit(runs)
         if self._pump.claiming:
             self._slots.add(runs, wanted)
             return
         for run in runs:  # claimed while the wish to stop came
             self._settle(run, ended(Ending.RELEASED))
+
+    def _refuse_unfit(self, runs: list[Run]) -> list[Run]:
+        """Those that fit their schemas; the others are never started."""
+        fit = []
+        for run in runs:
+            if wrong := self._schemas.fault(run.claimed.definition, run.claimed.payload):
+                finished = failed(wrong, reason="bad_payload", permanent=True)
+                self._settle(run, finished)
+                _log_failure(run, finished)
+            else:
+                fit.append(run)
+        return fit
 
     def _start(self, run: Run) -> None:
         run.task = self._loop.create_task(self._executor.execute(run))  # held by its run, which the slots hold
@@ -207,7 +228,9 @@ class Worker:
         return None
 
     async def _end_after_progress(self, run: Run, finished: Finished) -> None:
-        """Its last word before its outcome: afterwards nobody would take it."""
+        """Its last word before its outcome: afterwards nobody would take it. A command always has one."""
+        if run.definition.command is not None:
+            finished = exited(finished)
         await self._send_progress(await self._app.store(), run)
         if run in self._slots:
             self._end(run, finished)
