@@ -8,9 +8,11 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
+import asyncpg
+
 from plait.leader.rendering import rendered, schedule_scope, tenant_scope, trigger_scope
 from plait.model import schedules
-from plait.model.errors import InvalidTrigger, PlaitError
+from plait.model.errors import DatabaseUnreachable, InvalidTrigger, PlaitError
 from plait.model.schedules import CatchUp, Timing, plan
 from plait.runtime.logging import get_logger
 from plait.store import Store
@@ -34,7 +36,9 @@ class Fire:
         for schedule in due:
             try:
                 more |= await fire(store, schedule) == schedules.BATCH  # it has more to catch up with
-            except PlaitError as error:  # one schedule's trouble is not the others'
+            except DatabaseUnreachable:
+                raise
+            except (PlaitError, asyncpg.PostgresError) as error:  # one schedule's trouble is not the others'
                 log.warning(
                     "a schedule could not be fired; it is tried again", trigger=schedule.label, error=str(error)
                 )

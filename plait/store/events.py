@@ -1,9 +1,9 @@
 """Events: what happened in an application, and the triggers that it matches."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import msgspec
@@ -34,7 +34,8 @@ class Matched(msgspec.Struct, frozen=True, kw_only=True):
     revision: int
     label: str
     definition: str
-    payload: msgspec.Raw
+    payload: str
+    """JSON that somebody else has written: read on its own, for it may be of any depth."""
     dedupe_key: str | None
     correlation_id: str | None
     limit_key: str | None
@@ -71,9 +72,9 @@ class Events:
             for row in rows
         ]
 
-    async def dispatch(self, events: Sequence[Mapping[str, Any]]) -> int:
-        """Make jobs of events; how many are done with. The others are still pending."""
-        text = msgspec.json.encode(list(events)).decode()
+    async def dispatch(self, events: Sequence[bytes]) -> int:
+        """Make jobs of events, each as JSON; how many are done with. The others are still pending."""
+        text = msgspec.json.encode([msgspec.Raw(event) for event in events]).decode()
         return int(await self._db.fetchval("select plait.dispatch($1::json)", text))
 
     async def list_events(

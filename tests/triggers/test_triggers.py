@@ -1,11 +1,18 @@
 """Triggers as such: what may be set, what reaches the job, and who may change them."""
 
+import asyncio
 from typing import Any
+from uuid import UUID
 
+import asyncpg
 import pytest
 
-from plait.model.errors import IllegalMove, InactiveDefinition, InvalidSetting, NotFound
+from plait.model.errors import ForeignTenant, IllegalMove, InactiveDefinition, InvalidSetting, NotFound, QuotaExceeded
+from plait.store import Store
+from plait.store.leader import Retention
+from plait.testing import TestDatabase
 
+from ..security.logins import Logins
 from ..world import World
 from .timeline import pass_time
 
@@ -104,9 +111,66 @@ async def test_a_trigger_in_code_is_changed_in_code(world: World) -> None:
     assert await world.store.triggers.list_triggers() == []
 
 
-async def test_a_tenants_login_manages_its_own_triggers_only(world: World) -> None:
-    await world.tenant("acme")
-    trigger = await world.trigger(tenant="acme", every_s=60)
-    with pytest.raises(NotFound):
-        await world.store.triggers.delete_trigger(trigger)
-    assert await world.store.triggers.list_triggers() == []
+async def test_a_tenants_login_manages_its_own_triggers_only(own_world: World, database: TestDatabase) -> None:
+    world = own_world
+    theirs = await world.trigger("theirs", every_s=60)
+    acme = await world.tenant("acme")
+    other = await world.tenant("other")
+    logins = Logins(database)
+    store = await Store.open(database.url_for(await logins.bound_to(acme)))
+    try:
+        triggers = store.triggers
+        own = await triggers.set_trigger("own", {"definition": "add", "every_s": 60})
+        assert [row.id for row in await triggers.list_triggers()] == [own]
+        assert (await world.trigger_row(own)).tenant_id == acme
+        with pytest.raises(NotFound):
+            await triggers.delete_trigger(theirs)
+        for verb in (
+            triggers.delete_trigger(theirs, tenant_id=other),
+            triggers.set_trigger("theirs", {"enabled": False}, tenant_id=other),
+            triggers.list_triggers(tenant_id=other),
+            triggers.list_triggers(all_tenants=True),
+            triggers.list_fires(all_tenants=True),
+        ):
+            with pytest.raises(ForeignTenant):
+                await verb
+        for duty in (triggers.due_schedules(), store.events.pending_events(), triggers.declare_triggers([], ["add"])):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await duty
+        await triggers.delete_trigger(own)
+        assert await triggers.list_triggers() == []
+        assert (await world.trigger_row(theirs)).enabled
+    finally:
+        await store.close()
+        await logins.drop()
+
+
+async def test_a_tenant_has_as_many_triggers_as_it_may_have_however_many_ask_at_once(world: World) -> None:
+    acme = await world.tenant("acme", max_triggers=5)
+    settings = {"definition": "add", "every_s": 60}
+    made = await asyncio.gather(
+        *(world.store.triggers.set_trigger(f"t{n % 12}", settings, tenant_id=acme) for n in range(36)),
+        return_exceptions=True,
+    )
+    rows = await world.store.triggers.list_triggers(tenant_id=acme)
+    assert len(rows) == 5
+    assert {type(one) for one in made} == {UUID, QuotaExceeded}
+    await world.trigger(rows[0].label, tenant="acme", every_s=30)  # what is there can be changed
+    await world.store.triggers.delete_trigger(rows[0].id, tenant_id=acme)
+    await world.trigger("another", tenant="acme", every_s=60)
+    code = [{"tenant": "acme", "label": f"c{n}", "settings": settings} for n in range(3)]
+    await world.store.triggers.declare_triggers(code, ["add"])
+    assert len(await world.store.triggers.list_triggers(tenant_id=acme)) == 8
+    await world.tenant("acme", max_triggers=None)
+    await world.trigger("one more", tenant="acme", every_s=60)
+
+
+async def test_a_deleted_trigger_is_forgotten_after_what_it_has_made(world: World) -> None:
+    trigger = await world.trigger(every_s=60)
+    kept = await world.trigger("kept", every_s=60)
+    await pass_time(world, 1)
+    await world.store.triggers.delete_trigger(trigger)
+    for days, left in ((30, 2), (2, 1)):
+        await world.advance(days=days)
+        await world.store.leader.prune(Retention())
+        assert await world.sql("select count(*) from plait.triggers where id = any($1)", [trigger, kept]) == left
