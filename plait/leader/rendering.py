@@ -13,9 +13,7 @@ from plait.model.templates import render, render_text
 from plait.model.texts import clean
 
 
-def rendered(
-    payload: str, scope: Mapping[str, Any], schema: str | None, **keys: str | None
-) -> dict[str, Any]:
+def rendered(payload: str, scope: Mapping[str, Any], schema: str | None, **keys: str | None) -> dict[str, Any]:
     """The payload and the keys; `error` instead where something does not fit. Never raises: templates and data are of any kind, and
     one trigger's trouble must not hold up the others."""
     try:

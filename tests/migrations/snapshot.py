@@ -6,9 +6,11 @@ A job says in its correlation_id which status it has, so that a test needs no li
 import asyncio
 import re
 import subprocess
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from uuid import UUID
 
+import asyncpg
 import uuid_utils.compat
 
 from plait.model.states import Ending, Status
@@ -16,6 +18,7 @@ from plait.runtime import postgres_binaries
 from plait.store import Store
 from plait.store.jobs import NewJob
 from plait.store.migrate import schema_version
+from plait.store.trees import Checkpoint, Lease, NewChild, NewFanOut, StepKey
 from plait.store.workers import Claimed, Settlement
 from plait.testing import TestDatabase, TestServer
 
@@ -38,6 +41,16 @@ SETTLED = {
     Status.DEAD_LETTER: (Ending.FAILED, None, '{"error": "again and again", "traceback": "…"}'),
     Status.SKIPPED: (Ending.SKIPPED, None, '{"reason": "nothing_to_do"}'),
 }
+
+# To a job that runs: a child, one that follows it, one that depends on it, and a signal that it has not asked for yet.
+FOLLOWED = """
+do $$ begin
+  perform plait.spawn('work', parent => '{job}', tenant => 'ada');
+  perform plait.after('{job}', 'work', tenant => 'ada');
+  perform plait.enqueue('work', tenant => 'ada', after => array['{job}'::uuid]);
+  perform plait.signal('{job}', 'approved', '{"by": "ada"}', plait.tenant_id('ada'));
+end $$
+"""
 
 
 async def main() -> None:
@@ -117,8 +130,8 @@ async def fill(database: TestDatabase) -> None:
     await store.workers.progress(worker, running.job_id, running.attempt, '{"done": 0.1}')
     await enqueue(Status.RUNNING, "limited", limit_key="one")
     await claim()
-    waiting = await enqueue(Status.WAITING)
-    await claim()
+    await enqueue(Status.WAITING)
+    await fan_out(store, worker, await claim(), claim)
 
     await enqueue(Status.SCHEDULED, delay_s=3600.0, timeout_s=5.0, priority=7)
     await enqueue(Status.SCHEDULED)  # failed once, and waits for its second try
@@ -131,11 +144,52 @@ async def fill(database: TestDatabase) -> None:
     again = await enqueue(Status.QUEUED)
     await store.jobs.cancel(again, tenant_id=tenant)
     await store.jobs.retry(again, tenant_id=tenant)
-    await store.close()
     async with connected(database.admin_url) as connection:
-        # What no function does yet.
-        await connection.execute("update plait.live set state = 'waiting', worker = null where job_id = $1", waiting)
+        await connection.execute(FOLLOWED.replace("{job}", str(running.job_id)))
         await connection.execute("insert into plait.logins values ('ada_login', $1)", tenant)
+        await trigger(store, connection, tenant)
+        # Children and triggers' jobs inherit another's, or have none.
+        await connection.execute(
+            "update plait.jobs j set correlation_id = s.status from plait.job s "
+            "where s.id = j.id and j.correlation_id is distinct from s.status::text"
+        )
+    await store.close()
+
+
+async def fan_out(store: Store, worker: int, parent: Claimed, claim: Callable[[], Awaitable[Claimed]]) -> None:
+    """A step, and a fan-out of two children, one of which has ended. The parent waits for the other."""
+    lease = Lease(worker, parent.job_id, parent.attempt)
+    step = Checkpoint(lease, StepKey("fetch", 1, 1), "call", False, "hash", '"page"', None)
+    assert await store.trees.save_steps(worker, [step]) == []
+    fan_out = NewFanOut(
+        id=uuid_utils.compat.uuid7(),
+        key=StepKey("fan_out", 1, 2),
+        hash="hash",
+        overlapping=False,
+        strategy="collect_all",
+        needed=0,
+        early=False,
+        timeout_s=None,
+        cancel_remaining=True,
+        cancel_on_parent_failure=True,
+        nested=True,
+        streamed=True,
+    )
+    children = [NewChild(id=uuid_utils.compat.uuid7(), definition="work", payload="{}") for _ in range(2)]
+    await store.trees.open_fan_out(lease, fan_out, children)
+    child = await claim()
+    await store.workers.settle(worker, [Settlement(child.job_id, child.attempt, Ending.SUCCEEDED, "1")])
+
+
+async def trigger(store: Store, connection: asyncpg.Connection, tenant: UUID) -> None:
+    """A schedule, and a trigger whose event has made a job."""
+    await store.triggers.set_trigger("nightly", {"definition": "work", "cron": "0 2 * * *"}, tenant_id=tenant)
+    settings = {"definition": "work", "event_name": "folder.updated", "payload": {"path": "{{event.path}}"}}
+    await store.triggers.set_trigger("resync", settings, tenant_id=tenant)
+    await connection.execute("select plait.emit('folder.updated', '{\"path\": \"a\"}', tenant => 'ada')")
+    [event] = await store.events.pending_events()
+    fires = [{"trigger": match.id, "revision": match.revision, "payload": {"path": "a"}} for match in event.triggers]
+    assert await store.events.dispatch([{"event": event.id, "fires": fires}]) == 1
 
 
 def dump(database: TestDatabase) -> str:
