@@ -65,10 +65,10 @@ class Worker:
         self._metadata = dict(metadata or {})
         self._executor = Executor(processes=processes or os.cpu_count() or 1, ended=self._ended)
         self._slots = Slots(self._queues, concurrency, self._start)
-        self._schemas = Schemas(app.definitions)
         self._let_go: set[asyncio.Task[None]] = set()
         self._lost = asyncio.Event()
         self._empty = asyncio.Event()
+        self._schemas = Schemas(app.definitions)
         self.id: int | None = None
 
     async def run(self, stop: Stop) -> None:
@@ -199,6 +199,15 @@ class Worker:
         for run in runs:  # claimed while the wish to stop came
             self._settle(run, ended(Ending.RELEASED))
 
+    def _start(self, run: Run) -> None:
+        run.task = self._loop.create_task(self._executor.execute(run))  # held by its run, which the slots hold
+
+    def _keep(self, run: Run) -> None:
+        """A run that leaves its slot before it has ended: its task must not vanish in the middle of its work."""
+        if run.task is not None and not run.task.done():
+            self._let_go.add(run.task)
+            run.task.add_done_callback(self._let_go.discard)
+
     def _refuse_unfit(self, runs: list[Run]) -> list[Run]:
         """Those that fit their schemas; the others are never started."""
         fit = []
@@ -210,15 +219,6 @@ class Worker:
             else:
                 fit.append(run)
         return fit
-
-    def _start(self, run: Run) -> None:
-        run.task = self._loop.create_task(self._executor.execute(run))  # held by its run, which the slots hold
-
-    def _keep(self, run: Run) -> None:
-        """A run that leaves its slot before it has ended: its task must not vanish in the middle of its work."""
-        if run.task is not None and not run.task.done():
-            self._let_go.add(run.task)
-            run.task.add_done_callback(self._let_go.discard)
 
     def _ended(self, run: Run, finished: Finished | None) -> Coroutine[Any, Any, None] | None:
         if run.reporting is not None and finished is not None:
