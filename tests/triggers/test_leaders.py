@@ -89,15 +89,17 @@ LEASE_S = 0.15
 """Of the fake clock, which stands still between the steps of a test; the processes look each third of it."""
 
 
+async def begin(module: str, *arguments: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-m", f"tests.triggers.{module}", *arguments,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+
+
 @contextlib.asynccontextmanager
 async def processes(module: str, *arguments: str, count: int) -> AsyncIterator[list[asyncio.subprocess.Process]]:
-    started = [
-        await asyncio.create_subprocess_exec(
-            sys.executable, "-m", f"tests.triggers.{module}", *arguments,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        )
-        for _ in range(count)
-    ]  # fmt: skip
+    """Some processes, and others that are added; none of them outlives the test."""
+    started = [await begin(module, *arguments) for _ in range(count)]
     try:
         yield started
     finally:
@@ -109,7 +111,7 @@ async def processes(module: str, *arguments: str, count: int) -> AsyncIterator[l
 
 async def stop_leaders(world: World, url: str, changes: int, schedules: int, ticks: int) -> None:
     """F13: real leaders, of which the one that leads is stopped somewhere in its work, past its term, and goes on when another one
-    leads: for a while both do."""
+    leads: for a while both do. One of ten is killed -9, and another one takes its place."""
     triggers = [await world.trigger(f"t{n}", every_s=60, catch_up="all") for n in range(schedules)]
     seed = random.randrange(10**6)
     print(f"seed {seed}")
@@ -126,10 +128,14 @@ async def stop_leaders(world: World, url: str, changes: int, schedules: int, tic
                         SET_TIME, START + timedelta(seconds=60 * (tick + 1))
                     )  # its last moments, with all that is due
                 await asyncio.sleep(chance.uniform(0, 0.05))  # sleep: to stop it anywhere in its work
-                os.kill(leading, signal.SIGSTOP)
+                killed = chance.random() < 0.1
+                os.kill(leading, signal.SIGKILL if killed else signal.SIGSTOP)
                 await world.advance(seconds=2 * LEASE_S)
                 await leader(world, other_than=leading)
-                os.kill(leading, signal.SIGCONT)
+                if killed:
+                    leaders.append(await begin("leading", url, str(LEASE_S)))
+                else:
+                    os.kill(leading, signal.SIGCONT)
         while await world.sql("select count(*) from plait.triggers where next_at is null or next_at <= plait.now()"):
             await asyncio.sleep(0.05)  # sleep: for the leaders to fire what is due
     expected = [START + timedelta(minutes=n) for n in range(1, ticks + 1)]
