@@ -9,7 +9,7 @@ import typer
 from plait.cli.command import Invocation, command
 from plait.cli.output import show_json, show_table, span
 from plait.cli.worker import App
-from plait.model.commands import Argument
+from plait.model.commands import Argument, Command
 from plait.model.parameters import Parameter
 
 
@@ -50,7 +50,7 @@ async def commands(
             (
                 one.name,
                 allowed.executable,
-                " ".join(_shown(part) for part in allowed.argv),
+                " ".join(_shown(part, allowed) for part in allowed.argv),
                 span(one.timeout_s),
                 list(allowed.env),
                 _is_there(allowed.executable),
@@ -63,8 +63,10 @@ async def commands(
     )
 
 
-def _shown(part: Argument) -> str:
-    return str(part) if isinstance(part, str | Parameter) else f"[{' '.join(part)}]"
+def _shown(part: Argument, command: Command) -> str:
+    if isinstance(part, Parameter):
+        return f"{part}{' (fixed)' if command.fixed.keys() & set(part.names) else ''}"
+    return part if isinstance(part, str) else f"[{' '.join(part)}]"
 
 
 def _is_there(executable: str) -> bool:

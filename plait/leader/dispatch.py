@@ -6,7 +6,6 @@ Templates are filled in and payloads checked here; that each (event, trigger) ma
 
 from collections.abc import Iterable, Iterator
 from typing import Any
-from uuid import UUID
 
 import asyncpg
 import msgspec
@@ -30,45 +29,40 @@ MOST = 16_000_000
 
 
 class Dispatch:
-    def __init__(self) -> None:
-        self._after: UUID | None = None
-
     async def run(self, store: Store) -> float:
-        events = await store.events.pending_events(BATCH, after=self._after)
-        # On past those that can't be dispatched now, and at the end from the start: nobody keeps the others waiting.
-        self._after = events[-1].id if events else None
-        for part in _parts(_dispatched(event) for event in events):
-            await _send(store, part)
-        return 0.0 if events else EVERY_S
+        done = 0
+        for part in _parts(_dispatched(event) for event in await store.events.pending_events(BATCH)):
+            done += await _send(store, part)
+        return 0.0 if done else EVERY_S
 
 
-async def _send(store: Store, part: list[bytes]) -> None:
-    """Make jobs of events. Where the database refuses them, it is one event's fault, and not the others'."""
+async def _send(store: Store, part: list[bytes]) -> int:
+    """Make jobs of events; how many are done with. Where the database refuses them, it is one event's fault, and not the others'."""
     try:
-        await store.events.dispatch(part)
+        return await store.events.dispatch([msgspec.Raw(event) for event in part])
     except DatabaseUnreachable:
         raise
     except (PlaitError, asyncpg.PostgresError) as error:
         if len(part) > 1:
-            for one in part:
-                await _send(store, [one])
-        elif is_transient(error):
-            log.warning("an event could not be dispatched; it is tried again", error=str(error))
-        else:
-            await _refuse(store, part[0], message_of(error))
+            return sum([await _send(store, [one]) for one in part])
+        if not is_transient(error):
+            return await _refuse(store, part[0], message_of(error))
+        log.warning("an event could not be dispatched; it is tried again", error=str(error))
+        return 0
 
 
-async def _refuse(store: Store, event: bytes, error: str) -> None:
+async def _refuse(store: Store, event: bytes, error: str) -> int:
     told = msgspec.json.decode(event)
     log.error("an event could not be dispatched", event_id=told["event"], error=error)
     said = refused(f"it could not be dispatched: {error}")
     fires = [{"trigger": fire["trigger"], "revision": fire["revision"], **said} for fire in told["fires"]]
     try:
-        await store.events.dispatch([msgspec.json.encode({"event": told["event"], "fires": fires})])
+        return await store.events.dispatch([{"event": told["event"], "fires": fires}])
     except DatabaseUnreachable:
         raise
     except (PlaitError, asyncpg.PostgresError) as again:
         log.error("an event could not even be refused; it is tried again", event_id=told["event"], error=str(again))
+        return 0
 
 
 def _parts(events: Iterable[bytes]) -> Iterator[list[bytes]]:

@@ -1,9 +1,9 @@
 """Events: what happened in an application, and the triggers that it matches."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
@@ -65,16 +65,17 @@ class Events:
         emitted: UUID = await self._db.fetchval(EMIT, name, data, tenant, correlation_id, event_id)
         return UUID(bytes=emitted.bytes)
 
-    async def pending_events(self, limit: int = 100, *, after: UUID | None = None) -> list[PendingEvent]:
-        rows = await self._db.fetch("select * from plait.pending_events($1, $2)", limit, after)
+    async def pending_events(self, limit: int = 100) -> list[PendingEvent]:
+        """Tenants take turns; a page may be shorter than asked for."""
+        rows = await self._db.fetch("select * from plait.pending_events($1)", limit)
         return [
             PendingEvent(**{**row, "triggers": msgspec.json.decode(row["triggers"], type=list[Matched])})
             for row in rows
         ]
 
-    async def dispatch(self, events: Sequence[bytes]) -> int:
-        """Make jobs of events, each as JSON; how many are done with. The others are still pending."""
-        text = msgspec.json.encode([msgspec.Raw(event) for event in events]).decode()
+    async def dispatch(self, events: Sequence[Mapping[str, Any] | msgspec.Raw]) -> int:
+        """Make jobs of events; how many are done with. The others are still pending."""
+        text = msgspec.json.encode(list(events)).decode()
         return int(await self._db.fetchval("select plait.dispatch($1::json)", text))
 
     async def list_events(

@@ -10,6 +10,8 @@ import json
 import sys
 import time
 
+import asyncpg  # noqa: F401 - compiled against the datetime that there is, so before it is replaced
+
 _skew = 0.0
 _time, _time_ns, _gmtime, _localtime = (
     time.time,

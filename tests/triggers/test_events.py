@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
-import msgspec
 import pytest
 
 from plait.leader.dispatch import Dispatch
@@ -203,7 +202,7 @@ async def test_a_trigger_that_changed_meanwhile_is_read_again(world: World) -> N
     [pending] = await world.store.events.pending_events()
     fires = [{"trigger": trigger, "revision": pending.triggers[0].revision, "payload": {"v": 1}}]
     await world.trigger(payload={"v": 2})
-    assert await world.store.events.dispatch([msgspec.json.encode({"event": pending.id, "fires": fires})]) == 0
+    assert await world.store.events.dispatch([{"event": pending.id, "fires": fires}]) == 0
     await world.dispatch()
     [job] = await world.fired_jobs(trigger)
     assert job.payload == '{"v":2}'
