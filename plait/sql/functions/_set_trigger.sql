@@ -81,6 +81,23 @@ begin
     created_by = r.created_by, payload = r.payload
     where id = r.id;
   return r.id;
-exception when integrity_constraint_violation or data_exception then
+exception when check_violation then
+  get stacked diagnostics v_bad = constraint_name;
+  raise exception 'an invalid trigger: %', case v_bad
+    when 'triggers_label_check' then 'a label is 1 to 200 printable characters'
+    when 'triggers_definition_check' then 'a definition''s name is 1 to 200 printable characters'
+    when 'triggers_event_name_check' then 'an event''s name is 1 to 200 letters, digits and _ . : / -'
+    when 'triggers_cron_check' then 'cron has five fields, minute hour day month weekday'
+    when 'triggers_every_s_check' then 'every is a second to ten years'
+    when 'triggers_jitter_s_check' then 'jitter is at most a day'
+    when 'triggers_dedupe_window_s_check' then 'a dedupe window is at most thirty days'
+    when 'triggers_queue_check' then 'a queue''s name is 1 to 100 letters, digits and _ . : -'
+    when 'triggers_catch_up_check' then 'catch_up is none, one, all or window'
+    when 'triggers_overlap_check' then 'overlap is allow, skip or queue'
+    when 'triggers_payload_check' then 'a payload is a JSON object of at most 64 KiB'
+    when 'triggers_window' then 'catch_up window needs catch_up_window_s'
+    when 'triggers_kind' then 'it fires for an event, or at times: cron or every; overlap and a time zone are a schedule''s'
+    else sqlerrm end using errcode = 'PL012';
+when integrity_constraint_violation or data_exception then
   raise exception 'an invalid trigger: %', sqlerrm using errcode = 'PL012';
 end $$;
