@@ -74,7 +74,9 @@ class _Found:
             inner = {param.name for below in self.levels[number + 1 :] for param in below.params}
             parts += [level.word] if level.word is not None else []
             offered = [param for param in level.params if _is_offered(param, inner, self.key)]
-            parts += _parameters([param for param in offered if fixed.get(param.name, "") is not None])
+            parts += _parameters(
+                [one for one in offered if one.name not in mine or mine[one.name] is not None or _is_placed(one)]
+            )
             for param in offered:
                 if param.name in mine:
                     continue
@@ -82,7 +84,8 @@ class _Found:
                 if param.name in properties:  # several flags for one value
                     said["enum"] = [*properties[param.name].get("enum", ()), *said.get("enum", ())]
                 properties[param.name] = said
-                if _is_required(param, env):
+                # Without a group's own argument, the word of its command would be taken for it.
+                if _is_required(param, env) or (_is_placed(param) and level is not self.levels[-1]):
                     required.append(param.name)
         schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
         try:
@@ -131,12 +134,17 @@ def _walk(command: Any, path: list[str], outer: tuple[_Level, ...], parent: Any 
 
 def _is_offered(param: Any, inner: set[str], key: str) -> bool:
     """Not `--version` and the like, which only end the program; not what a command further in has, too, under the same name."""
-    wanted = (param.expose_value and not getattr(param, "hidden", False)) or param.required
+    wanted = (param.expose_value and not getattr(param, "hidden", False)) or param.required or _is_placed(param)
     if wanted and param.name in inner:
-        if param.required:
+        if param.required or _is_placed(param):
             raise InvalidDefinition(f"command {key}: {param.name!r} is a parameter of the command and of its group")
         return False
     return wanted and _flag_value(param) is not _UNSAID
+
+
+def _is_placed(param: Any) -> bool:
+    """An argument has its place among others, and can't be left out of them."""
+    return bool(param.param_type_name == "argument")
 
 
 def _is_required(param: Any, env: Sequence[str]) -> bool:
@@ -152,7 +160,7 @@ def _parameters(params: Sequence[Any]) -> list[Parameter]:
     options: dict[str, Parameter] = {}
     places: list[tuple[str, int]] = []
     for param in params:
-        if param.param_type_name == "argument":
+        if _is_placed(param):
             places.append((param.name, param.nargs))
             continue
         word = next((opt for opt in param.opts if opt.startswith("--")), param.opts[0] if param.opts else "")

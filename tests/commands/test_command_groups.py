@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 import pytest
@@ -215,6 +215,27 @@ def test_only_some_commands_and_without_some_parameters(app: Plait) -> None:
     assert command is not None
     scope = {"payload": {"source": "a", "targets": ["b"], "size": 1}}
     assert command.arguments(scope)[len(BOOT) + 2 :] == ["copy", "--size=1", "--token=x", "--", "a", "b"]
+
+
+def test_an_argument_keeps_its_place(app: Plait) -> None:
+    tool = typer.Typer()
+
+    @tool.callback()
+    def root(place: Annotated[str, typer.Argument()] = "here") -> None: ...
+
+    @tool.command()
+    def put(first: Annotated[str, typer.Argument(hidden=True)] = "a", second: str = typer.Argument("b")) -> None: ...
+
+    app.command_group(tool, "/bin/tool")
+    app.command_group(tool, "/bin/tool", prefix="without.", fixed={"first": None})
+    assert schema_of(app, "put")["required"] == ["place"]
+    command, without = app.definitions["put"].command, app.definitions["without.put"].command
+    assert command is not None
+    assert without is not None
+    given = {"place": "-x", "first": "1", "second": "2"}
+    assert command.arguments({"payload": given}) == ["/bin/tool", "--", "-x", "put", "--", "1", "2"]
+    with pytest.raises(InvalidArguments, match="first, which stands before it"):
+        without.arguments({"payload": {"place": "x", "second": "2"}})
 
 
 def test_what_is_no_application_or_is_not_in_it_is_refused(app: Plait) -> None:

@@ -21,7 +21,7 @@ language sql stable security definer set search_path = plait, pg_temp set enable
     select p.id, p.turn from n cross join lateral (
       select p.id, row_number() over (order by p.id) as turn from plait.events p
       where p.dispatched_at is null and p.tenant_id = n.tenant_id
-      order by p.id limit 1 + p_limit / (select count(*) from n)) p
+      order by p.id limit 1 + p_limit / greatest(1, (select count(*) from n))) p
     order by p.turn, p.id limit p_limit
   ), sized as (
     select turns.turn, p.*, 1000 + octet_length(p.data::text) + coalesce((
