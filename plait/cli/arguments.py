@@ -101,6 +101,11 @@ def typed_payload(definition: "Definition", pairs: Sequence[str], given: str | N
 
 
 def _hints(definition: "Definition") -> dict[str, Any]:
+    if definition.command is not None:
+        said = definition.command.schema.get("properties", {}).items()
+        return {
+            name: str for name, one in said if isinstance(one, dict) and (one.get("type") == "string" or "enum" in one)
+        }
     try:
         return get_type_hints(definition.function, include_extras=True)
     except Exception:  # noqa: BLE001 - an annotation is an expression; the codec will say what is wrong with it
@@ -140,7 +145,7 @@ def _refuse(name: str) -> Any:
 def _json_or_text(text: str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from plait import Plait
+from plait.cli.arguments import typed_payload
 from plait.model.errors import InvalidArguments, InvalidDefinition
 from plait.runtime.settings import Settings
 from plait.testing import Kit, TestDatabase
@@ -215,6 +216,14 @@ def test_only_some_commands_and_without_some_parameters(app: Plait) -> None:
     assert command is not None
     scope = {"payload": {"source": "a", "targets": ["b"], "size": 1}}
     assert command.arguments(scope)[len(BOOT) + 2 :] == ["copy", "--size=1", "--token=x", "--", "a", "b"]
+
+
+def test_what_a_person_types_is_text_where_the_application_wants_text(app: Plait) -> None:
+    register(app, cli, env=["TOKEN"])
+    pairs = ["source=42", 'targets=["1"]', "size=3", "mode=safe", "force=true", "ratio=1.5", "text=true"]
+    assert typed_payload(app.definitions["copy"], pairs, None) == {
+        "source": "42", "targets": ["1"], "size": 3, "mode": "safe", "force": True, "ratio": 1.5, "text": "true",
+    }  # fmt: skip
 
 
 def test_an_argument_keeps_its_place(app: Plait) -> None:
