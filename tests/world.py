@@ -61,7 +61,7 @@ _FORGET_SETTINGS = f"""
 delete from plait.queues; delete from plait.definitions; delete from plait.logins;
 delete from plait.tenants where slug <> 'default';
 update plait.tenants set name = 'Default', time_zone = 'UTC', paused = false, weight = 1,
-  max_running = null, max_queued = null, quota_left = null, created_at = '{START.isoformat()}'
+  max_running = null, max_queued = null, max_triggers = 1000, quota_left = null, created_at = '{START.isoformat()}'
 """
 LEASE_S = 30.0
 DEFINITIONS = ("add", "other")
@@ -241,7 +241,7 @@ class World:
     async def fires(self, trigger: UUID) -> list[FireRow]:
         """What became of its occasions, oldest first."""
         rows = await self.store.triggers.list_fires(trigger_id=trigger, all_tenants=True, limit=1000)
-        return sorted(rows, key=lambda row: (row.instant or row.at, row.id))
+        return sorted(rows, key=lambda row: (row.instant or row.at, row.event_id or row.id))
 
     async def fired_jobs(self, trigger: UUID) -> list[JobRow]:
         return [

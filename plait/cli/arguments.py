@@ -11,6 +11,7 @@ from uuid import UUID
 from plait.cli.failures import BadUsage
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition
+from plait.model.texts import is_storable
 
 if TYPE_CHECKING:
     from plait.sdk.definition import Definition
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 NONE = ("none", "unlimited")
 
 
-def job_id(text: str) -> UUID:
+def job_id(text: str, what: str = "a job") -> UUID:
     if not re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", text):
-        raise BadUsage(f"a job's id is like 0190a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b, not {text!r}")
+        raise BadUsage(f"{what}'s id is like 0190a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b, not {text!r}")
     return UUID(text)
 
 
@@ -100,6 +101,11 @@ def typed_payload(definition: "Definition", pairs: Sequence[str], given: str | N
 
 
 def _hints(definition: "Definition") -> dict[str, Any]:
+    if definition.command is not None:
+        said = definition.command.schema.get("properties", {}).items()
+        return {
+            name: str for name, one in said if isinstance(one, dict) and (one.get("type") == "string" or "enum" in one)
+        }
     try:
         return get_type_hints(definition.function, include_extras=True)
     except Exception:  # noqa: BLE001 - an annotation is an expression; the codec will say what is wrong with it
@@ -123,8 +129,10 @@ def _object(given: str | None) -> dict[str, Any]:
     text = sys.stdin.read() if given == "-" else given
     try:
         value = json.loads(text, parse_constant=_refuse)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadUsage(f"--payload is a JSON object: {error}") from None
+    if not is_storable(json.dumps(value, ensure_ascii=False)):
+        raise BadUsage("--payload has half a character in it: it is not valid Unicode")
     if not isinstance(value, dict):
         raise BadUsage("--payload is a JSON object: the arguments by name")
     return value
@@ -137,7 +145,7 @@ def _refuse(name: str) -> Any:
 def _json_or_text(text: str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -9,6 +9,8 @@ import typer
 from plait.cli.command import Invocation, command
 from plait.cli.output import show_json, show_table, span
 from plait.cli.worker import App
+from plait.model.commands import Argument, Command
+from plait.model.parameters import Parameter
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +31,8 @@ async def commands(
                 {
                     "key": one.name,
                     "executable": allowed.executable,
-                    "argv": list(allowed.argv),
+                    "argv": [str(part) if isinstance(part, Parameter) else part for part in allowed.argv],
+                    "fixed": dict(allowed.fixed),
                     "env": list(allowed.env),
                     "description": allowed.description,
                     "queue": one.queue,
@@ -47,7 +50,7 @@ async def commands(
             (
                 one.name,
                 allowed.executable,
-                " ".join(part if isinstance(part, str) else f"[{' '.join(part)}]" for part in allowed.argv),
+                " ".join(_shown(part, allowed) for part in allowed.argv),
                 span(one.timeout_s),
                 list(allowed.env),
                 _is_there(allowed.executable),
@@ -58,6 +61,12 @@ async def commands(
         optional=("env", "timeout"),
         empty="This app allows no commands. app.command(…) does, or app.commands_from('commands.toml').",
     )
+
+
+def _shown(part: Argument, command: Command) -> str:
+    if isinstance(part, Parameter):
+        return f"{part}{' (fixed)' if command.fixed.keys() & set(part.names) else ''}"
+    return part if isinstance(part, str) else f"[{' '.join(part)}]"
 
 
 def _is_there(executable: str) -> bool:

@@ -55,7 +55,8 @@ async def enqueue(
     """Ask for a job, and print its id.
 
     With an app (plait enqueue app.py resize path=a.png width=200) the arguments are checked against the job's signature.
-    Without one (plait enqueue resize path=a.png width=200) they are stored as they are, and checked when the job runs.
+    Without one (plait enqueue resize path=a.png width=200) they are checked against the definition's JSON Schema if it has one, and
+    by its code when the job runs.
     """
     app_name, job_name, pairs = split(words)
     options: dict[str, Any] = {
@@ -108,10 +109,20 @@ async def _by_name(
     if name.endswith(".py"):
         raise BadUsage(f"which job of {name}? plait enqueue {name} JOB [KEY=VALUE]...")
     text = encode(payload, what="the payload")
+    await _check(app, name, payload)
     new = NewJob(id=new_id(), definition=name, payload=text, tenant_id=await app.tenant_id(tenant), **options)
     existing = await (await app.store()).jobs.enqueue_many([new])
     job_id = existing.get(new.id, new.id)
     return Handle(app, None, job_id=job_id, tenant=new.tenant_id, deduplicated=job_id != new.id)
+
+
+async def _check(app: "Plait", name: str, payload: dict[str, Any]) -> None:
+    from plait.model.errors import InvalidArguments
+    from plait.model.schemas import faults
+
+    schemas = await (await app.store()).definitions.list_schemas([name])
+    if name in schemas and (wrong := faults(schemas[name], payload)):
+        raise InvalidArguments(f"{name}: {wrong}")
 
 
 def _tell(handle: "Handle[Any]", *, as_json: bool) -> None:

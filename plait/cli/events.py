@@ -63,7 +63,7 @@ async def list_(
             all_tenants=all_tenants,
             name=name,
             failed=failed,
-            before=None if before is None else arguments.job_id(before),
+            before=None if before is None else arguments.job_id(before, "an event"),
             limit=limit,
         )
     if cli.json:
@@ -85,7 +85,7 @@ async def show_(
     tenant: Tenant = None,
 ) -> None:
     """Show an event, and what each trigger made of it."""
-    event_id = arguments.job_id(event)
+    event_id = arguments.job_id(event, "an event")
     async with cli.store() as store:
         tenant_id = None if tenant is None else await store.tenants.tenant_id(tenant)
         row = await store.events.get_event(event_id, tenant_id=tenant_id)

@@ -124,9 +124,10 @@ def _show_tail(name: str, text: str | None) -> None:
 
 
 def _show_attempts(attempts: "Sequence[AttemptRow]") -> None:
+    programs = any(attempt.exit_code is not None for attempt in attempts)
     show("\nattempts")
     show_table(
-        ("attempt", "status", "worker", "host", "finished", "took", "error"),
+        ("attempt", "status", "worker", "host", "finished", "took", *(("exit",) if programs else ()), "error"),
         [
             (
                 attempt.attempt,
@@ -135,6 +136,7 @@ def _show_attempts(attempts: "Sequence[AttemptRow]") -> None:
                 f"{attempt.host}:{attempt.pid}" if attempt.host else None,
                 attempt.finished_at,
                 span((attempt.finished_at - attempt.started_at).total_seconds()) if attempt.started_at else None,
+                *((attempt.exit_code,) if programs else ()),
                 attempt.error or attempt.reason,
             )
             for attempt in attempts

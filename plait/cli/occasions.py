@@ -95,7 +95,7 @@ async def try_(
             scope["trigger"] |= event_scope(new_id(), row.event_name, row.now)
         else:
             scope["schedule"] = schedule_scope(row.next_at or row.now, row.cron, row.time_zone)
-        schemas = {one.name: one.schema for one in await store.definitions.list_definitions()}
+        schemas = await store.definitions.list_schemas([row.definition])
         keys = {"dedupe_key": row.dedupe_key, "correlation_id": row.correlation_id, "limit_key": row.limit_key}
         said = rendered(row.payload, scope, schemas.get(row.definition), **keys)
         if "error" in said:

@@ -26,6 +26,10 @@ MaxRunning = Annotated[
 MaxQueued = Annotated[
     str | None, typer.Option("--max-queued", metavar="N", help="How many unfinished jobs it may have; or none.")
 ]
+MaxTriggers = Annotated[
+    str | None,
+    typer.Option("--max-triggers", metavar="N", help="How many triggers it may have beside those in code; or none."),
+]
 
 
 class TenantExists(PlaitError):
@@ -68,9 +72,10 @@ async def create(
     weight: Weight = None,
     max_running: MaxRunning = None,
     max_queued: MaxQueued = None,
+    max_triggers: MaxTriggers = None,
 ) -> None:
     """Create a tenant."""
-    settings = _settings(name, time_zone, None, weight, max_running, max_queued)
+    settings = _settings(name, time_zone, None, weight, max_running, max_queued, max_triggers)
     async with cli.store() as store:
         if any(row.slug == slug for row in await store.tenants.list_tenants()):
             raise TenantExists
@@ -90,9 +95,10 @@ async def set_(
     weight: Weight = None,
     max_running: MaxRunning = None,
     max_queued: MaxQueued = None,
+    max_triggers: MaxTriggers = None,
 ) -> None:
     """Change a tenant. What is not given stays as it is; none removes a limit."""
-    settings = _settings(name, time_zone, paused, weight, max_running, max_queued)
+    settings = _settings(name, time_zone, paused, weight, max_running, max_queued, max_triggers)
     if not settings:
         raise BadUsage("there is nothing to set: see plait tenants set --help")
     async with cli.store() as store:
@@ -131,6 +137,7 @@ def _settings(
     weight: int | None,
     max_running: str | None,
     max_queued: str | None,
+    max_triggers: str | None,
 ) -> dict[str, Any]:
     """What was given; a limit of none is a null, which removes it."""
     given = {"name": name, "time_zone": time_zone, "paused": paused, "weight": weight}
@@ -139,6 +146,8 @@ def _settings(
         settings["max_running"] = arguments.limit(max_running, what="--max-running")
     if max_queued is not None:
         settings["max_queued"] = arguments.limit(max_queued, what="--max-queued")
+    if max_triggers is not None:
+        settings["max_triggers"] = arguments.limit(max_triggers, what="--max-triggers")
     return settings
 
 

@@ -10,21 +10,27 @@ import msgspec
 from plait.model.errors import InvalidSchema, InvalidTemplate
 from plait.model.schemas import faults
 from plait.model.templates import render, render_text
+from plait.model.texts import clean
 
 
-def rendered(
-    payload: str | bytes | msgspec.Raw, scope: Mapping[str, Any], schema: str | None, **keys: str | None
-) -> dict[str, Any]:
-    """The payload and the keys; `error` instead where something does not fit."""
+def rendered(payload: str, scope: Mapping[str, Any], schema: str | None, **keys: str | None) -> dict[str, Any]:
+    """The payload and the keys; `error` instead where something does not fit. Never raises: templates and data are of any kind, and
+    one trigger's trouble must not hold up the others."""
     try:
         filled = render(msgspec.json.decode(payload), scope)
         said = {name: render_text(template, scope, what=name) for name, template in keys.items()}
         wrong = None if schema is None else faults(schema, filled)
     except (InvalidTemplate, InvalidSchema) as error:
-        return {"payload": {}, "error": str(error)}
+        return refused(str(error))
+    except (ValueError, RecursionError, OverflowError) as error:
+        return refused(f"it cannot be filled in: {error}")
     if wrong is not None:
-        return {"payload": {}, "error": f"the payload does not fit the schema: {wrong}"}
+        return refused(f"the payload does not fit the schema: {wrong}")
     return {"payload": filled, **said}
+
+
+def refused(error: str) -> dict[str, Any]:
+    return {"payload": {}, "error": clean(error, 2000)}
 
 
 def trigger_scope(trigger_id: UUID, label: str, definition: str) -> dict[str, Any]:

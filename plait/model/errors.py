@@ -59,7 +59,7 @@ class ForeignTenant(DatabaseError):
 
 
 class QuotaExceeded(DatabaseError):
-    """The tenant has as many unfinished jobs as it may have. Try again later."""
+    """The tenant has as many unfinished jobs, or triggers, as it may have. Try again later."""
 
     sqlstate = "PL005"
 

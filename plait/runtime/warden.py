@@ -4,6 +4,9 @@ It runs as a plain script, `python -I -S warden.py`, imports nothing of plait, a
 of JSON says what to start; when the input ends, because the worker says so or is gone, kill -9 included, everything the command has
 started ends too. The warden is the reaper of its descendants, so that a child which forks twice or calls setsid is still its own
 (T102). It exits as the command did, and only when nothing of it is left.
+
+The warden is two processes, a keeper and its child, since either may be killed itself, by an operator or for want of memory. When the
+child dies, the keeper inherits what it had, and ends it; when the keeper dies, the child is told so by the kernel, and ends it.
 """
 
 import contextlib
@@ -23,34 +26,63 @@ NOT_STARTED = 127
 
 
 def main() -> int:
-    asked = json.loads(sys.stdin.buffer.readline())
+    line = sys.stdin.buffer.readline()
+    if not line:
+        return NOT_STARTED  # the worker was gone before it had asked
+    asked = json.loads(line)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the worker decides; else the command could outlive its warden
+    keeper = os.getpid()
+    warden = os.fork()
+    if warden == 0:
+        os._exit(_watch(asked, libc, keeper))
+    code = None
+    while code is None:
+        pid, status = os.waitpid(-1, 0)
+        if pid == warden:
+            code = os.waitstatus_to_exitcode(status)
+    _kill_all()
+    return _plain(code)
+
+
+def _watch(asked: dict, libc: ctypes.CDLL, keeper: int) -> int:  # type: ignore[type-arg]  # plain JSON
+    """The keeper's child: start the command, and end it when the worker or the keeper is gone; its exit code."""
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+    for number in (signal.SIGCHLD, signal.SIGUSR1):
+        signal.signal(number, lambda *_: None)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGUSR1, 0, 0, 0)
     child = os.fork()
     if child == 0:
         _become(asked, libc)
     code = None
     while code is None:
-        ready, _, _ = select.select([sys.stdin.fileno(), woken], [], [])
-        if woken in ready:
-            os.read(woken, 4096)
+        over = os.getppid() != keeper
+        if not over:
+            ready, _, _ = select.select([sys.stdin.fileno(), woken], [], [])
+            if woken in ready:
+                os.read(woken, 4096)
+            over = sys.stdin.fileno() in ready
         code = _reap(child)
-        if sys.stdin.fileno() in ready and code is None:
+        if over and code is None:
             code = _end(child)
     _kill_all()
+    return _plain(code)
+
+
+def _plain(code: int) -> int:
+    """As a shell would tell it: 128 and the signal's number."""
     return code if code >= 0 else 128 - code
 
 
 def _become(asked: dict, libc: ctypes.CDLL) -> None:  # type: ignore[type-arg]  # plain JSON
     try:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGUSR1, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
 from uuid import UUID
 
-from plait.model.commands import Argument
+from plait.model.commands import Argument, Command
 from plait.model.errors import InvalidDefinition
 from plait.model.policies import Backoff, ChildMode, Children, Limits, OnChildFailure, Rate
 from plait.model.schedules import CatchUp, Overlap
 from plait.runtime.settings import Settings
 from plait.sdk.chain import enqueue_chain
+from plait.sdk.command_groups import commands_of
 from plait.sdk.commands import CommandCodec, command_of, commands_in, handler_of
 from plait.sdk.definition import Definition, define
 from plait.sdk.enqueuer import Enqueuer
@@ -241,12 +242,35 @@ class Plait:
         in it; a list within it is left out where a value is not given. `schema` is the payload's JSON Schema, `env` names the
         variables that it may see. The database never learns what is started."""
         command = command_of(key, executable, argv, schema, env, description)
+        return self._allow(command, queue=queue, retries=retries, timeout=timeout)
+
+    def command_group(
+        self,
+        application: Any,
+        executable: Path | str,
+        argv: Sequence[str] = (),
+        *,
+        prefix: str = "",
+        only: Sequence[str] | None = None,
+        fixed: Mapping[str, Any] | None = None,
+        env: Sequence[str] = (),
+        queue: str = "default",
+        retries: int | None = None,
+        timeout: float | str = 3600,
+    ) -> list[Job[..., Any]]:
+        """Allow the commands of a Click or Typer application, or `only` some: `db migrate` is the job `db.migrate`, and its options and
+        arguments are its payload. `executable` and `argv` start the application. What is `fixed` no payload decides: a value, with
+        `{{tenant.id}}` and `{{job.id}}` in it if need be, or None for a parameter that is never given."""
+        commands = commands_of(application, executable, argv, prefix=prefix, only=only, fixed=fixed or {}, env=env)
+        return [self._allow(command, queue=queue, retries=retries, timeout=timeout) for command in commands]
+
+    def _allow(self, command: Command, *, queue: str, retries: int | None, timeout: float | str) -> Job[..., Any]:
         function = handler_of(command)
-        job = self.job(name=key, queue=queue, retries=retries, timeout=timeout)(function)
+        job = self.job(name=command.key, queue=queue, retries=retries, timeout=timeout)(function)
         definition = replace(job.definition, command=command, codec=CommandCodec(command, function))
-        self.definitions[key] = definition
+        self.definitions[command.key] = definition
         made: Job[..., Any] = Job(self, definition, function)
-        self.jobs[key] = made
+        self.jobs[command.key] = made
         return made
 
     def commands_from(self, path: Path | str) -> list[Job[..., Any]]:

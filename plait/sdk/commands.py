@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from plait.model.commands import Argument, Command
 from plait.model.errors import CommandFailed, InvalidArguments, InvalidDefinition, InvalidPayload, PermanentError
+from plait.model.parameters import Parameter
 from plait.model.schemas import check_schema, faults
 from plait.model.texts import clean, message_of
 from plait.runtime import warden
@@ -37,7 +38,7 @@ def command_of(
         raise InvalidDefinition(f"command {key}: argv is a list of arguments, not one text")
     wanted = dict(schema or {"type": "object", "additionalProperties": False})
     check_schema(wanted)
-    parts = tuple(part if isinstance(part, str) else tuple(part) for part in argv)
+    parts = tuple(part if isinstance(part, str | Parameter) else tuple(part) for part in argv)
     return Command(
         key=key, executable=str(executable), argv=parts, schema=wanted, env=tuple(env), description=description
     )
@@ -174,7 +175,7 @@ class _Execution:
             await asyncio.wait(reading)
             code = await process.wait()
             telling.cancel()
-        return code
+        return code if code >= 0 else 128 - code  # the warden itself was killed
 
     async def _read(self, stream: asyncio.StreamReader, name: str) -> None:
         tail = self._tails[name]

@@ -29,6 +29,8 @@ grant execute on function
   plait.emit, plait.list_events
   to plait_client, plait_tenant, plait_admin;
 
+grant execute on function plait.list_schemas to plait_client, plait_tenant, plait_worker, plait_admin;
+
 grant execute on function
   plait.register_worker, plait.define, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.leave,
   plait.elect, plait.promote, plait.rescue, plait.prune,

@@ -44,3 +44,8 @@ class Definitions:
     async def list_definitions(self) -> list[DefinitionRow]:
         rows = await self._db.fetch("select * from plait.list_definitions()")
         return [DefinitionRow(**{name: row[name] for name in DefinitionRow.__slots__}) for row in rows]
+
+    async def list_schemas(self, names: Sequence[str]) -> dict[str, str]:
+        """The JSON Schemas of those that have one, by name."""
+        rows = await self._db.fetch("select * from plait.list_schemas($1)", list(names))
+        return {row["name"]: row["schema"] for row in rows}

@@ -34,7 +34,8 @@ class Matched(msgspec.Struct, frozen=True, kw_only=True):
     revision: int
     label: str
     definition: str
-    payload: msgspec.Raw
+    payload: str
+    """JSON that somebody else has written: read on its own, for it may be of any depth."""
     dedupe_key: str | None
     correlation_id: str | None
     limit_key: str | None
@@ -64,14 +65,15 @@ class Events:
         emitted: UUID = await self._db.fetchval(EMIT, name, data, tenant, correlation_id, event_id)
         return UUID(bytes=emitted.bytes)
 
-    async def pending_events(self, limit: int = 100, *, after: UUID | None = None) -> list[PendingEvent]:
-        rows = await self._db.fetch("select * from plait.pending_events($1, $2)", limit, after)
+    async def pending_events(self, limit: int = 100) -> list[PendingEvent]:
+        """Tenants take turns; a page may be shorter than asked for."""
+        rows = await self._db.fetch("select * from plait.pending_events($1)", limit)
         return [
             PendingEvent(**{**row, "triggers": msgspec.json.decode(row["triggers"], type=list[Matched])})
             for row in rows
         ]
 
-    async def dispatch(self, events: Sequence[Mapping[str, Any]]) -> int:
+    async def dispatch(self, events: Sequence[Mapping[str, Any] | msgspec.Raw]) -> int:
         """Make jobs of events; how many are done with. The others are still pending."""
         text = msgspec.json.encode(list(events)).decode()
         return int(await self._db.fetchval("select plait.dispatch($1::json)", text))

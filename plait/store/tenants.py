@@ -29,6 +29,7 @@ class TenantRow:
     weight: int
     max_running: int | None
     max_queued: int | None
+    max_triggers: int | None
     queued: int
     running: int
 

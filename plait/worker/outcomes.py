@@ -119,6 +119,13 @@ def ended(ending: Ending, error: str | None = None, *, exit_code: int | None = N
     return Finished(ending, detail=_detail(error=error, exit_code=exit_code) if error or exit_code else None)
 
 
+def exited(finished: Finished) -> Finished:
+    """What a command came to: where it succeeded, its exit code was 0; else it is told already."""
+    if finished.ending is not Ending.SUCCEEDED:
+        return finished
+    return Finished(finished.ending, finished.result, _detail(exit_code=0))
+
+
 def _detail(**parts: Any) -> str:
     return msgspec.json.encode({key: value for key, value in parts.items() if value is not None}).decode()
 

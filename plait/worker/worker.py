@@ -25,9 +25,10 @@ from plait.store.workers import Beat, Claimed, Settlement
 from plait.worker.execute import Executor, abandoned
 from plait.worker.heartbeat import Heartbeat
 from plait.worker.listener import Listener
-from plait.worker.outcomes import Finished, ended
+from plait.worker.outcomes import Finished, ended, exited, failed
 from plait.worker.pump import Pump
 from plait.worker.run import Run, Stopping
+from plait.worker.schemas import Schemas
 from plait.worker.slots import GIVE_BACK_S, Slots
 
 log = get_logger("worker")
@@ -67,17 +68,23 @@ class Worker:
         self._let_go: set[asyncio.Task[None]] = set()
         self._lost = asyncio.Event()
         self._empty = asyncio.Event()
+        self._schemas = Schemas(app.definitions)
         self.id: int | None = None
 
     async def run(self, stop: Stop) -> None:
         store = await self._app.store()
         await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
         await declare(self._app, store)
+        await self._schemas.learn(store)
         self._durables = Durables(store, self._app.definitions)
         self._pump = Pump(
             store, self._slots, poll_s=self._settings.poll, accept=self._accept, cancel=self._cancel, gone=self._gone
         )
-        helpers: list[Coroutine[Any, Any, None]] = [self._tick(), self._report_progress(store)]
+        helpers: list[Coroutine[Any, Any, None]] = [
+            self._tick(),
+            self._report_progress(store),
+            self._schemas.keep(store),
+        ]
         if self._settings.listen:
             direct = self._settings.direct_url
             helpers.append(Listener(Database(direct) if direct else store.database, self._heard).run())
@@ -183,6 +190,8 @@ class Worker:
     def _accept(self, claimed: list[Claimed], wanted: dict[str, int]) -> None:
         now, definitions, durables = time.monotonic(), self._app.definitions, self._durables
         runs = [Run(one, definitions[one.definition], (one.job_id, one.attempt), now, durables) for one in claimed]
+        if self._schemas:
+            runs = self._refuse_unfit(runs)
         if self._pump.claiming:
             self._slots.add(runs, wanted)
             return
@@ -195,6 +204,18 @@ class Worker:
             self._let_go.add(run.task)
             run.task.add_done_callback(self._let_go.discard)
 
+    def _refuse_unfit(self, runs: list[Run]) -> list[Run]:
+        """Those that fit their schemas; the others are never started."""
+        fit = []
+        for run in runs:
+            if wrong := self._schemas.fault(run.claimed.definition, run.claimed.payload):
+                finished = failed(wrong, reason="bad_payload", permanent=True)
+                self._settle(run, finished)
+                _log_failure(run, finished)
+            else:
+                fit.append(run)
+        return fit
+
     def _ended(self, run: Run, finished: Finished | None) -> Coroutine[Any, Any, None] | None:
         if run.reporting is not None and finished is not None:
             return self._end_after_progress(run, finished)
@@ -203,7 +224,9 @@ class Worker:
         return None
 
     async def _end_after_progress(self, run: Run, finished: Finished) -> None:
-        """Its last word before its outcome: afterwards nobody would take it."""
+        """Its last word before its outcome: afterwards nobody would take it. A command always has one."""
+        if run.definition.command is not None:
+            finished = exited(finished)
         await self._send_progress(await self._app.store(), run)
         if run in self._slots:
             self._end(run, finished)

@@ -42,6 +42,10 @@ def test_a_tenant_is_created_once_and_changed(plait_on: Plait) -> None:
     told = plait_on("tenants", "set", "acme", "--pause", "--weight", "3", "--max-queued", "9", "--json").json
     assert (told["paused"], told["weight"], told["max_queued"], told["name"]) == (True, 3, 9, "Acme")
     assert plait_on("tenants", "set", "acme", "--resume", "--max-queued", "none", "--json").json["max_queued"] is None
+    assert plait_on("tenants", "set", "acme", "--max-triggers", "0", "--json").json["max_triggers"] == 0
+    refused = plait_on("triggers", "add", "t", "add", "--every", "1h", "--tenant", "acme")
+    assert (refused.code, refused.err) == (1, "plait: this tenant may have 0 triggers, and has them\n")
+    assert plait_on("tenants", "set", "acme", "--max-triggers", "none", "--json").json["max_triggers"] is None
     assert "Europe/Berlin" in plait_on("tenants").out
 
 

@@ -1,4 +1,4 @@
-"""A worker that runs one command, to be killed: `python -m tests.commands.process URL PROGRAM DIRECTORY`."""
+"""A worker that runs some long commands, to be killed: `python -m tests.commands.process URL PROGRAM DIRECTORY...`."""
 
 import asyncio
 import sys
@@ -8,10 +8,11 @@ from plait.runtime.service import Stop
 from plait.worker.worker import Worker
 
 
-async def main(url: str, program: str, directory: str) -> None:
+async def main(url: str, program: str, *directories: str) -> None:
     app = Plait(url)
-    job = app.command("long", sys.executable, [program, directory, "600"], retries=0)
-    await job.enqueue()
+    for directory in directories:
+        job = app.command(f"long {directory}", sys.executable, [program, directory, "600"], retries=0)
+        await job.enqueue()
     await Worker(app).run(Stop())
 
 

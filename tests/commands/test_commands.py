@@ -10,7 +10,7 @@ import pytest
 
 from plait import Plait
 from plait.model.commands import Command
-from plait.model.errors import InvalidArguments, InvalidDefinition, InvalidSchema, JobCanceled, JobFailed
+from plait.model.errors import InvalidArguments, InvalidDefinition, InvalidSchema, JobFailed
 from plait.runtime.service import Stop
 from plait.runtime.settings import Settings
 from plait.testing import Kit, TestDatabase
@@ -18,7 +18,6 @@ from plait.worker.worker import Worker
 
 from ..cli.calling import call
 
-NASTY = Path(__file__).with_name("nasty.py")
 TEXT = {"type": "object", "properties": {"x": {}, "y": {"type": "string"}}}
 
 
@@ -58,6 +57,9 @@ async def test_a_command_runs_with_its_arguments_and_a_clean_environment(
     assert (await other.result(timeout=10))["stdout"].startswith("['--path=', '--x', '5', '1']")
 
 
+async def plain() -> None: ...
+
+
 async def test_an_exit_code_is_kept_with_the_attempt_and_tails_with_it(app: Plait, kit: Kit) -> None:
     code = "import sys; print('out'); print('why', file=sys.stderr); sys.exit(3)"
     job = app.command("fails", sys.executable, ["-c", code], retries=0)
@@ -70,11 +72,19 @@ async def test_an_exit_code_is_kept_with_the_attempt_and_tails_with_it(app: Plai
     assert attempt.progress == '{"stdout":"out\\n","stderr":"why\\n"}'
     shown = await asyncio.to_thread(call, "--url", kit.database.url, "jobs", "show", handle.id)
     assert "stdout\n  out\n\nstderr\n  why\n" in shown.out
+    assert "exit" in shown.out
     missing = app.command("missing", "/nowhere/program", retries=0)
     handle = await missing.enqueue()
     await kit.run_until_idle()
     with pytest.raises(JobFailed, match="it cannot be started"):
         await handle.result(timeout=10)
+    works = await app.command("works", "/bin/true").enqueue()
+    alone = await app.job(plain).enqueue()
+    await kit.run_until_idle()
+    [attempt] = await (await app.store()).jobs.list_attempts(works.id)
+    assert (attempt.status, attempt.exit_code) == ("succeeded", 0)
+    [attempt] = await (await app.store()).jobs.list_attempts(alone.id)
+    assert (attempt.status, attempt.exit_code) == ("succeeded", None)
 
 
 @pytest.mark.parametrize(
@@ -115,23 +125,6 @@ def test_after_two_dashes_a_value_is_a_value() -> None:
     assert command.arguments({"payload": {"x": "{{job.id}}"}})[2] == "{{job.id}}"
 
 
-async def test_a_payload_that_does_not_fit_the_schema_is_refused(app: Plait, kit: Kit) -> None:
-    """T126: before the enqueue, and again before the start."""
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
-    job = app.command("c", "/bin/true", schema=schema)
-    for wrong in ({"n": "x"}, {"m": 1}):
-        with pytest.raises(InvalidArguments):
-            await job.enqueue(**wrong)
-    with pytest.raises(InvalidArguments):
-        await job.enqueue(1)
-    with pytest.raises(InvalidArguments):
-        await app.command("plain", "/bin/true").enqueue(x=1)
-    store = await app.store()
-    job_id = await store.database.fetchval("select plait.enqueue('c', '{\"n\": \"x\"}')")
-    await kit.run_until_idle()
-    assert (await store.jobs.get_job(job_id)).reason == "bad_payload"
-
-
 def test_a_command_is_checked_where_it_is_written(app: Plait, tmp_path: Path) -> None:
     with pytest.raises(InvalidDefinition, match="absolute"):
         app.command("a", "sh", ["-c", "x"])
@@ -160,96 +153,6 @@ async def test_the_database_never_learns_what_is_started(app: Plait, kit: Kit) -
     assert row.schema is not None
     assert "canary" not in str(row)
     assert "/bin/echo" not in str(row)
-
-
-async def gone(directory: Path) -> list[int]:
-    """Wait until every process that was there is gone; their pids. pytest's timeout bounds it."""
-    pids = [int(path.name) for path in directory.iterdir()]
-    while any(_alive(pid) for pid in pids):
-        await asyncio.sleep(0.01)  # sleep: for processes to end
-    return pids
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-async def up(directory: Path) -> None:
-    while len(list(directory.iterdir())) < 8:
-        await asyncio.sleep(0.01)  # sleep: for processes to begin
-
-
-async def end_nasty(app: Plait, kit: Kit, tmp_path: Path, how: str, number: int) -> None:
-    directory = tmp_path / f"{how} {number}"
-    directory.mkdir()
-    timeout = "1s" if how == "timeout" else "1h"
-    handle = await app.jobs["nasty"].options(timeout=timeout, retries=0).enqueue(directory=str(directory))
-    stop = Stop()
-    working = asyncio.ensure_future(Worker(app).run(stop))
-    await up(directory)
-    if how == "cancel":
-        await handle.cancel()
-    if how == "stop":
-        stop.request()
-        stop.request()
-        await working
-        assert len(await gone(directory)) == 8
-        return
-    with pytest.raises(JobCanceled if how == "cancel" else JobFailed):
-        await handle.result(timeout=10)
-    assert len(await gone(directory)) == 8
-    stop.request()
-    await working
-    [attempt] = await (await app.store()).jobs.list_attempts(handle.id)
-    assert attempt.exit_code == (130 if how == "cancel" else 124)
-
-
-@pytest.mark.parametrize("how", ["timeout", "cancel"])
-async def test_nothing_survives_a_command_that_forks_calls_setsid_and_ignores_sigterm(
-    app: Plait, kit: Kit, tmp_path: Path, how: str
-) -> None:
-    """T102, F20."""
-    schema = {"type": "object", "properties": {"directory": {"type": "string"}}}
-    app.command("nasty", sys.executable, [str(NASTY), "{{payload.directory}}", "600"], schema=schema)
-    await end_nasty(app, kit, tmp_path, how, 0)
-
-
-async def worker_dies(app: Plait, tmp_path: Path, number: int) -> None:
-    """A worker is killed -9 while its command runs: a fork of this process's would share too much, so a small one of its own."""
-    directory = tmp_path / f"killed {number}"
-    directory.mkdir()
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.commands.process", app.settings.database_url or "", str(NASTY), str(directory)
-    )
-    await up(directory)
-    process.kill()
-    await process.wait()
-    assert len(await gone(directory)) == 8
-
-
-async def test_nothing_survives_a_worker_that_is_killed(app: Plait, database: TestDatabase, tmp_path: Path) -> None:
-    """T102."""
-    app.settings = app.settings.model_copy(update={"database_url": database.url})
-    await worker_dies(app, tmp_path, 0)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("rounds", [34, 33])
-async def test_nothing_survives_200_times(
-    app: Plait, kit: Kit, database: TestDatabase, tmp_path: Path, rounds: int
-) -> None:
-    """F20: timeouts, cancels and killed workers, 200 in all."""
-    schema = {"type": "object", "properties": {"directory": {"type": "string"}}}
-    app.command("nasty", sys.executable, [str(NASTY), "{{payload.directory}}", "600"], schema=schema)
-    app.settings = app.settings.model_copy(update={"database_url": database.url})
-    for number in range(rounds):
-        await end_nasty(app, kit, tmp_path, "timeout", number)
-        await end_nasty(app, kit, tmp_path, "cancel", number)
-        if number < 33:
-            await worker_dies(app, tmp_path, number)
 
 
 async def test_what_it_says_is_seen_while_it_runs(app: Plait, kit: Kit, tmp_path: Path) -> None:

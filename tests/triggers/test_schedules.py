@@ -1,28 +1,15 @@
-"""Schedules: each instant makes exactly one job, whoever fires, and policies do what their names say."""
+"""Schedules: each instant makes exactly one job, and policies do what their names say."""
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from plait.leader.fire import Fire, fire
-from plait.model.errors import IllegalMove, InactiveDefinition, InvalidSetting, NotFound
-from plait.store import Store
+from plait.leader.fire import Fire
 from plait.testing.clock import START
 
 from ..world import World
-
-
-async def pass_time(world: World, minutes: int) -> None:
-    """Minute after minute, with a leader that looks."""
-    for _ in range(minutes):
-        await world.advance(minutes=1)
-        await world.fire()
-
-
-async def instants(world: World, trigger: object) -> list[datetime | None]:
-    return [row.instant for row in await world.fires(trigger)]  # type: ignore[arg-type]
+from .timeline import instants, pass_time
 
 
 async def test_each_instant_makes_one_job(world: World) -> None:
@@ -61,30 +48,6 @@ async def test_every_counts_from_when_it_was_set(world: World) -> None:
         await world.advance(seconds=60)
         await world.fire()
     assert await instants(world, trigger) == [START + timedelta(seconds=17 + 90 * n) for n in (1, 2, 3)]
-
-
-@pytest.mark.parametrize("leaders", [2, 8])
-async def test_of_many_leaders_one_fires(world: World, leaders: int) -> None:
-    """T80, T84: all of them read the same schedule, and then fire it."""
-    triggers = [await world.trigger(f"t{n}", every_s=60) for n in range(3)]
-    for _ in range(5):
-        await world.advance(minutes=1)
-        due = await world.store.triggers.due_schedules()
-        made = await asyncio.gather(*(fire(world.store, schedule) for schedule in due for _ in range(leaders)))
-        assert sum(n or 0 for n in made) == 3
-    for trigger in triggers:
-        assert await instants(world, trigger) == [START + timedelta(minutes=n) for n in range(1, 6)]
-    assert await world.counts() == {"queued": 15}
-
-
-async def test_a_leader_that_slept_with_an_old_plan_fires_nothing(world: World) -> None:
-    """T84: it read the schedule, was stopped for an hour, and goes on."""
-    trigger = await world.trigger(every_s=60, catch_up="all")
-    await world.advance(minutes=1)
-    [old] = await world.store.triggers.due_schedules()
-    await pass_time(world, 60)
-    assert await fire(world.store, old) is None
-    assert (await world.trigger_row(trigger)).fired == 61
 
 
 async def test_the_job_and_the_schedules_progress_are_one_transaction(world: World) -> None:
@@ -240,31 +203,6 @@ async def test_a_schedule_without_a_zone_follows_its_tenants(world: World) -> No
     assert await world.counts() == {}
 
 
-async def test_the_options_of_a_trigger_reach_the_job(world: World) -> None:
-    """T90."""
-    await world.tenant("acme")
-    trigger = await world.trigger(
-        tenant="acme",
-        every_s=60,
-        queue="nights",
-        priority=7,
-        max_attempts=2,
-        timeout_s=30,
-        correlation_id="{{tenant.slug}} {{trigger.label}}",
-        dedupe_key="sync {{schedule.instant}}",
-        limit_key="{{tenant.id}}",
-        payload={"t": "{{tenant.slug}}", "deep": [{"at": "{{schedule.instant}}"}]},
-    )
-    await pass_time(world, 1)
-    [job] = await world.fired_jobs(trigger)
-    tenant = await world.tenant("acme")
-    assert (job.tenant_id, job.queue, job.priority, job.max_attempts, job.timeout_s) == (tenant, "nights", 7, 2, 30.0)
-    assert (job.correlation_id, job.limit_key) == ("acme t", str(tenant))
-    assert job.dedupe_key == "sync 2030-01-01T12:01:00+00:00"
-    assert job.payload == '{"t":"acme","deep":[{"at":"2030-01-01T12:01:00+00:00"}]}'
-    assert (job.source, job.source_ref) == ("schedule", str(trigger))
-
-
 async def test_a_dedupe_key_of_its_own_holds_for_the_window(world: World) -> None:
     trigger = await world.trigger(every_s=60, dedupe_key="once", dedupe_window_s=150)
     worker = await world.worker()
@@ -296,21 +234,6 @@ async def test_a_failed_job_does_not_end_its_schedule(world: World) -> None:
     assert [row.outcome for row in await world.fires(trigger)] == ["enqueued"] * 3
 
 
-async def test_what_a_job_is_refused_for_is_kept_with_the_instant(world: World) -> None:
-    await world.define("add")
-    refused = await world.trigger("refused", every_s=60)
-    template = await world.trigger("template", every_s=60, payload={"x": "{{event.x}}"})
-    await world.store.definitions.set_definition("add", {"active": False})
-    await pass_time(world, 1)
-    [row] = await world.fires(refused)
-    assert (row.outcome, row.error) == ("refused", "definition 'add' is inactive: it takes no new jobs")
-    [row] = await world.fires(template)
-    assert row.outcome == "refused"
-    assert "there is no 'event'" in (row.error or "")
-    with pytest.raises(InactiveDefinition):
-        await world.trigger("new", every_s=60)
-
-
 async def test_a_schedule_that_cannot_be_worked_out_says_so_and_holds_up_no_other(world: World) -> None:
     broken = await world.trigger("a", cron="99 * * * *")
     sound = await world.trigger("b", every_s=60)
@@ -321,60 +244,6 @@ async def test_a_schedule_that_cannot_be_worked_out_says_so_and_holds_up_no_othe
     assert "broken_trigger" in await world.findings()
     await world.trigger("a", cron="* * * * *")
     assert (await world.trigger_row(broken)).error is None
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"cron": "* * * * *", "every_s": 60},
-        {"event_name": "x", "cron": "* * * * *"},
-        {"event_name": "x", "overlap": "skip"},
-        {"cron": "* * * *"},
-        {"every_s": 0.5},
-        {"every_s": 60, "catch_up": "window"},
-        {"every_s": 60, "catch_up": "some"},
-        {"every_s": 60, "time_zone": "Mars/Base"},
-        {"every_s": 60, "queue": "a b"},
-        {"every_s": 60, "dedupe_window_s": -1},
-        {"every_s": 60, "payload": [1]},
-        {"every_s": 60, "unknown": 1},
-        {"every_s": "soon"},
-    ],
-)
-async def test_a_trigger_is_an_events_or_a_schedules_and_valid(world: World, settings: dict[str, Any]) -> None:
-    with pytest.raises(InvalidSetting):
-        await world.trigger(**settings)
-
-
-async def test_a_trigger_is_deleted_softly(world: World) -> None:
-    trigger = await world.trigger(every_s=60)
-    await pass_time(world, 1)
-    await world.store.triggers.delete_trigger(trigger)
-    await pass_time(world, 3)
-    assert [row.label for row in await world.fires(trigger)] == ["t"]
-    assert await world.store.triggers.list_triggers() == []
-    with pytest.raises(NotFound):
-        await world.store.triggers.delete_trigger(trigger)
-    assert await world.trigger(every_s=60) != trigger  # its label is free again
-
-
-async def test_a_trigger_in_code_is_changed_in_code(world: World) -> None:
-    settings = {"definition": "add", "every_s": 60}
-    declare = world.store.triggers.declare_triggers
-    await declare([{"tenant": None, "label": "t", "settings": settings}], ["add"])
-    [row] = await world.store.triggers.list_triggers()
-    with pytest.raises(IllegalMove):
-        await world.trigger(every_s=30)
-    with pytest.raises(IllegalMove):
-        await world.store.triggers.delete_trigger(row.id)
-    await world.trigger(enabled=False)
-    await declare([{"tenant": None, "label": "t", "settings": settings}], ["add"])
-    assert not (await world.trigger_row(row.id)).enabled  # an operator's pause stays
-    await declare([], ["other"])
-    assert len(await world.store.triggers.list_triggers()) == 1  # somebody else's application
-    await declare([], ["add"])
-    assert await world.store.triggers.list_triggers() == []
 
 
 async def test_old_occasions_are_forgotten_and_do_not_come_again(world: World) -> None:
@@ -395,48 +264,3 @@ async def test_schedules_that_nobody_fires_are_found(world: World) -> None:
     assert "overdue_schedules" in await world.findings()
     await world.fire()
     assert "overdue_schedules" not in await world.findings()
-
-
-async def test_a_tenants_login_manages_its_own_triggers_only(world: World) -> None:
-    await world.tenant("acme")
-    trigger = await world.trigger(tenant="acme", every_s=60)
-    with pytest.raises(NotFound):
-        await world.store.triggers.delete_trigger(trigger)
-    assert await world.store.triggers.list_triggers() == []
-
-
-async def leaders_change(world: World, changes: int, schedules: int, ticks: int) -> None:
-    """F13: at each tick some leaders have read, some fire what they read ticks ago, one of them the lease's holder."""
-    triggers = [await world.trigger(f"t{n}", every_s=60, catch_up="all") for n in range(schedules)]
-    stores: list[Store] = [world.store]
-    asleep: list[object] = []
-    every = max(1, changes // ticks)
-    for tick in range(ticks):
-        await world.advance(minutes=1)
-        for change in range(every):
-            holder = f"leader {tick} {change}"
-            await world.store.leader.elect(holder, lease_s=1)
-            due = await stores[0].triggers.due_schedules()
-            if change % 2:
-                asleep.extend(due)  # stopped before it fires: another one leads
-            else:
-                woken, asleep = asleep[:schedules], asleep[schedules:]
-                await asyncio.gather(*(fire(world.store, plan) for plan in [*woken, *due, *due]))  # type: ignore[arg-type]
-            await world.store.leader.elect(holder, lease_s=1, resign=True)
-    await world.fire()
-    expected = [START + timedelta(minutes=n) for n in range(1, ticks + 1)]
-    for trigger in triggers:
-        assert await instants(world, trigger) == expected
-    assert await world.sql("select count(*) from plait.jobs") == schedules * ticks
-    assert await world.sql("select term from plait.leader") >= changes
-
-
-async def test_leaders_change_and_no_instant_is_missed_or_doubled(world: World) -> None:
-    """F13, small: 10 changes x 4 schedules x 5 ticks."""
-    await leaders_change(world, 10, 4, 5)
-
-
-@pytest.mark.full
-async def test_two_hundred_leaders_change_over_a_hundred_ticks(world: World) -> None:
-    """F13: 200 x 20 x 100."""
-    await leaders_change(world, 200, 20, 100)

@@ -1,8 +1,8 @@
 -- _set_trigger: create or change a trigger, by its tenant and label; keys that are absent stay.
 --
 --   moves    nothing
---   locks    the trigger's row
---   raises   PL012 for an invalid or unknown setting, PL007 for an inactive definition, PL009 for one that is in code
+--   locks    the trigger's row; where it is a new one, an advisory lock on its tenant's triggers
+--   raises   PL012 for an invalid or unknown setting, PL005 for one too many, PL007 for an inactive definition, PL009 for one that is in code
 --   called   set_trigger, declare_triggers
 --
 -- A new timing, or an end of a pause, counts from now: what lies before it is neither fired nor missed. Nothing changes where
@@ -24,9 +24,17 @@ begin
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('plait.trigger ' || p_tenant || ' ' || p_label, 0));
   select * into o from plait.triggers where tenant_id = p_tenant and label = p_label and deleted_at is null for no key update;
+  if not found then
+    perform pg_advisory_xact_lock(hashtextextended('plait.triggers ' || p_tenant, 0));  -- they are counted, and two may make the same one
+    select * into o from plait.triggers where tenant_id = p_tenant and label = p_label and deleted_at is null for no key update;
+  end if;
   v_new := not found;
+  if v_new and p_origin <> 'code' and (select max_triggers from plait.tenants where id = p_tenant) <=
+       (select count(*) from plait.triggers where tenant_id = p_tenant and deleted_at is null and origin <> 'code') then
+    raise exception 'this tenant may have % triggers, and has them', (select max_triggers from plait.tenants where id = p_tenant)
+      using errcode = 'PL005';
+  end if;
   if not v_new and o.origin = 'code' and p_origin <> 'code'
      and exists (select from json_object_keys(p_settings) k where k <> 'enabled') then
     raise exception 'trigger % is in code: change it there; here it can be paused', quote_literal(p_label) using errcode = 'PL009';
@@ -73,6 +81,23 @@ begin
     created_by = r.created_by, payload = r.payload
     where id = r.id;
   return r.id;
-exception when integrity_constraint_violation or data_exception then
+exception when check_violation then
+  get stacked diagnostics v_bad = constraint_name;
+  raise exception 'an invalid trigger: %', case v_bad
+    when 'triggers_label_check' then 'a label is 1 to 200 printable characters'
+    when 'triggers_definition_check' then 'a definition''s name is 1 to 200 printable characters'
+    when 'triggers_event_name_check' then 'an event''s name is 1 to 200 letters, digits and _ . : / -'
+    when 'triggers_cron_check' then 'cron has five fields, minute hour day month weekday'
+    when 'triggers_every_s_check' then 'every is a second to ten years'
+    when 'triggers_jitter_s_check' then 'jitter is at most a day'
+    when 'triggers_dedupe_window_s_check' then 'a dedupe window is at most thirty days'
+    when 'triggers_queue_check' then 'a queue''s name is 1 to 100 letters, digits and _ . : -'
+    when 'triggers_catch_up_check' then 'catch_up is none, one, all or window'
+    when 'triggers_overlap_check' then 'overlap is allow, skip or queue'
+    when 'triggers_payload_check' then 'a payload is a JSON object of at most 64 KiB'
+    when 'triggers_window' then 'catch_up window needs catch_up_window_s'
+    when 'triggers_kind' then 'it fires for an event, or at times: cron or every; overlap and a time zone are a schedule''s'
+    else sqlerrm end using errcode = 'PL012';
+when integrity_constraint_violation or data_exception then
   raise exception 'an invalid trigger: %', sqlerrm using errcode = 'PL012';
 end $$;

@@ -127,6 +127,13 @@ begin
     v_outcomes := v_done.o_outcomes;
   end if;
 
+  if p_details is not null then  -- a program that has succeeded has an exit code, too
+    update plait.attempts a set exit_code = d.exit_code
+    from unnest(p_jobs, p_attempts, p_outcomes, p_details) x(id, attempt, outcome, detail) cross join lateral plait._detail(x.detail) d
+    where x.detail is not null and coalesce(x.outcome, 'succeeded') = 'succeeded'
+      and a.job_id = x.id and a.attempt = x.attempt and a.worker = p_worker and a.status = 'succeeded' and a.exit_code is null;
+  end if;
+
   if exists (select from plait.running_state where job_id = any(p_jobs)) then
     with r as (
       delete from plait.running_state s using unnest(p_jobs, p_attempts) x(id, attempt)

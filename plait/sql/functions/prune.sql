@@ -46,6 +46,9 @@ begin
   delete from plait.events where id in (
     select id from plait.events where id < plait._uuid_floor(v_now - interval '30 days') and dispatched_at is not null order by id limit p_limit
     for update skip locked);
+  -- Triggers that were deleted: what they had made is forgotten by now.
+  delete from plait.triggers where id in (
+    select id from plait.triggers where deleted_at < v_now - interval '31 days' order by deleted_at limit p_limit for update skip locked);
 
   select array_agg(c.id order by c.id) into v_jobs from (
     select j.id from plait.jobs j

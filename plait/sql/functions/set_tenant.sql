@@ -21,7 +21,7 @@ begin
     raise exception 'a tenant''s slug must not look like an id' using errcode = 'PL012';
   end if;
   select min(k) into v_bad from json_object_keys(p_settings) k
-    where k not in ('name', 'time_zone', 'paused', 'weight', 'max_running', 'max_queued');
+    where k not in ('name', 'time_zone', 'paused', 'weight', 'max_running', 'max_queued', 'max_triggers');
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
@@ -36,7 +36,7 @@ begin
     raise exception 'there is no time zone %', quote_literal(r.time_zone) using errcode = 'PL012';
   end if;
   update plait.tenants set name = r.name, time_zone = r.time_zone, paused = r.paused, weight = r.weight, max_running = r.max_running,
-    max_queued = r.max_queued, quota_left = null where id = r.id;
+    max_queued = r.max_queued, max_triggers = r.max_triggers, quota_left = null where id = r.id;
   if r.time_zone <> v_zone then   -- schedules without a zone of their own follow it, from now on
     update plait.triggers set cursor_at = plait.now(), next_at = null, error = null, revision = revision + 1
       where tenant_id = r.id and kind = 'schedule' and time_zone is null and deleted_at is null;

@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    the trigger's row
---   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL007 for an inactive definition, PL009 for more than a
+--   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL005 one too many, PL007 for an inactive definition, PL009 for more than a
 --            pause of one that is in code
 --   called   plait.store.triggers.set_trigger
 --

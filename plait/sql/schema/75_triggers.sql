@@ -49,6 +49,7 @@ create table plait.triggers (
 create unique index triggers_label on plait.triggers (tenant_id, label) where deleted_at is null;
 create index triggers_due on plait.triggers (next_at nulls first)
   where kind = 'schedule' and enabled and deleted_at is null and error is null;
+create index triggers_deleted on plait.triggers (deleted_at) where deleted_at is not null;
 create index triggers_event on plait.triggers (tenant_id, event_name) where kind = 'event' and enabled and deleted_at is null;
 
 -- What became of each occasion: one row for each (trigger, instant) and each (trigger, event), ever.

@@ -13,7 +13,7 @@ create table plait.events (
 );
 
 create index events_tenant on plait.events (tenant_id, id);
-create index events_pending on plait.events (id) where dispatched_at is null;
+create index events_pending on plait.events (tenant_id, id) where dispatched_at is null;
 create index events_failed on plait.events (tenant_id, id) where error is not null;
 
 alter table plait.events enable row level security;

@@ -1,0 +1,148 @@
+"""Parameters of a program whose command line is known: how a value is written so that the program reads it as this value and
+no other (T124).
+
+A long option's value is in one word with it, `--name=value`, and arguments follow `--`, so that text may begin with `-` there. Where a
+value is a word of its own (`-n value`, the second of a pair), text that begins with `-` is refused. Each parameter has `names`, what
+a payload calls its values; `words`, what to write for the values there are; and shows as it is written.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from plait.model.errors import InvalidArguments
+from plait.model.texts import shown
+
+LONGEST: Final = 100_000
+"""Bytes. Linux takes 128 KiB for one argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A word for each of its values; an empty one where there is nothing to say."""
+
+    name: str
+    written: tuple[tuple[Any, str], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def words(self, values: Mapping[str, Any]) -> list[str]:
+        if self.name not in values:
+            return []
+        for value, word in self.written:
+            if value == values[self.name] and type(value) is type(values[self.name]):
+                return [word] if word else []
+        raise InvalidArguments(f"{self.name} is not {shown(values[self.name])}")
+
+    def __str__(self) -> str:
+        return f"[{'|'.join(word for _, word in self.written if word)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A word that is written so many times."""
+
+    name: str
+    word: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def words(self, values: Mapping[str, Any]) -> list[str]:
+        return [self.word] * int(values.get(self.name, 0))
+
+    def __str__(self) -> str:
+        return f"[{self.word}]..."
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A word with `size` values after it; the whole of it again for each item of a list where it is `many`."""
+
+    name: str
+    word: str
+    size: int = 1
+    many: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def words(self, values: Mapping[str, Any]) -> list[str]:
+        if self.name not in values:
+            return []
+        found: list[str] = []
+        for item in values[self.name] if self.many else [values[self.name]]:
+            first, *others = [item] if self.size == 1 else item
+            if self.word.startswith("--"):
+                found.append(checked(f"{self.word}={text_of(first, self.name)}", self.name))
+            else:
+                found += [self.word, _alone(first, self.name)]
+            found += [_alone(other, self.name) for other in others]
+        return found
+
+    def __str__(self) -> str:
+        shape = " ".join([self.name.upper()] * self.size)
+        return f"[{self.word}{'=' if self.word.startswith('--') else ' '}{shape}]" + ("..." if self.many else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What follows `--`, by place: (name, how many), -1 for any number."""
+
+    places: tuple[tuple[str, int], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.places)
+
+    def words(self, values: Mapping[str, Any]) -> list[str]:
+        found: list[str] = []
+        missing: str | None = None
+        for name, size in self.places:
+            items = [] if name not in values else [values[name]] if size == 1 else values[name]
+            if items and missing is not None:
+                raise InvalidArguments(f"{name} is given and {missing}, which stands before it, is not")
+            if not items:
+                missing = name
+            found += [checked(text_of(item, name), name) for item in items]
+        return ["--", *found] if found else []
+
+    def __str__(self) -> str:
+        return " ".join(["--", *(name.upper() + ("..." if size == -1 else "") for name, size in self.places)])
+
+
+Parameter = Flag | Count | Option | Arguments
+
+
+def text_of(value: Any, name: str) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case float() if value.is_integer() and abs(value) < 2**53:
+            return str(int(value))  # JSON knows no difference, and a program that wants a whole number does
+        case str() | int() | float():
+            return str(value)
+        case _:
+            raise InvalidArguments(f"{name} is text, a number or a truth value, not {shown(value)}")
+
+
+def checked(word: str, name: str) -> str:
+    """A word that can be an argument."""
+    try:
+        size = len(word.encode())
+    except UnicodeEncodeError:  # half of a character; Python would pass some of them on as raw bytes
+        raise InvalidArguments(f"{name} is not valid Unicode") from None
+    if "\0" in word or size > LONGEST:
+        raise InvalidArguments(f"an argument has no NUL and at most {LONGEST:,} bytes: {name}")
+    return word
+
+
+def _alone(value: Any, name: str) -> str:
+    word = checked(text_of(value, name), name)
+    if isinstance(value, str) and word.startswith("-"):
+        raise InvalidArguments(f"{name}: {shown(word)} would be taken for an option")
+    return word

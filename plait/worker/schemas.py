@@ -1,0 +1,57 @@
+"""The JSON Schemas that operators gave to definitions. SQL can't check a payload, so what came in by SQL is checked here, before its
+handler starts. What a command's own code says is its codec's to check, and definitions without a schema cost nothing."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from plait.model.errors import InvalidSchema, PlaitError
+from plait.model.schemas import faults
+from plait.runtime.logging import get_logger
+from plait.sdk.definition import Definition
+from plait.store import Store
+
+log = get_logger("worker")
+
+EVERY_S: Final = 30.0
+"""So long until a worker knows of a new schema."""
+
+
+class Schemas:
+    def __init__(self, definitions: Mapping[str, Definition]) -> None:
+        self._definitions = definitions
+        self._known: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
+    async def learn(self, store: Store) -> None:
+        found = await store.definitions.list_schemas(list(self._definitions))
+        self._known = {name: text for name, text in found.items() if not self._in_code(name, text)}
+
+    async def keep(self, store: Store) -> None:
+        """Learn again from time to time."""
+        while True:
+            await asyncio.sleep(EVERY_S)
+            try:
+                await self.learn(store)
+            except PlaitError as error:
+                log.warning("schemas were not read; those from before hold", error=str(error))
+
+    def fault(self, definition: str, payload: str) -> str | None:
+        """What is wrong with a payload; None when it fits, or when nobody has said what fits."""
+        if definition not in self._known:
+            return None
+        try:
+            wrong = faults(self._known[definition], msgspec.json.decode(payload))
+        except (InvalidSchema, ValueError, RecursionError) as error:
+            wrong = str(error)
+        return wrong and f"the payload does not fit the schema: {wrong}"
+
+    def _in_code(self, name: str, text: str) -> bool:
+        command = self._definitions[name].command
+        return command is not None and msgspec.json.decode(text) == msgspec.json.decode(
+            msgspec.json.encode(command.schema)
+        )

@@ -1,0 +1,84 @@
+"""A definition's JSON Schema holds for whoever asks for a job: before the enqueue where Python asks, before the start for SQL (T126)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from plait import Plait
+from plait.model.errors import InvalidArguments
+from plait.runtime.settings import Settings
+from plait.testing import Kit, TestDatabase
+
+from ..cli.calling import call
+
+WHOLE = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}, "additionalProperties": False}
+
+
+@pytest.fixture
+def app(database: TestDatabase) -> Plait:
+    return Plait(database.url, settings=Settings(poll=0.05))
+
+
+@pytest.fixture
+async def kit(app: Plait, database: TestDatabase) -> AsyncIterator[Kit]:
+    kit = Kit(app, database)
+    kit.enter()
+    yield kit
+    await kit.exit()
+
+
+async def by_sql(app: Plait, kit: Kit, payload: str) -> Any:
+    """Enqueue by plain SQL, and run: what became of it."""
+    store = await app.store()
+    job_id = await store.database.fetchval("select plait.enqueue('c', $1::json)", payload)
+    await kit.run_until_idle()
+    return await store.jobs.get_job(job_id)
+
+
+async def by_name(kit: Kit, *arguments: str) -> Any:
+    return await asyncio.to_thread(call, "--url", kit.database.url, "enqueue", "c", *arguments)
+
+
+async def test_a_commands_payload_is_checked_before_the_enqueue_and_again_before_the_start(
+    app: Plait, kit: Kit
+) -> None:
+    job = app.command("c", "/bin/true", schema=WHOLE)
+    for wrong in ({"n": "x"}, {"m": 1}, {"n": 10}):
+        with pytest.raises(InvalidArguments):
+            await job.enqueue(**wrong)
+    with pytest.raises(InvalidArguments):
+        await job.enqueue(1)
+    with pytest.raises(InvalidArguments):
+        await app.command("plain", "/bin/true").enqueue(x=1)
+    row = await by_sql(app, kit, '{"n": "x"}')
+    assert (row.status, row.reason) == ("failed", "bad_payload")
+    assert (await by_sql(app, kit, '{"n": 1}')).status == "succeeded"
+    refused = await by_name(kit, "n=10")
+    assert (refused.code, refused.out) == (2, "")
+    assert "n: 10 is greater than the maximum of 9" in refused.err
+    assert (await by_name(kit, "n=9")).code == 0
+
+
+async def test_an_operators_schema_for_a_function_holds_too(app: Plait, kit: Kit) -> None:
+    ran = []
+
+    @app.job
+    async def c(n: int) -> None:
+        ran.append(n)
+
+    await kit.run_until_idle()
+    store = await app.store()
+    assert (await by_sql(app, kit, '{"n": 10}')).status == "succeeded"
+    await store.definitions.set_definition("c", {"schema": WHOLE})
+    row = await by_sql(app, kit, '{"n": 11}')
+    assert (row.status, row.reason) == ("failed", "bad_payload")
+    assert row.error == "the payload does not fit the schema: n: 11 is greater than the maximum of 9"
+    assert (await by_sql(app, kit, '{"n": 9}')).status == "succeeded"
+    assert (await by_name(kit, "n=11")).code == 2
+    assert ran == [10, 9]
+    await store.definitions.set_definition("c", {"schema": {"$ref": "file:///etc/passwd"}})
+    row = await by_sql(app, kit, '{"n": 9}')
+    assert (row.status, row.reason) == ("failed", "bad_payload")
+    assert "refers to itself alone" in row.error
