@@ -35,7 +35,7 @@ begin
         join plait.fan_outs o on o.id = s.fan_out_id where s.kind = 'fan_out' and o.decision <> 'succeeded';
       if found then
         v_again := plait._unsuccessful(f);
-        update plait.fan_outs set failed = 0, canceled = 0, decided_at = null, decision = null, decided_ended = null, left_open = null,
+        update plait.fan_outs set failed = 0, canceled = 0, decided_at = null, decision = null, rule = null, decided_ended = null, left_open = null,
           cancel_due = false, waited_for = null, timeout_at = v_now + make_interval(secs => timeout_s) where id = f.id;
         v_next := v_next || v_again;
       end if;
