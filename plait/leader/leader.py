@@ -61,8 +61,8 @@ class Leader:
                     break
         finally:
             if working is not None:
+                await self._resign(store)  # which may take a while, and the duties go on
                 await _cancel(working)
-                await self._resign(store)
 
     async def _elect(self, store: Store) -> bool:
         try:

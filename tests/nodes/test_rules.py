@@ -1,5 +1,7 @@
 """When the nodes of a job are done: quorum, timeout, failures, skips; and what becomes of who is late."""
 
+import random
+from collections import Counter
 from uuid import UUID
 
 import pytest
@@ -372,3 +374,63 @@ async def test_jobs_of_a_node_job_that_nobody_knew_yet_are_the_leader_s_once_it_
     await cluster.ask()
     assert (await world.job(job)).lane == "leader"
     assert job not in [lease.job_id for lease in await cluster.nodes["b"].claim(5)]
+
+
+def expected(total: int, needed: int, policy: dict[str, str], outcomes: list[str]) -> tuple[str, str]:
+    """What becomes of a job, and by which rule, when its nodes end one after the other and then the time is up."""
+    seen: Counter[str] = Counter()
+    for outcome in outcomes:
+        seen[outcome] += 1
+        good, bad = seen["done"] + seen["skip"], seen["fail"]
+        if bad and policy["on_node_failure"] == "fail":
+            return "failed", "node_failed"
+        if total - bad < needed:
+            return "failed", "quorum_lost"
+        if good >= needed and (seen["done"] or good + bad == total):
+            return "skipped" if seen["skip"] == total else "queued", "quorum"
+    if seen["done"] + seen["skip"] >= needed:
+        return "queued", "quorum"
+    return ("queued" if policy["on_timeout"] == "proceed" else "failed"), "timeout"
+
+
+async def check_some_fates(world: World, cluster: Cluster, rounds: int, seed: int) -> None:
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    for _ in range(rounds):
+        await world.empty()
+        cluster.nodes.clear()
+        total = chance.randint(1, 6)
+        await cluster.start(*"abcdef"[:total])
+        quorum = chance.choice(["majority", "all", str(chance.randint(1, total))])
+        needed = {"majority": total // 2 + 1, "all": total}.get(quorum) or int(quorum)
+        policy = {
+            "on_timeout": chance.choice(["proceed", "fail"]),
+            "on_node_failure": chance.choice(["fail", "tolerate"]),
+        }
+        job = await cluster.ask(quorum=quorum, **policy)
+        names = chance.sample(list(cluster.nodes), chance.randint(0, total))
+        outcomes = [chance.choice(["done", "done", "skip", "fail"]) for _ in names]
+        for name, outcome in zip(names, outcomes, strict=True):
+            leases = [lease for lease in await cluster.nodes[name].claim(5) if lease.definition == "job/node"]
+            for lease in leases:  # none: it was canceled when the job ended before
+                worker = cluster.nodes[name]
+                if outcome == "fail":
+                    await worker.fail(lease, permanent=True)
+                else:
+                    await (worker.succeed(lease) if outcome == "done" else worker.skip(lease))
+        decided = await cluster.rule(job)
+        await cluster.time_out()
+        found = await world.status(job)
+        fate = "queued" if found == Status.RUNNING else str(found)  # the leader of this test claims it too
+        assert (fate, await cluster.rule(job)) == expected(total, needed, policy, outcomes), (quorum, policy, outcomes)
+        assert decided in (None, await cluster.rule(job)), "a decision has changed"
+        await world.check()
+
+
+async def test_whatever_nodes_do_the_rules_are_those_on_paper(world: World, cluster: Cluster) -> None:
+    await check_some_fates(world, cluster, 40, random.randrange(10**6))
+
+
+@pytest.mark.full
+async def test_the_rules_hold_in_a_thousand_cases(world: World, cluster: Cluster) -> None:
+    await check_some_fates(world, cluster, 1000, random.randrange(10**6))

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    the leader's row FOR SHARE: until this commits, nobody takes over
 --   raises   nothing
---   called   _settle, _settle_tied
+--   called   _settle, _settle_tied, _hold, save_steps
 --
 -- A lease that has run out does not matter while nobody else has taken it: the fence is the term, and `since` is when it began.
 create or replace function plait._led(p_worker int, p_claimed_at timestamptz) returns boolean

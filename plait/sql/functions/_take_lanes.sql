@@ -51,7 +51,7 @@ begin
         if pass = 1 then
           v_share := least(v_share, greatest(1, p_limit / cardinality(v_lanes)));
         end if;
-        continue when not plait._serves(p_worker, v_lanes[i]);
+        continue when (v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' or v_lanes[i] like 'suspect:%') and not plait._serves(p_worker, v_lanes[i]);
         if v_lanes[i] like 'suspect%' then
           t := plait._take_suspect(p_worker, p_now, p_queue, v_lanes[i], p_definitions);
         elsif v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' then

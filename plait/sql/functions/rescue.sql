@@ -115,7 +115,9 @@ begin
   foreach v_node in array coalesce(v_nodes, '{}') loop
     perform plait._leave_node(v_node, 'lost');
   end loop;
-  perform plait._depose(v_now);
+  if cardinality(v_ended) = 0 and v_returned is null then   -- for the same reason as above
+    perform plait._depose(v_now);
+  end if;
 
   if cardinality(v_queues) > 0 then
     perform plait._wake(v_queues);
