@@ -1,6 +1,7 @@
 """Two servers, one of which follows the other: what a machine of Patroni's or a managed Postgres does, in small."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 import signal
@@ -61,9 +62,12 @@ class Server:
         await eventually(self._answers, what="the start of a server", within=60)
 
     async def kill(self) -> None:
-        """All of it, at once: nothing is written any more."""
+        """All of it, at once: nothing is written any more. Its children are no part of its process group: they are named one by one."""
         if self._process is not None and self._process.returncode is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            os.kill(self._process.pid, signal.SIGSTOP)  # so that it has no more of them
+            for pid in (*_children(self._process.pid), self._process.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             await self._process.wait()
 
     async def promote(self) -> None:
@@ -147,6 +151,15 @@ async def pair() -> AsyncIterator[Pair]:
         for server in servers:
             await server.kill()
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _children(parent: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == parent:
+                found.append(int(stat.parent.name))
+    return found
 
 
 def _free_port() -> int:

@@ -85,9 +85,10 @@ async def fail_over(servers: Pair, times: int) -> None:
     ]
     began = time.monotonic()
     async with asyncio.TaskGroup() as group:
-        group.create_task(run_services(services, stop))
-        group.create_task(load.ask(asking))
-        group.create_task(load.read(admin_url, asking))
+        tasks = [
+            group.create_task(task)
+            for task in (run_services(services, stop), load.ask(asking), load.read(admin_url, asking))
+        ]
         try:
             for _ in range(times):
                 before = len(load.stored)
@@ -105,9 +106,11 @@ async def fail_over(servers: Pair, times: int) -> None:
                 return not await admin.fetchval("select exists (select from plait.live)")
 
             await eventually(all_done, what="the end of all jobs", within=120)
-        finally:
-            asking.request()
-            stop.request()
+        except BaseException:
+            for task in tasks:
+                task.cancel()  # not gracefully: the database may answer nobody
+            raise
+        stop.request()
     finals = {
         UUID(bytes=job.bytes): (status, result)
         for job, status, result in await admin.fetch("select id, status::text, result::text from plait.job")
