@@ -11,7 +11,7 @@ import sys
 
 import asyncpg
 
-from plait import Nodes, Plait, current
+from plait import Backoff, Nodes, Plait, current
 from plait.leader.leader import Leader
 from plait.leader.promote import Promote
 from plait.leader.rescue import Rescue
@@ -23,6 +23,7 @@ from plait.sdk.steps import transaction
 from plait.worker.worker import Worker
 
 LEASE_S = 1.5
+AGAIN = Backoff(base=0.1, max=1)
 app = Plait(settings=Settings(lease=LEASE_S, heartbeat=0.3, poll=0.2, grace=5))
 
 
@@ -31,12 +32,16 @@ async def work() -> str:
     return current().node or "?"
 
 
-@app.node_job(quorum="majority", quorum_timeout="4s", on_timeout="fail", on_node_failure="tolerate", retries=9)
+@app.node_job(
+    quorum="majority", quorum_timeout="4s", on_timeout="fail", on_node_failure="tolerate", retries=20, backoff=AGAIN
+)
 async def strict(n: int) -> str:
     return await work()
 
 
-@app.node_job(quorum="majority", quorum_timeout="1s", on_timeout="proceed", on_node_failure="tolerate", retries=9)
+@app.node_job(
+    quorum="majority", quorum_timeout="1s", on_timeout="proceed", on_node_failure="tolerate", retries=20, backoff=AGAIN
+)
 async def lenient(n: int) -> str:
     return await work()
 

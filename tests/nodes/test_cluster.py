@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from uuid import UUID
 
 import asyncpg
@@ -50,19 +51,28 @@ from effects e join plait.fan_outs f on f.parent_id = e.job_id
 """
 
 
+LEFT = """
+select l.job_id, l.state, l.lane, l.attempt, l.wait_on, l.worker, w.state as worker_state, w.node, w.seen_at - plait.now() as seen, l.run_at - plait.now() as since,
+       f.decision, f.rule, f.waited_for, f.cancel_due, exists (select from plait.live p where p.job_id = f.parent_id) as parent_lives,
+       (select json_agg(n) from plait.list_nodes() n) as nodes
+from plait.live l left join plait.workers w on w.id = l.worker
+left join plait.fan_outs f on f.id = l.fan_out_id or l.wait_on = 'fan_out ' || f.id limit 20
+"""
+
+
 class Node:
     """One node: its process, and its way to the database."""
 
-    def __init__(self, name: str, proxy: Proxy) -> None:
+    def __init__(self, name: str, proxy: Proxy, log: Path) -> None:
         self.name = name
+        self.log = log
         self.proxy = proxy
         self.process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
         arguments = (sys.executable, "-m", "tests.nodes.process", self.proxy.url, self.name)
-        self.process = await asyncio.create_subprocess_exec(
-            *arguments, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
-        )
+        with self.log.open("ab") as log:
+            self.process = await asyncio.create_subprocess_exec(*arguments, stdout=log, stderr=log)
 
     async def keep(self) -> None:
         """As a supervisor would: one that could not connect when it started, and gave up, is started again."""
@@ -99,11 +109,12 @@ class Node:
 
 
 @asynccontextmanager
-async def cluster(database: TestDatabase) -> AsyncIterator[dict[str, Node]]:
+async def cluster(database: TestDatabase, logs: Path) -> AsyncIterator[dict[str, Node]]:
     async with AsyncExitStack() as stack:
         nodes = {}
         for name in NODES:
-            node = nodes[name] = Node(name, await stack.enter_async_context(Proxy(database.url).running()))
+            proxy = await stack.enter_async_context(Proxy(database.url).running())
+            node = nodes[name] = Node(name, proxy, logs / f"{name}.log")
             stack.push_async_callback(node.kill)
             await node.start()
         keeping = [asyncio.create_task(node.keep()) for node in nodes.values()]
@@ -141,14 +152,15 @@ async def disturb(nodes: dict[str, Node], admin: asyncpg.Connection, chance: ran
         await asyncio.gather(*under_way.values())
 
 
-async def rounds(database: TestDatabase, jobs: int, seed: int) -> Counter[str]:
+async def rounds(database: TestDatabase, logs: Path, jobs: int) -> Counter[str]:
+    seed = random.randrange(10**6)
     chance, seen = random.Random(seed), Counter[str]()
     print(f"seed {seed}")
     process.app.target = Plait(database.url).target
     admin, watcher = [await asyncpg.connect(database.admin_url) for _ in range(2)]
     await admin.execute(WITNESS)
     asked: dict[UUID, bool] = {}
-    async with cluster(database) as nodes:
+    async with cluster(database, logs) as nodes:
 
         async def all_there() -> bool:
             there = await admin.fetchval("select count(*) from plait.list_nodes() where state = 'active'")
@@ -170,7 +182,12 @@ async def rounds(database: TestDatabase, jobs: int, seed: int) -> Counter[str]:
         async def nothing_left() -> bool:
             return not await admin.fetchval("select exists (select from plait.live)")
 
-        await eventually(nothing_left, what="the end of every job and of every part", within=60)
+        try:
+            await eventually(nothing_left, what="the end of every job and of every part", within=60)
+        except AssertionError:
+            for row in await admin.fetch(LEFT):
+                print(dict(row))
+            raise
         print(f"{jobs} jobs in {time.monotonic() - began:.0f} s")
     await look(admin, asked, seen)
     await process.app.close()
@@ -209,16 +226,18 @@ async def look(admin: asyncpg.Connection, asked: dict[UUID, bool], seen: Counter
     assert await violations(admin) == []
 
 
-async def test_node_jobs_under_kill_stop_and_partition(real_database: TestDatabase) -> None:
-    seen = await rounds(real_database, 60, random.randrange(10**6))
+async def test_node_jobs_under_kill_stop_and_partition(real_database: TestDatabase, tmp_path: Path) -> None:
+    seen = await rounds(real_database, tmp_path, 60)
     assert seen["leader hit"] > 0
     assert seen["terms"] > 1
     assert seen["effect by quorum"] > 10
 
 
 @pytest.mark.full
-async def test_500_rounds_of_node_jobs_under_kill_stop_and_partition(real_database: TestDatabase) -> None:
-    seen = await rounds(real_database, 500, random.randrange(10**6))
+async def test_500_rounds_of_node_jobs_under_kill_stop_and_partition(
+    real_database: TestDatabase, tmp_path: Path
+) -> None:
+    seen = await rounds(real_database, tmp_path, 500)
     assert seen["terms"] > 20
     assert seen["deposed"] > 0, "no leader was deposed in the middle of an action: the run shows nothing"
     assert min(seen["kill"], seen["stop"], seen["cut"]) > 5
