@@ -376,6 +376,17 @@ async def test_jobs_of_a_node_job_that_nobody_knew_yet_are_the_leader_s_once_it_
     assert job not in [lease.job_id for lease in await cluster.nodes["b"].claim(5)]
 
 
+async def test_a_fork_goes_on_with_the_nodes_of_the_old_job(world: World, cluster: Cluster) -> None:
+    await cluster.start("a", "b")
+    job = await cluster.ask()
+    await cluster.done("a", "b")
+    forked = await world.store.jobs.fork(job, from_seq=2)
+    assert await world.store.nodes.gather_nodes(forked) == await world.store.nodes.gather_nodes(job)
+    part = (await cluster.parts(job))[1]
+    again = await world.job(await world.store.jobs.fork(part.job_id))
+    assert (again.node, again.lane) == ("b", "n:b")
+
+
 def expected(total: int, needed: int, policy: dict[str, str], outcomes: list[str]) -> tuple[str, str]:
     """What becomes of a job, and by which rule, when its nodes end one after the other and then the time is up."""
     seen: Counter[str] = Counter()
