@@ -161,6 +161,27 @@ async def test_everybody_can_find_out_who_leads_and_where(world: World) -> None:
     assert (node.leads, node.labels) == (True, '{"zone": "x"}')
 
 
+async def test_a_transaction_that_hangs_before_its_commit_keeps_nobody_from_leading(world: World) -> None:
+    a, b = await two_nodes(world)
+    lease = await act(world, a)
+    async with world.connection() as hangs:
+        transaction = hangs.transaction()
+        await transaction.start()
+        save = (
+            "select plait.save_steps($1, array[$2::uuid], array[$3::int], '{s}', '{1}', '{1}', '{transaction}', '{f}')"
+        )
+        assert await hangs.fetchval(save, a.id, lease.job_id, lease.attempt) is None
+        async with asyncio.timeout(5):
+            await world.store.leader.elect("a", lease_s=0)
+            assert (await world.store.leader.elect("b", lease_s=10)).leads
+        await transaction.commit()
+        assert await hangs.fetchval(save.replace("{s}", "{t}"), a.id, lease.job_id, lease.attempt) == [1]
+    assert await a.succeed(lease) is False
+    [again] = await b.claim(5)
+    assert len(await world.store.jobs.list_steps(again.job_id, all_tenants=True)) == 1
+    assert await b.succeed(again)
+
+
 async def test_a_leader_without_a_worker_is_told_of(world: World) -> None:
     await two_nodes(world)
     await take_over(world, node="plait leader")

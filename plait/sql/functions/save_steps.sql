@@ -1,8 +1,7 @@
 -- save_steps: checkpoint what steps of running jobs have come to: those of all handlers of a process, in one call.
 --
 --   moves    nothing
---   locks    live rows FOR SHARE, in id order: until this commits, nobody takes the job from its worker; the leader's row likewise,
---            for a leader's job
+--   locks    live rows FOR SHARE, in id order: until this commits, nobody takes the job from its worker
 --   raises   check violations, and what no JSON is
 --   called   plait.store.trees.save_steps
 --
@@ -21,7 +20,7 @@ begin
   if cardinality(p_jobs) = 1 then
     select l.tenant_id into v_tenant from plait.live l
       where l.job_id = p_jobs[1] and l.attempt = p_attempts[1] and l.worker = p_worker
-        and (l.lane not in ('leader', 'suspect:leader') or plait._led(p_worker, l.run_at)) for share;
+        and (l.lane not in ('leader', 'suspect:leader') or plait._led(p_worker, l.run_at, false)) for share;
     if not found then
       return array[1];
     end if;
@@ -33,7 +32,7 @@ begin
   end if;
   with held as materialized (
     select l.job_id, l.attempt, l.tenant_id from plait.live l
-    where l.job_id = any(p_jobs) and l.worker + 0 = p_worker and (l.lane not in ('leader', 'suspect:leader') or plait._led(p_worker, l.run_at))
+    where l.job_id = any(p_jobs) and l.worker + 0 = p_worker and (l.lane not in ('leader', 'suspect:leader') or plait._led(p_worker, l.run_at, false))
     order by l.job_id for share
   ), x as materialized (
     select i.*, h.tenant_id
