@@ -17,7 +17,7 @@ export PYTHONUTF8 := 1
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full lint format types contracts bench bench-quick lock clean
+.PHONY: help setup demo test test-ways test-full lint format types contracts bench bench-quick lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,10 @@ demo: setup ## run a small workload of two tenants on an embedded Postgres
 
 test: lint types contracts ## all checks, and the tests but for the long ones
 	$(PYTEST) -m "not full" $(ARGS)
+
+test-ways: setup ## the worker's tests through PgBouncer (apt install pgbouncer) and without notifications
+	PLAIT_TEST_WAY=pgbouncer $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker $(ARGS)
+	PLAIT_TEST_WAY=polling $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker $(ARGS)
 
 test-full: setup ## all tests at full scale
 	$(PYTEST) $(ARGS)

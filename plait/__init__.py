@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         LeaseLost,
         NotDurable,
         NotFound,
+        NotLeader,
         NotSerializable,
         PermanentError,
         PlaitError,
@@ -71,6 +72,10 @@ if TYPE_CHECKING:
     )
     from plait.sdk.job import (
         Job,
+    )
+    from plait.sdk.node_jobs import (
+        NodeResult,
+        Nodes,
     )
     from plait.sdk.results import (
         Result,
@@ -125,8 +130,11 @@ _HOME = {
     "JobFailed": "plait.model.errors",
     "JobSkipped": "plait.model.errors",
     "LeaseLost": "plait.model.errors",
+    "NodeResult": "plait.sdk.node_jobs",
+    "Nodes": "plait.sdk.node_jobs",
     "NotDurable": "plait.model.errors",
     "NotFound": "plait.model.errors",
+    "NotLeader": "plait.model.errors",
     "NotSerializable": "plait.model.errors",
     "Nursery": "plait.sdk.spawn",
     "PermanentError": "plait.model.errors",
@@ -194,8 +202,11 @@ __all__ = [
     "JobFailed",
     "JobSkipped",
     "LeaseLost",
+    "NodeResult",
+    "Nodes",
     "NotDurable",
     "NotFound",
+    "NotLeader",
     "NotSerializable",
     "Nursery",
     "PermanentError",

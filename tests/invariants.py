@@ -37,7 +37,7 @@ INVARIANTS: Final = {
         select l.job_id from plait.live l left join plait.workers w on w.id = l.worker
         where l.state = 'running' and coalesce(w.state, 'gone') = 'gone'""",
     "a worker runs at most one suspect": """
-        select min(job_id::text)::uuid from plait.live where state = 'running' and lane = 'suspect'
+        select min(job_id::text)::uuid from plait.live where state = 'running' and lane like 'suspect%'
         group by worker having count(*) > 1""",
     "a dedupe key is held by exactly the live jobs that have one": """
         select coalesce(l.job_id, d.job_id) from (select * from plait.live where dedupe_key is not null) l

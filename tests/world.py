@@ -50,6 +50,7 @@ _TABLES = (
     "dependencies",
     "follow_ups",
     "workers",
+    "nodes",
     "leader",
     "buckets",
     "triggers",
@@ -172,9 +173,18 @@ class World:
         queues: Sequence[str] = ("default",),
         definitions: Sequence[str] = DEFINITIONS,
         lease_s: float = LEASE_S,
+        node: str | None = None,
     ) -> FakeWorker:
+        """A worker; on a node it can lead too (`lead`)."""
         id_ = await self.store.workers.register(
-            host="here", pid=1, version="0", queues=queues, definitions=definitions, lease_s=lease_s
+            host="here",
+            pid=1,
+            version="0",
+            queues=queues,
+            definitions=definitions,
+            lease_s=lease_s,
+            node=node,
+            holder=node,
         )
         worker = FakeWorker(self.store, id_, tuple(queues))
         self._workers.append(worker)
@@ -192,6 +202,10 @@ class World:
         )
 
     # The leader
+
+    async def lead(self, node: str, *, lease_s: float = 10) -> bool:
+        """The process on this node wants to lead; whether it does."""
+        return (await self.store.leader.elect(node, lease_s=lease_s)).leads
 
     async def promote(self, limit: int = 1000) -> int:
         return (await self.store.leader.promote(limit))[0]

@@ -28,6 +28,7 @@ from plait.cli import (
     jobs,
     leader,
     migrate,
+    nodes,
     occasions,
     queues,
     run,
@@ -41,7 +42,7 @@ from plait.cli.command import new_group, root
 
 app = new_group("Durable, multi-tenant jobs for Python on Postgres.")
 app.callback()(root)
-for module in (run, dev, worker, leader, enqueue, migrate, demo, doctor, bench, workers, commands):
+for module in (run, dev, worker, leader, enqueue, migrate, demo, doctor, bench, workers, nodes, commands):
     module.register(app)
 trees.register(jobs.group)
 occasions.register(triggers.group)

@@ -112,6 +112,11 @@ def _hints(definition: "Definition") -> dict[str, Any]:
         return {}
 
 
+def labels_of(pairs: Sequence[str]) -> dict[str, str]:
+    """Labels of a node, as text."""
+    return dict(_split_pairs(pairs))
+
+
 def _split_pairs(pairs: Sequence[str]) -> list[tuple[str, str]]:
     split = [pair.partition("=") for pair in pairs]
     for pair, (key, equals, _) in zip(pairs, split, strict=True):

@@ -11,12 +11,17 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from plait.store.jobs import AttemptRow, JobRow
+    from plait.store.nodes import JobNode
 
 LONGEST = 2000
 
 
 def show_job(
-    job: "JobRow", slug: str | None, attempts: "Sequence[AttemptRow]", reasons: Sequence[tuple[str, str]]
+    job: "JobRow",
+    slug: str | None,
+    attempts: "Sequence[AttemptRow]",
+    reasons: Sequence[tuple[str, str]],
+    nodes: "Sequence[JobNode]" = (),
 ) -> None:
     _show_facts(job, slug)
     _show_block("arguments", job.payload)
@@ -31,6 +36,8 @@ def show_job(
         show("\nwhere it is")
         for _, words in reasons:
             show(f"  {words}")
+    if nodes:
+        _show_nodes(nodes)
     if attempts:
         _show_attempts(attempts)
 
@@ -51,6 +58,7 @@ def _show_facts(job: "JobRow", slug: str | None) -> None:
         ("cancel", f"requested {_when(job.cancel_requested)}" if job.cancel_requested else None),
         ("timeout", span(job.timeout_s) if job.timeout_s is not None else None),
         ("worker", job.worker),
+        ("node", job.node),
         ("source", f"{job.source} {job.source_ref}" if job.source_ref else job.source),
         ("correlation", job.correlation_id),
         ("dedupe key", job.dedupe_key),
@@ -121,6 +129,36 @@ def _show_tail(name: str, text: str | None) -> None:
                 "  "
                 + "".join(letter if letter.isprintable() or letter == "\t" else "\N{MIDDLE DOT}" for letter in line)
             )
+
+
+_RULES = {
+    "quorum": "decided: enough nodes were done",
+    "timeout": "decided: the time for the quorum was up",
+    "node_failed": "decided: a node failed",
+    "quorum_lost": "decided: too many nodes failed",
+}
+
+
+def _show_nodes(nodes: "Sequence[JobNode]") -> None:
+    first = nodes[0]
+    said = _RULES[first.rule] if first.rule else "not decided"
+    show(f"\nnodes ({first.needed} of {first.total} must be done; {said})")
+    show_table(
+        ("node", "status", "attempt", "finished", "error", "job"),
+        [
+            (
+                node.node,
+                f"{node.status}, late" if node.late else node.status,
+                node.attempt,
+                node.finished_at,
+                node.error,
+                node.job_id,
+            )
+            for node in nodes
+        ],
+        optional=("job", "attempt"),
+        empty="",
+    )
 
 
 def _show_attempts(attempts: "Sequence[AttemptRow]") -> None:

@@ -138,11 +138,12 @@ async def show_(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
         attempts = await store.jobs.list_attempts(wanted, tenant_id=job.tenant_id)
         reasons = await store.jobs.explain_job(wanted, tenant_id=job.tenant_id)
         slug = await _slug(store, job)
+        nodes = await store.nodes.job_nodes(wanted, tenant_id=job.tenant_id)
     if cli.json:
         explained = [{"code": code, "explanation": words} for code, words in reasons]
-        show_json({**plain(job), "tenant": slug, "attempts": attempts, "explanation": explained})
+        show_json({**plain(job), "tenant": slug, "attempts": attempts, "explanation": explained, "nodes": nodes})
     else:
-        show_job(job, slug, attempts, reasons)
+        show_job(job, slug, attempts, reasons, nodes)
 
 
 async def cancel(

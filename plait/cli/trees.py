@@ -61,7 +61,8 @@ def drawn(nodes: "Sequence[NodeRow]") -> list[str]:
         node, branch, indent = left.pop()
         waits = f" ({node.wait_on.partition(' ')[0].replace('_', '-')})" if node.wait_on else ""
         error = f": {' '.join(node.error.split())[:100]}" if node.error else ""
-        lines.append(f"{branch}{node.definition} {node.id} {node.status}{waits}{_took(node)}{error}")
+        where = f" on {node.node}" if node.node else ""
+        lines.append(f"{branch}{node.definition}{where} {node.id} {node.status}{waits}{_took(node)}{error}")
         children = below.get(node.id, [])
         for number, child in reversed(list(enumerate(children))):
             last = number == len(children) - 1

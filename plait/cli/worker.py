@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from plait.cli.arguments import duration, queue_limits
+from plait.cli.arguments import duration, labels_of, queue_limits
 from plait.cli.command import Invocation, command
 
 App = Annotated[
@@ -46,6 +46,21 @@ async def worker(
         ),
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="End when there is nothing left to run.")] = False,
+    node: Annotated[
+        str | None,
+        typer.Option(
+            "--node",
+            metavar="NAME",
+            help="The machine that this worker is on, for node jobs.",
+            show_default="the host's name, or PLAIT_NODE",
+        ),
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--label", metavar="KEY=VALUE", help="Something to know the node by; may be repeated.", show_default=False
+        ),
+    ] = None,
     leads: Annotated[
         bool, typer.Option("--leader/--no-leader", help="Take the leader's duties too where nobody else has them.")
     ] = True,
@@ -66,6 +81,7 @@ async def worker(
     """
     limits = queue_limits(queues, default=concurrency)
     grace_s = duration(grace, what="--grace")
+    labels = labels_of(label) if label else None
     app = cli.load(app_name)
     if grace_s is not None:
         app.settings = app.settings.model_copy(update={"grace": grace_s})
@@ -76,7 +92,15 @@ async def worker(
 
     configure_logs(app, cli)
     services: list[Service] = [
-        Worker(app, queues=limits, concurrency=concurrency, processes=processes, once=once),
+        Worker(
+            app,
+            queues=limits,
+            concurrency=concurrency,
+            processes=processes,
+            once=once,
+            node=node,
+            labels=labels,
+        ),
         *([Leader(app)] if leads else []),
     ]
     told = [] if cli.json else [f"worker of {app_name} on {place(cli, app)}"]

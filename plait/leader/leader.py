@@ -1,11 +1,9 @@
 """The leader's lease as a service. Whoever holds it runs the duties; whoever does not looks again before it could expire."""
 
 import asyncio
-import os
-import platform
+import time
 from collections.abc import Sequence
 from typing import Protocol
-from uuid import uuid4
 
 from plait.leader.dispatch import Dispatch
 from plait.leader.fire import Fire
@@ -39,13 +37,14 @@ class Leader:
         lease_s: float | None = None,
         retention: Retention | None = None,
         duties: Sequence[Duty] | None = None,
+        holder: str | None = None,
     ) -> None:
+        """`holder`: its name in elections; the app's, which its worker has too, so that it gets what only the leader may run."""
         self._app = app
         # No longer than half a worker's: a process that dies may have been both, and its jobs wait for the next leader.
         self._lease_s = min(LEASE_S, app.settings.lease / 2) if lease_s is None else lease_s
         self._duties = duties or (Promote(), Resume(), Fire(), Dispatch(), Rescue(), Prune(retention or Retention()))
-        # A random part: host names and pids repeat in containers, and two holders of one name would both lead.
-        self._holder = f"{platform.node()}:{os.getpid()}:{uuid4().hex[:8]}"
+        self._holder = holder or app.holder
 
     async def run(self, stop: Stop) -> None:
         store = await self._app.store()
@@ -62,8 +61,8 @@ class Leader:
                     break
         finally:
             if working is not None:
+                await self._resign(store)  # which may take a while, and the duties go on
                 await _cancel(working)
-                await self._resign(store)
 
     async def _elect(self, store: Store) -> bool:
         try:
@@ -73,8 +72,13 @@ class Leader:
             return False
 
     async def _resign(self, store: Store) -> None:
+        """Not before what this process does as the leader has ended, or was given back: else another would do it again."""
+        patience = time.monotonic() + self._app.settings.grace + self._lease_s
         try:
-            await store.leader.elect(self._holder, lease_s=self._lease_s, resign=True)
+            while (await store.leader.elect(self._holder, lease_s=self._lease_s, resign=True)).leads:
+                if time.monotonic() > patience:
+                    return
+                await asyncio.sleep(0.05)
         except PlaitError as error:
             log.warning("could not resign; the lease will expire", error=str(error))
 

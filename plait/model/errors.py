@@ -5,6 +5,7 @@
       │     ├── InvalidJob  InvalidId  UnknownTenant  ForeignTenant  QuotaExceeded  IdempotencyConflict
       │     ├── InactiveDefinition  NotFound  IllegalMove  WrongIsolation  WorkerLost  InvalidSetting  DedupeConflict
       ├── DatabaseUnreachable  SchemaOutdated  UnsafeRole  NotGranted
+      ├── NotLeader
       ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable
       ├── InvalidTrigger  InvalidTemplate  InvalidSchema  CommandFailed
       ├── LeaseLost  NotDurable  DeterminismError  SignalTimeout  SubJobFailure  FanOutError
@@ -129,6 +130,15 @@ class UnsafeRole(PlaitError):
 
 class NotGranted(PlaitError):
     """This login may not use plait. Grant it plait's client role: `plait migrate --grant-client ROLE`."""
+
+
+class NotLeader(PlaitError):
+    """Another process leads. Ask that one: `leader_url` is its address, where it is known."""
+
+    def __init__(self, leader_url: str | None = None) -> None:
+        where = f"ask {leader_url}" if leader_url else "and its address is not known"
+        super().__init__(f"this process does not lead: {where}")
+        self.leader_url = leader_url
 
 
 class InvalidDefinition(PlaitError):

@@ -78,3 +78,34 @@ class Children:
             raise InvalidDefinition(f"child_mode is concurrent or serial, not {shown(self.mode)}")
         if self.on_failure not in ("continue", "stop"):
             raise InvalidDefinition(f"on_child_failure is continue or stop, not {shown(self.on_failure)}")
+
+
+OnTimeout = Literal["proceed", "fail"]
+OnNodeFailure = Literal["fail", "tolerate"]
+NODE_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}", re.ASCII)
+"""As the database has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePolicy:
+    """When the nodes of a node job are done: how many must be, how long they are waited for, and what a late or a failed one means."""
+
+    on_node: str | None = None
+    """The definition of what runs on each node; None: only the leader acts."""
+    on_leader: bool = False
+    quorum: int | Literal["majority", "all"] = "majority"
+    quorum_timeout: float | str = 10.0
+    on_timeout: OnTimeout = "proceed"
+    on_node_failure: OnNodeFailure = "fail"
+
+    def __post_init__(self) -> None:
+        if self.quorum not in ("majority", "all") and not (type(self.quorum) is int and 1 <= self.quorum <= 999_999):
+            raise InvalidDefinition(
+                f"quorum is 'majority', 'all' or a number of nodes, at least 1, not {shown(self.quorum)}"
+            )
+        if seconds(self.quorum_timeout, what="quorum_timeout") <= 0:
+            raise InvalidDefinition("quorum_timeout is more than 0")
+        if self.on_timeout not in ("proceed", "fail"):
+            raise InvalidDefinition(f"on_timeout is proceed or fail, not {shown(self.on_timeout)}")
+        if self.on_node_failure not in ("fail", "tolerate"):
+            raise InvalidDefinition(f"on_node_failure is fail or tolerate, not {shown(self.on_node_failure)}")

@@ -15,6 +15,11 @@ class Settings(BaseSettings):
     pooler: bool = Field(False, description="the URL leads to PgBouncer in transaction mode, older than 1.21")
     data_dir: Path | None = Field(None, description="where embedded Postgres keeps its data")
 
+    node: str | None = Field(
+        None, description="the machine that a worker is on, for node jobs; the host's name when it is not set"
+    )
+    api_url: str | None = Field(None, description="where this machine's API is, as others reach it")
+
     lease: float = Field(30, gt=0, description="seconds after which a silent worker is declared lost")
     heartbeat: float = Field(10, gt=0, description="seconds between a worker's heartbeats")
     poll: float = Field(1, gt=0, description="seconds between an idle worker's looks, when no notification comes")

@@ -5,17 +5,19 @@ which the sync forms run. Nothing connects before the first use.
 """
 
 import asyncio
+import os
+import platform
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from plait.model.commands import Argument, Command
 from plait.model.errors import InvalidDefinition
-from plait.model.policies import Backoff, ChildMode, Children, Limits, OnChildFailure, Rate
+from plait.model.policies import Backoff, ChildMode, Children, Limits, NodePolicy, OnChildFailure, Rate
 from plait.model.schedules import CatchUp, Overlap
 from plait.runtime.settings import Settings
 from plait.sdk.chain import enqueue_chain
@@ -27,6 +29,7 @@ from plait.sdk.events import NewEvent
 from plait.sdk.fan_out import Sub
 from plait.sdk.handle import Handle
 from plait.sdk.job import Job
+from plait.sdk.node_jobs import NodeJob, NodeOptions, PartOptions, apart, leading
 from plait.sdk.options import check_tenant
 from plait.sdk.portal import Portal
 from plait.sdk.target import Target
@@ -66,6 +69,7 @@ class Plait:
         )
         self.definitions: dict[str, Definition] = {}
         self.jobs: dict[str, Job[..., Any]] = {}
+        self._boot = uuid4().hex[:8]
         self.declared: dict[tuple[str | None, str], Declared] = {}
         """The triggers in code, by tenant and label."""
         check_tenant(tenant)
@@ -267,15 +271,43 @@ class Plait:
     def _allow(self, command: Command, *, queue: str, retries: int | None, timeout: float | str) -> Job[..., Any]:
         function = handler_of(command)
         job = self.job(name=command.key, queue=queue, retries=retries, timeout=timeout)(function)
-        definition = replace(job.definition, command=command, codec=CommandCodec(command, function))
-        self.definitions[command.key] = definition
-        made: Job[..., Any] = Job(self, definition, function)
-        self.jobs[command.key] = made
-        return made
+        self._redefine(replace(job.definition, command=command, codec=CommandCodec(command, function)))
+        return self.jobs[command.key]
 
     def commands_from(self, path: Path | str) -> list[Job[..., Any]]:
         """The same for each table of a TOML file: `[key]` with executable, argv, schema, env, description, queue, timeout, retries."""
         return [self.command(**settings) for settings in commands_in(Path(path))]
+
+    def node_job(self, **options: Unpack[NodeOptions]) -> Callable[[Callable[P, Any]], NodeJob[P]]:
+        """Make a job that runs on every active node; with `.on_leader`, when `quorum` of them ("majority", "all" or a number) are done,
+        also on the process that leads. After `quorum_timeout` it goes on all the same, unless `on_timeout="fail"`. A node that
+        fails is the job's end, unless `on_node_failure="tolerate"`. Retries, timeout and backoff hold for each part."""
+
+        def decorate(function: Callable[P, Any]) -> NodeJob[P]:
+            name, policy, rest = apart(function, options)
+            job = self.job(name=name, **rest)(leading(function, None))
+            self.job(name=policy.on_node, **rest)(function)
+            self.jobs.pop(policy.on_node or "")  # a part of another: nobody asks for it alone
+            made = NodeJob(self, replace(job.definition, nodes=policy), function, self._redefine)
+            self._redefine(made.definition)
+            self.jobs[name] = made
+            return made
+
+        return decorate
+
+    def leader_job(self, **options: Unpack[PartOptions]) -> "_Decorator":
+        """Make a job that runs only on the process that leads, and counts only while that one does."""
+
+        def decorate(function: Callable[..., Any]) -> Job[..., Any]:
+            definition = self.job(**options)(function).definition
+            self._redefine(replace(definition, nodes=NodePolicy(on_leader=True)))
+            return self.jobs[definition.name]
+
+        return decorate  # type: ignore[return-value]
+
+    def _redefine(self, definition: Definition) -> None:
+        self.definitions[definition.name] = definition
+        self.jobs[definition.name] = Job(self, definition, definition.function)
 
     def handle(
         self, job_id: UUID | str, *, tenant: str | UUID | None = None, definition: str | None = None
@@ -284,6 +316,11 @@ class Plait:
         known = self.definitions.get(definition) if definition else None
         job_id = job_id if isinstance(job_id, UUID) else UUID(job_id)
         return Handle(self, known.codec if known else None, job_id=job_id, tenant=tenant)
+
+    @property
+    def holder(self) -> str:
+        """This process in elections. With a random part: host names and pids repeat in containers, and two of one name would both lead."""
+        return f"{platform.node()}:{os.getpid()}:{self._boot}"
 
     def named_tenant(self, tenant: str | UUID | None) -> str | UUID | None:
         """The tenant that was named, here or for the whole app; None where it is the login's to say."""

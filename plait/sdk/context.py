@@ -33,6 +33,8 @@ class Current:
     logger: Any = field(repr=False)
     report: Callable[[dict[str, Any]], None] = field(repr=False)
     stopping: Callable[[], bool] = field(repr=False, default=lambda: False)
+    node: str | None = None
+    """The machine that the worker is on."""
 
     def should_stop(self) -> bool:
         """Whether the job was canceled, has timed out or must be given back. For `def` handlers, which nothing else can stop."""

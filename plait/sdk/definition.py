@@ -8,7 +8,7 @@ from typing import Any, Literal
 from plait.model.commands import Command
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition
-from plait.model.policies import QUEUE_NAME, Backoff, Children, Limits
+from plait.model.policies import QUEUE_NAME, Backoff, Children, Limits, NodePolicy
 from plait.model.texts import shown
 from plait.sdk.codec import Codec
 
@@ -35,6 +35,8 @@ class Definition:
     children: Children
     command: Command | None = field(default=None, repr=False)
     """What it starts; None for a function."""
+    nodes: NodePolicy | None = None
+    """Of a node job."""
 
     def row(self) -> dict[str, Any]:
         """What the database knows of it: `plait.define`. Who tells the database must be able to read its payloads."""
@@ -42,7 +44,7 @@ class Definition:
         limits = self.limits
         return {
             "name": self.name,
-            "kind": "command" if self.command else "function",
+            "kind": "command" if self.command else "node" if self.nodes else "function",
             "schema": self.command and self.command.schema,
             "description": self.command and self.command.description,
             "queue": self.queue,
@@ -63,6 +65,7 @@ class Definition:
             "on_child_failure": self.children.on_failure,
             "allow_nested": self.children.allow_nested,
             "cancel_on_parent_failure": self.children.cancel_on_parent_failure,
+            **(_node_row(self.nodes) if self.nodes else {}),
         }
 
     def limit_key_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
@@ -75,6 +78,17 @@ class Definition:
             else self.codec.argument(args, kwargs, self.limit_key)
         )
         return None if key is None else str(key)
+
+
+def _node_row(nodes: NodePolicy) -> dict[str, Any]:
+    return {
+        "on_node": nodes.on_node,
+        "on_leader": nodes.on_leader,
+        "quorum": str(nodes.quorum),
+        "quorum_timeout_s": seconds(nodes.quorum_timeout),
+        "on_timeout": nodes.on_timeout,
+        "on_node_failure": nodes.on_node_failure,
+    }
 
 
 def define(

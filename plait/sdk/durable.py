@@ -45,12 +45,13 @@ class Holder(Protocol):
 class Durables:
     """What the durable jobs of one worker share."""
 
-    def __init__(self, store: Store, definitions: Mapping[str, Definition]) -> None:
+    def __init__(self, store: Store, definitions: Mapping[str, Definition], *, node: str | None = None) -> None:
         self.store = store
         self.definitions = definitions
         self.checkpoints = Checkpoints(store)
         self.loop = asyncio.get_running_loop()
         self.worker = 0
+        self.node = node
 
     async def close(self) -> None:
         await self.checkpoints.close()

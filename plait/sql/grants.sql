@@ -14,7 +14,7 @@ grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, pla
   plait.events
   to plait_client, plait_tenant, plait_admin;
 grant select (id, slug, name, time_zone, created_at, paused) on plait.tenants to plait_client, plait_tenant, plait_admin;
-grant select on plait.workers, plait.leader, plait.queues, plait.definitions to plait_admin;
+grant select on plait.workers, plait.nodes, plait.leader, plait.queues, plait.definitions to plait_admin;
 grant select on plait.installed to plait_client, plait_tenant, plait_worker, plait_admin;
 
 grant execute on function plait.now, plait.uuidv7, plait._visible_tenant, plait.tenant_id
@@ -26,7 +26,7 @@ grant execute on function
   plait.spawn, plait.after,
   plait.get_job, plait.get_outcomes, plait.list_jobs, plait.list_attempts, plait.summary, plait.explain_job,
   plait.set_trigger, plait.delete_trigger, plait.list_triggers, plait.list_fires,
-  plait.emit, plait.list_events
+  plait.emit, plait.list_events, plait.job_nodes
   to plait_client, plait_tenant, plait_admin;
 
 grant execute on function plait.list_schemas to plait_client, plait_tenant, plait_worker, plait_admin;
@@ -37,8 +37,11 @@ grant execute on function
   plait.open_fan_out, plait.suspend, plait.save_steps, plait.load_steps, plait.gather, plait.resume, plait.cancel_remaining,
   plait.spawn_many, plait.after_many, plait.open_nursery,
   plait.declare_triggers, plait.due_schedules, plait.fire, plait.release_fires,
-  plait.pending_events, plait.dispatch
+  plait.pending_events, plait.dispatch,
+  plait.drain, plait.open_nodes, plait.gather_nodes
   to plait_worker;
+
+grant execute on function plait.get_leader, plait.list_nodes to plait_client, plait_worker, plait_admin;
 
 grant execute on function plait.has_pending_children, plait.has_failed_siblings
   to plait_client, plait_tenant, plait_worker, plait_admin;

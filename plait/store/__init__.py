@@ -10,6 +10,7 @@ from plait.store.events import Events
 from plait.store.health import Health
 from plait.store.jobs import Jobs
 from plait.store.leader import Leader
+from plait.store.nodes import Nodes
 from plait.store.nurseries import Nurseries
 from plait.store.queues import Queues
 from plait.store.tenants import Tenants
@@ -28,6 +29,7 @@ class Store:
         self.health = Health(database)
         self.jobs = Jobs(database)
         self.leader = Leader(database)
+        self.nodes = Nodes(database)
         self.nurseries = Nurseries(database)
         self.queues = Queues(database)
         self.tenants = Tenants(database)

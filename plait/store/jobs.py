@@ -109,6 +109,8 @@ class JobRow:
     wait_on: str | None
     wake_at: datetime | None
     source_ref: str | None
+    node: str | None
+    """The only node that may run it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +134,7 @@ class NodeRow:
     """How long its handler ran, in all slices and tries."""
     total_s: float | None
     """From its start to its end, with its children."""
+    node: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,10 @@
 """The leader's lease and duties. Each duty is safe to call from anywhere, at once, with or without the lease."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
+from plait.model.errors import NotLeader
 from plait.store.database import Database
 
 
@@ -12,6 +13,21 @@ class Election:
     leads: bool
     term: int | None
     holder: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leading:
+    """Who leads, and where it is."""
+
+    holder: str
+    term: int
+    since: datetime
+    expires_at: datetime
+    node: str | None
+    """None: a process that runs no jobs."""
+    url: str | None
+    """Of its API, as others reach it."""
+    worker: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +66,16 @@ class Leader:
     async def elect(self, holder: str, *, lease_s: float, resign: bool = False) -> Election:
         row = await self._db.fetchrow("select * from plait.elect($1, $2, $3)", holder, lease_s, resign)
         return Election(leads=row["o_leads"], term=row["o_term"], holder=row["o_holder"])
+
+    async def get_leader(self) -> Leading | None:
+        row = await self._db.fetchrow("select * from plait.get_leader()")
+        return Leading(**row) if row else None
+
+    async def require(self, holder: str) -> None:
+        """NotLeader, with the leader's address, unless this process leads."""
+        leader = await self.get_leader()
+        if leader is None or leader.holder != holder:
+            raise NotLeader(leader.url if leader else None)
 
     async def promote(self, limit: int = 1000) -> tuple[int, float | None]:
         """Queue what is due; returns how many, and in how many seconds the next one is."""

@@ -4,7 +4,7 @@
 that is not needed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -105,10 +105,15 @@ class Workers:
         definitions: Sequence[str],
         lease_s: float,
         metadata: dict[str, Any] | None = None,
+        node: str | None = None,
+        holder: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        url: str | None = None,
     ) -> int:
+        """`node`: the machine that it is on; `holder`: its process, as elections know it; `url`: of the API there."""
         return int(
             await self._db.fetchval(
-                "select plait.register_worker($1, $2, $3, $4, $5, $6, $7::json)",
+                "select plait.register_worker($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10::json, $11)",
                 host,
                 pid,
                 version,
@@ -116,8 +121,16 @@ class Workers:
                 list(definitions),
                 lease_s,
                 msgspec.json.encode(metadata or {}).decode(),
+                node,
+                holder,
+                None if labels is None else msgspec.json.encode(dict(labels)).decode(),
+                url,
             )
         )
+
+    async def drain(self, worker: int) -> None:
+        """It is asked to stop: its node has no part in new node jobs."""
+        await self._db.fetchval("select plait.drain($1)", worker)
 
     async def settle(self, worker: int, settlements: Sequence[Settlement]) -> list[bool]:
         """Record outcomes; tells for each whether it counted (also when it had been recorded before)."""

@@ -47,6 +47,7 @@ class Kit:
     async def run_until_idle(self, *, concurrency: int = 100) -> None:
         """Run every job that is due, and what becomes due by it, until nothing is left that may start now."""
         store = await self.app.store()
+        await store.leader.elect(self.app.holder, lease_s=3600)  # what only the leader may run is run too
         while True:
             await Dispatch().run(store)
             await Worker(self.app, once=True, concurrency=concurrency).run(Stop())

@@ -66,6 +66,7 @@ class Run(msgspec.Struct, eq=False):
             logger=_logger(claimed),
             report=self.report,
             stopping=lambda: self.stopping is not None,
+            node=self.durables.node if self.durables else None,
         )
 
     def durable(self) -> Durable:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import platform
+import re
 import time
 from collections.abc import Coroutine, Mapping
 from typing import Any
@@ -14,7 +15,9 @@ import msgspec
 
 from plait import __version__
 from plait.model.errors import DatabaseUnreachable, InvalidDefinition, PlaitError
+from plait.model.policies import NODE_NAME
 from plait.model.states import Ending
+from plait.model.texts import shown
 from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
@@ -51,9 +54,12 @@ class Worker:
         processes: int | None = None,
         once: bool = False,
         metadata: Mapping[str, Any] | None = None,
+        node: str | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         """`queues`: how many jobs of each to run at once; all that the app's jobs name when not given. `concurrency` bounds
-        the worker as a whole. `once`: end when nothing is left to claim."""
+        the worker as a whole. `once`: end when nothing is left to claim. `node`: the machine that it is on; the host's name when
+        nobody says."""
         if concurrency < 1 or any(limit < 1 for limit in (queues or {}).values()):
             raise InvalidDefinition("a worker's concurrency is at least 1")
         self._app = app
@@ -63,6 +69,8 @@ class Worker:
         self._concurrency = concurrency
         self._once = once
         self._metadata = dict(metadata or {})
+        self._node = node_name(node or app.settings.node)
+        self._labels = labels
         self._executor = Executor(processes=processes or os.cpu_count() or 1, ended=self._ended)
         self._slots = Slots(self._queues, concurrency, self._executor.start)
         self._let_go: set[asyncio.Task[None]] = set()
@@ -76,7 +84,7 @@ class Worker:
         await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
         await declare(self._app, store)
         await self._schemas.learn(store)
-        self._durables = Durables(store, self._app.definitions)
+        self._durables = Durables(store, self._app.definitions, node=self._node)
         self._pump = Pump(
             store, self._slots, poll_s=self._settings.poll, accept=self._accept, cancel=self._cancel, gone=self._gone
         )
@@ -153,6 +161,10 @@ class Worker:
                         "python": platform.python_version(),
                         **self._metadata,
                     },
+                    node=self._node,
+                    holder=self._app.holder,
+                    labels=self._labels,
+                    url=self._settings.api_url,
                 )
             except DatabaseUnreachable as error:
                 log.warning("cannot register; trying again", error=str(error))
@@ -177,6 +189,9 @@ class Worker:
         self._pump.claiming = False
         for run in self._slots.give_back():
             self._settle(run, ended(Ending.RELEASED))
+        if self.id is not None:
+            with contextlib.suppress(PlaitError):  # else its node has a part in new node jobs until it is gone
+                await (await self._app.store()).workers.drain(self.id)
         deadline = time.monotonic() + self._settings.grace
         while self._slots.running_count and not self._lost.is_set():
             if stop.hard or time.monotonic() >= deadline:
@@ -325,6 +340,15 @@ class Worker:
             self._cancel(job_id, attempt)
         if beat.running != len(self._slots) + len(self._pump.unsent):
             self._pump.reconcile = True
+
+
+def node_name(named: str | None) -> str:
+    """The node's name: as given, else the host's, with whatever a name can't have left out."""
+    if named is None:
+        return re.sub(r"[^A-Za-z0-9_.:-]", "-", platform.node())[:100] or "node"
+    if not NODE_NAME.fullmatch(named):
+        raise InvalidDefinition(f"a node's name is 1 to 100 letters, digits and _ . : -, not {shown(named)}")
+    return named
 
 
 def _log_failure(run: Run, finished: Finished) -> None:

@@ -42,8 +42,9 @@ def work_on() -> WorkOn:
             while True:
                 app = find_app()
                 if isinstance(app, Plait) and app.definitions:
-                    await Worker(app, once=True).run(Stop())
                     leader = (await app.store()).leader
+                    await leader.elect(app.holder, lease_s=60)
+                    await Worker(app, once=True).run(Stop())
                     await leader.promote()
                     await leader.resume()
                 await asyncio.sleep(0.02)

@@ -18,6 +18,7 @@ WITHOUT_TENANT = {
     "definitions": "kinds of job belong to the installation",
     "installed": "the schema's version",
     "leader": "who leads",
+    "nodes": "machines serve every tenant",
     "queues": "queues belong to the installation",
     "workers": "workers serve every tenant",
 }

@@ -7,15 +7,18 @@
 --
 -- Of a nursery only what is pending, unless its parent failed and wants it otherwise: siblings are not interrupted. When a sibling has failed
 -- that is what never started; when the parent has, also what waits for its next try, unless it has children of its own.
+-- Of a node job that has ended well only what does not run: a node that is late, and at work, finishes it.
 create or replace function plait._cancel_remaining(p_fan_out plait.fan_outs, p_now timestamptz, p_limit int default 10000) returns int
 language plpgsql set enable_seqscan = off as $$
 declare
   v_orphans boolean := exists (select from plait.fan_outs o where o.id = p_fan_out.parent_id and o.parent_final is not null)
                        or not exists (select from plait.live l where l.job_id = p_fan_out.parent_id);
   v_nursery boolean := p_fan_out.strategy = 'nursery';
-  v_pending boolean := v_nursery and not (v_orphans and p_fan_out.cancel_on_parent_failure);
-  v_reason  text := case when not v_nursery then 'fan_out' when v_orphans then 'parent_failed' else 'sibling_failed' end;
-  v_error   text := case when v_nursery and not v_orphans then 'a sibling failed before it could start'
+  v_late    boolean := p_fan_out.on_timeout is not null and p_fan_out.decision = 'succeeded' and v_orphans
+    and (select a.final in ('succeeded', 'skipped') from plait.attempts a where a.job_id = p_fan_out.parent_id order by a.attempt desc limit 1);
+  v_pending boolean := v_late or v_nursery and not (v_orphans and p_fan_out.cancel_on_parent_failure);
+  v_reason  text := case when p_fan_out.on_timeout is not null then 'job_final' when not v_nursery then 'fan_out' when v_orphans then 'parent_failed' else 'sibling_failed' end;
+  v_error   text := case when p_fan_out.on_timeout is not null then 'its job ended without it' when v_nursery and not v_orphans then 'a sibling failed before it could start'
                          when p_fan_out.decision = 'timeout' then 'its fan-out timed out'
                          when p_fan_out.decision = 'failed' then 'its fan-out failed' else 'its parent ended' end;
   v_jobs    uuid[];
@@ -23,7 +26,7 @@ declare
 begin
   v_jobs := array(select l.job_id from plait.live l
                   where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null
-                    and (not v_pending or l.state <> 'running' and (l.attempt = 0 or v_orphans and l.state <> 'waiting' and not l.tied))
+                    and (not v_pending or l.state <> 'running' and (v_late or l.attempt = 0 or v_orphans and l.state <> 'waiting' and not l.tied))
                   limit p_limit);
   if cardinality(v_jobs) > 0 then
     c := plait._cancel_rows(p_now, v_jobs, v_reason, v_error);
@@ -33,7 +36,7 @@ begin
   if cardinality(v_jobs) < p_limit
      and not exists (select from plait.live l
                      where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null
-                       and (not v_pending or l.state <> 'running' and (l.attempt = 0 or v_orphans and l.state <> 'waiting' and not l.tied))) then
+                       and (not v_pending or l.state <> 'running' and (v_late or l.attempt = 0 or v_orphans and l.state <> 'waiting' and not l.tied))) then
     update plait.fan_outs set cancel_due = false where id = p_fan_out.id and cancel_due;
   end if;
   return cardinality(v_jobs);

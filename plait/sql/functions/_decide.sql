@@ -17,6 +17,9 @@ declare
 begin
   update plait.fan_outs o set
     decided_at = p_now, decision = p_decision, decided_ended = v_ended,
+    rule = case when o.on_timeout is null then null
+                when p_decision = 'failed' then case o.on_node_failure when 'fail' then 'node_failed' else 'quorum_lost' end
+                when p_decision = 'succeeded' and p_fan_out.succeeded >= o.needed then 'quorum' else 'timeout' end,
     cancel_due = v_ended < o.total and (o.cancel_due or p_decision <> 'succeeded' and o.cancel_remaining),
     left_open = case when v_ended < o.total then
       array(select (select j.fan_out_index from plait.jobs j where j.id = l.job_id) from plait.live l

@@ -36,11 +36,12 @@ begin
     on conflict do nothing
     returning *
   ), l as (
-    insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition, dedupe_key, limit_key)
+    insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition, dedupe_key, limit_key, tied)
     select c.id, c.tenant_id, case when c.scheduled_for > v_now then c.scheduled_for else v_now end, c.priority, c.max_attempts,
            case when c.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status,
            exists (select from plait.tenants t where t.id = c.tenant_id and t.max_queued is not null), c.queue,
-           plait._lane(c.definition, c.tenant_id, c.limit_key), c.definition, c.dedupe_key, c.limit_key
+           plait._lane(c.definition, c.tenant_id, c.limit_key), c.definition, c.dedupe_key, c.limit_key,
+           exists (select from plait.definitions d where d.name = c.definition and d.kind = 'node')
     from c returning queue
   )
   select array_agg(distinct queue) into v_queues from l;

@@ -1,10 +1,11 @@
 -- _hold: lock the live row of a running attempt: the fence of everything that a durable job writes beside its outcome.
 --
 --   moves    nothing
---   locks    the live row
+--   locks    the live row; the leader's row FOR SHARE, for a leader's job
 --   raises   nothing: without the lease, a null row
 --   called   open_fan_out, suspend
 create or replace function plait._hold(p_worker int, p_job uuid, p_attempt int) returns plait.live
 language sql volatile as $$
-  select l from plait.live l where l.job_id = p_job and l.attempt = p_attempt and l.worker + 0 = p_worker for update
+  select l from plait.live l where l.job_id = p_job and l.attempt = p_attempt and l.worker + 0 = p_worker
+    and (l.lane not in ('leader', 'suspect:leader') or plait._led(p_worker, l.run_at)) for update
 $$;

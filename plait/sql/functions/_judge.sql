@@ -39,9 +39,11 @@ begin
           and p_fan_out.succeeded + p_fan_out.failed + p_fan_out.canceled < p_fan_out.total then
       update plait.fan_outs set cancel_due = true where id = p_fan_out.id;
     end if;
-  elsif p_fan_out.total - v_lost < p_fan_out.needed then
+  elsif p_fan_out.total - v_lost < p_fan_out.needed or v_lost > 0 and p_fan_out.on_node_failure = 'fail' then
     v_decision := 'failed';
-  elsif p_fan_out.succeeded >= p_fan_out.needed and (p_fan_out.early or v_ended = p_fan_out.total) then
+  elsif p_fan_out.succeeded >= p_fan_out.needed and (p_fan_out.early or v_ended = p_fan_out.total)
+        -- Nodes that had nothing to do are no reason to go on without those that may have.
+        and (p_fan_out.on_timeout is null or v_ended = p_fan_out.total or not plait._all_skipped(p_fan_out)) then
     v_decision := 'succeeded';
   elsif v_ended >= p_fan_out.waited_for then
     perform plait._resume_parent(p_fan_out, p_now);

@@ -61,9 +61,10 @@ begin
                           limit_key, root_id, fan_out_id, wait_on, tied)
   values (p_job.id, p_job.tenant_id, case when v_state = 'scheduled' then p_run_at else plait._moment() end, v_attempt + 1, p_job.priority,
           coalesce(p_max_attempts, p_job.max_attempts), v_state, v_metered, p_job.queue,
-          plait._lane(p_job.definition, p_job.tenant_id, p_job.limit_key), p_job.definition, p_job.dedupe_key, p_job.limit_key,
+          plait._lane(p_job.definition, p_job.tenant_id, p_job.limit_key, coalesce('n:' || p_job.node, '')), p_job.definition, p_job.dedupe_key, p_job.limit_key,
           p_job.root_id, p_job.fan_out_id, case when v_turn then 'turn' else 'fan_out ' || v_after end,
-          exists (select from plait.fan_outs f where f.id = p_job.id) or exists (select from plait.dependencies d where d.on_id = p_job.id));
+          exists (select from plait.fan_outs f where f.id = p_job.id) or exists (select from plait.dependencies d where d.on_id = p_job.id)
+            or exists (select from plait.definitions d where d.name = p_job.definition and d.kind = 'node'));
   if v_metered then
     perform plait._reserve(p_job.tenant_id, 1, true);
   end if;

@@ -1,7 +1,7 @@
 -- _resume_parent: the parent of a fan-out goes on, or ends, if it waits for that fan-out. This gate is the only way.
 --
 --   moves    waiting -> queued; -> any final, where the fan-out is the job's own nursery; -> canceled, where it depended on a job
---            that failed
+--            that failed; -> succeeded | failed | skipped, for a node job in which the leader has nothing to do
 --   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED: who holds it may want the fan-out's
 --   raises   nothing
 --   called   _judge, _decide, rescue
@@ -15,6 +15,7 @@ declare
   v_on text := 'fan_out ' || p_fan_out.id;
   l    plait.live;
   a    plait.attempts;
+  n    record;
 begin
   select * into l from plait.live v
     where v.job_id = p_fan_out.parent_id and v.state = 'waiting' and v.wait_on = v_on for update skip locked;
@@ -30,6 +31,14 @@ begin
     elsif p_fan_out.strategy = 'after' and p_fan_out.decision = 'failed' then
       o_final := 'canceled';
       perform plait._end(l, p_now, 'canceled', o_final, 'dependency_failed', 'a job that it depended on did not succeed');
+    elsif p_fan_out.on_timeout is not null then
+      n := plait._end_of_nodes(p_fan_out, l.definition);
+      o_final := n.o_final;
+      if o_final is null then
+        perform plait._release(l);
+      else
+        perform plait._end(l, p_now, o_final::text::plait.ending, o_final, n.o_reason, n.o_error, n.o_result);
+      end if;
     else
       perform plait._release(l);
     end if;

@@ -77,6 +77,7 @@ begin
           on x.id = l.job_id and x.attempt = v_attempt
         left join plait.definitions d on d.name = l.definition
         where l.job_id = any(v_others) and l.attempt = v_attempt and l.worker + 0 = p_worker  -- see _settle_succeeded
+          and (l.lane not in ('leader', 'suspect:leader') or plait._led(p_worker, l.run_at))
           and not (l.tied and plait._final(l.cancel_requested, x.outcome, x.permanent, l.tries, l.max_attempts) is not null
                    and plait._has_open(l.job_id))
         order by l.job_id for update of l
@@ -88,7 +89,7 @@ begin
           run_at = p_now + make_interval(secs => c.delay_s), worker = null, tries = c.tries,
           -- It came back from a worker that lives: no longer a suspect, unless it never had the chance to show it.
           losses = case when c.outcome = 'released' then l.losses else 0 end,
-          lane = case when c.outcome = 'released' then l.lane else plait._lane(l.definition, l.tenant_id, l.limit_key) end
+          lane = case when c.outcome = 'released' then l.lane else plait._lane(l.definition, l.tenant_id, l.limit_key, l.lane) end
         from c where c.final is null and l.job_id = c.job_id
       ), k as (
         delete from plait.dedupe u using c

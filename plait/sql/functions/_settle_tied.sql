@@ -1,7 +1,8 @@
 -- _settle_tied: the ends of jobs on whose end something hangs: children of their own, follow-ups, jobs that depend on them.
 --
---   moves    running -> waiting, for who has a nursery that is to be waited for; -> succeeded, for who has none
---   locks    live rows in id order; then as _end
+--   moves    running -> waiting, for who has a nursery that is to be waited for; -> succeeded, for who has none; -> queued, for a leader's
+--            job whose leader is none any more: that outcome is stale
+--   locks    live rows in id order; the leader's row FOR SHARE, for a leader's job; then as _end
 --   raises   nothing: what is stale is not counted
 --   called   _settle, when something of a batch did not match; _fan_in comes after it
 --
@@ -27,6 +28,11 @@ begin
     order by v.job_id for update of v
   loop
     l := r.live;
+    if l.lane in ('leader', 'suspect:leader') and not plait._led(p_worker, l.run_at) then
+      perform plait._hand_back(l, p_now);   -- stale: another leads
+      perform plait._wake(array[l.queue]);
+      continue;
+    end if;
     o_n := o_n + 1;
     v_started := greatest(l.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(r.ran_ms, 3.2e12)), 3.2e12) / 1000));
     v_final := case when r.outcome <> 'succeeded' then plait._final(l.cancel_requested, r.outcome, r.permanent, l.tries, l.max_attempts) end;

@@ -96,11 +96,11 @@ begin
       select c.*, v_stopped or f.serial and not (v_free and c.fan_out_index = f.total) as waits from c
     ), l as (
       insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition, dedupe_key, limit_key,
-                              root_id, fan_out_id, wait_on)
+                              root_id, fan_out_id, wait_on, tied)
       select s.id, s.tenant_id, case when not s.waits and s.scheduled_for > v_now then s.scheduled_for else v_now end, s.priority, s.max_attempts,
              case when s.waits then 'waiting' when s.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status, v_metered, s.queue,
              plait._lane(s.definition, s.tenant_id, s.limit_key), s.definition, s.dedupe_key, s.limit_key, s.root_id, s.fan_out_id,
-             case when s.waits then 'turn' end
+             case when s.waits then 'turn' end, exists (select from plait.definitions d where d.name = s.definition and d.kind = 'node')
       from s returning queue, state
     )
     select array_agg(distinct queue) filter (where state = 'queued') into v_queues from l;

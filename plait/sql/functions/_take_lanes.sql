@@ -1,4 +1,5 @@
--- _take_lanes: claim up to p_limit jobs from the lanes of one queue that wait apart: limited jobs and suspects.
+-- _take_lanes: claim up to p_limit jobs from the lanes of one queue that wait apart: limited jobs, suspects, those of
+-- this worker's node, and the leader's where it leads.
 --
 --   moves    queued -> running
 --   locks    limits by try-locks; live rows SKIP LOCKED. Never waits
@@ -17,7 +18,6 @@ create or replace function plait._take_lanes(
 declare
   c_window  constant int := 64;
   c_first   constant uuid := '00000000-0000-0000-0000-000000000000';
-  c_last    constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
   v_cursor  uuid := coalesce(p_cursor, c_first);
   v_start   text := coalesce(p_lane_cursor, '');
   v_wrapped boolean := false;
@@ -25,7 +25,6 @@ declare
   v_hungry  boolean[];
   v_share   int;
   v_head    record;
-  v_tenants uuid[];
   v_first   uuid;
   t         record;
 begin
@@ -52,8 +51,13 @@ begin
         if pass = 1 then
           v_share := least(v_share, greatest(1, p_limit / cardinality(v_lanes)));
         end if;
-        if v_lanes[i] = 'suspect' then
-          t := plait._take_suspect(p_worker, p_now, p_queue, p_definitions);
+        continue when (v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' or v_lanes[i] like 'suspect:%') and not plait._serves(p_worker, v_lanes[i]);
+        if v_lanes[i] like 'suspect%' then
+          t := plait._take_suspect(p_worker, p_now, p_queue, v_lanes[i], p_definitions);
+        elsif v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' then
+          -- Of any definition, and never limited.
+          t := plait._take(p_worker, p_now, p_queue, v_lanes[i], v_share, p_definitions, null, plait._some_tenant(p_queue, v_lanes[i], v_cursor));
+          v_hungry[i] := cardinality(t.o_jobs) = v_share;
         else
           -- All jobs of a limited lane share their definition, and their key and tenant where they have one.
           select l.tenant_id, l.definition, l.limit_key into v_head from plait.live l
@@ -64,9 +68,7 @@ begin
           continue when v_share <= 0;
           v_first := case when v_head.limit_key is null then v_cursor end;
           if v_head.limit_key is null and v_share < 128 then   -- else the window of _take holds as many tenants as it ever does
-            v_tenants := plait._tenants(p_queue, v_lanes[i], v_cursor, c_last, 128);
-            v_tenants := v_tenants || plait._tenants(p_queue, v_lanes[i], c_first, v_cursor, 128 - cardinality(v_tenants));
-            v_first := v_tenants[1 + floor(random() * cardinality(v_tenants))::int];
+            v_first := plait._some_tenant(p_queue, v_lanes[i], v_cursor);
           end if;
           t := plait._take(p_worker, p_now, p_queue, v_lanes[i], v_share, p_definitions, null, v_first);
           continue when cardinality(t.o_jobs) = 0;

@@ -8,18 +8,18 @@
 -- One suspect a worker at a time: whichever kills its worker must not take another with it. The limits of its definition, key
 -- and tenant hold for a suspect as for any job.
 create or replace function plait._take_suspect(
-  p_worker int, p_now timestamptz, p_queue text, p_definitions text[],
+  p_worker int, p_now timestamptz, p_queue text, p_lane text, p_definitions text[],
   out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[]
 ) language plpgsql as $$
 declare v_head record;
 begin
   o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
-  if exists (select from plait.live l where l.state = 'running' and l.worker = p_worker and l.lane = 'suspect') then
+  if exists (select from plait.live l where l.state = 'running' and l.worker = p_worker and l.lane like 'suspect%') then
     return;
   end if;
   for v_head in
     select l.job_id, l.tenant_id, l.definition, l.limit_key from plait.live l
-    where l.queue = p_queue and l.lane = 'suspect' and l.state = 'queued' and l.definition = any(p_definitions)
+    where l.queue = p_queue and l.lane = p_lane and l.lane <> '' and l.state = 'queued' and l.definition = any(p_definitions)
       and not exists (select from plait.tenants s where s.id = l.tenant_id and s.paused)
     order by l.run_at, l.job_id limit 20 for update skip locked
   loop

@@ -1,7 +1,7 @@
 -- _write_definition: store a definition; where it becomes limited, its jobs go to the limit's lane.
 --
 --   moves    nothing
---   locks    the definition's row; live rows of its jobs, SKIP LOCKED
+--   locks    the definition's row; live rows of its jobs, SKIP LOCKED, but those of a node job in id order
 --   raises   check violations
 --   called   define, set_definition
 --
@@ -19,7 +19,13 @@ begin
     key_rate_period_s = excluded.key_rate_period_s, updated_at = excluded.updated_at,
     child_mode = excluded.child_mode, on_child_failure = excluded.on_child_failure, allow_nested = excluded.allow_nested,
     cancel_on_parent_failure = excluded.cancel_on_parent_failure,
-    schema = excluded.schema, description = excluded.description;
+    schema = excluded.schema, description = excluded.description,
+    on_node = excluded.on_node, on_leader = excluded.on_leader, quorum = excluded.quorum, quorum_timeout_s = excluded.quorum_timeout_s,
+    on_timeout = excluded.on_timeout, on_node_failure = excluded.on_node_failure;
+  if r.kind = 'node' then   -- enqueued before anybody knew what it is
+    update plait.live set lane = 'leader', tied = true
+      where job_id in (select job_id from plait.live where definition = r.name and lane not in ('leader', 'suspect:leader') order by job_id for update);
+  end if;
   if r.max_running is not null or r.rate_count is not null then
     update plait.live set lane = 'd:' || r.name
       where job_id in (select job_id from plait.live where definition = r.name and lane = '' order by job_id for update skip locked);

@@ -19,7 +19,8 @@ begin
   select min(k) into v_bad from json_array_elements(p_definitions) d, json_object_keys(d) k
     where k not in ('name', 'kind', 'queue', 'priority', 'max_attempts', 'timeout_s', 'backoff_base_s', 'backoff_factor', 'backoff_max_s',
                     'backoff_jitter', 'max_running', 'rate_count', 'rate_period_s', 'key_max_running', 'key_rate_count', 'key_rate_period_s',
-                    'child_mode', 'on_child_failure', 'allow_nested', 'cancel_on_parent_failure', 'schema', 'description');
+                    'child_mode', 'on_child_failure', 'allow_nested', 'cancel_on_parent_failure', 'schema', 'description',
+                    'on_node', 'on_leader', 'quorum', 'quorum_timeout_s', 'on_timeout', 'on_node_failure');
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
@@ -29,7 +30,9 @@ begin
            coalesce(backoff_jitter, 0.2), max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s,
            plait.now(), coalesce(child_mode, 'concurrent'), coalesce(on_child_failure, 'continue'), coalesce(allow_nested, true),
            coalesce(cancel_on_parent_failure, false),
-           schema, coalesce(description, '')
+           schema, coalesce(description, ''),
+           on_node, coalesce(on_leader, false), coalesce(quorum, 'majority'), coalesce(quorum_timeout_s, 10), coalesce(on_timeout, 'proceed'),
+           coalesce(on_node_failure, 'fail')
     from json_populate_recordset(null::plait.definitions, p_definitions) order by name
   loop
     select * into v_old from plait.definitions where name = r.name;

@@ -39,6 +39,16 @@ begin
     where not exists (select from plait.leader where expires_at > plait.now())
       and exists (select from plait.live);
   return query
+    select 'problem', 'leader_runs_no_such_job', format('%s jobs of %s are for the leader, and %s, which leads, does not run them', count(*), l.definition, g.holder),
+           'let only workers of that app lead: others with --no-leader, and no plait leader beside them'
+    from plait.get_leader() g join plait.live l on l.lane in ('leader', 'suspect:leader') and l.state = 'queued'
+    where not exists (select from plait.workers w where w.state = 'alive' and w.holder = g.holder and l.queue = any(w.queues) and l.definition = any(w.definitions))
+    group by l.definition, g.holder;
+  return query
+    select 'warning', 'lost_node', format('node %s is lost since %s s, and %s parts of node jobs wait for it', n.name, n.seen_s::int, n.open),
+           'look at the machine; what waits there is canceled when its job ends'
+    from plait.list_nodes() n where n.state = 'lost' and n.open > 0;
+  return query
     select 'problem', 'overdue', format('%s scheduled jobs are overdue, the oldest by %s s', count(*), extract(epoch from plait.now() - min(l.run_at))::int),
            'the leader promotes them; is one running?'
     from plait.live l where l.state = 'scheduled' and l.run_at < plait.now() - interval '10 s' having count(*) > 0;

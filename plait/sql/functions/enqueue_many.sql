@@ -3,6 +3,7 @@
 --
 --   moves    nothing -> queued | scheduled; -> waiting, for jobs that others have to succeed before
 --   locks    idempotency keys, dedupe keys (both sorted), the tenant's row where it has a quota; with p_afters as _depend
+--            (node jobs: as _ask_nodes)
 --   raises   PL001 bad argument, PL002 bad id, PL003 no such tenant, PL004 foreign tenant, PL005 quota, PL006 an
 --            idempotency key with another payload, PL007 inactive definition, PL008 no such job to wait for, PL010 for keys outside READ COMMITTED
 --   called   plait.store.jobs.enqueue_many; plait.enqueue
@@ -46,6 +47,7 @@ declare
   v_definition plait.definitions;
   v_queues   text[];
   v_there    uuid[];
+  v_nodes    uuid[];              -- node jobs, whose nodes are asked for here and now
   r          record;
 begin
   if v_tenant is not null then
@@ -78,7 +80,7 @@ begin
 
   if v_plain and not v_quota then
     select * into v_definition from plait.definitions where name = p_definitions[1];
-    if v_definition.active is not false then
+    if v_definition.active is not false and v_definition.kind is distinct from 'node' then
       begin
         v_queues := array[coalesce(p_queues[1], v_definition.queue, 'default')];
         perform plait._enqueue_plain(
@@ -155,20 +157,23 @@ begin
       ), l as (
         -- From what the first insert gives back, and not joined to what was asked: that join would be many to many.
         insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition,
-                                dedupe_key, limit_key)
+                                dedupe_key, limit_key, tied)
         select j.id, j.tenant_id, case when j.scheduled_for > v_now and j.after is null then j.scheduled_for else v_now end, j.priority, j.max_attempts,
-               case when j.after is not null then 'waiting' when j.scheduled_for > v_now then 'scheduled' else 'queued' end::plait.status, t.max_queued is not null, j.queue,
-               case when j.limit_key is not null then 'k:' || j.definition || ':' || j.tenant_id || ':' || j.limit_key
+               case when j.after is not null then 'waiting' when j.scheduled_for > v_now then 'scheduled'
+                    when d.on_node is not null then 'waiting' else 'queued' end::plait.status, t.max_queued is not null, j.queue,
+               case when d.kind = 'node' then 'leader'
+                    when j.limit_key is not null then 'k:' || j.definition || ':' || j.tenant_id || ':' || j.limit_key
                     when d.max_running is not null or d.rate_count is not null then 'd:' || j.definition
                     else '' end,
-               j.definition, j.dedupe_key, j.limit_key
+               j.definition, j.dedupe_key, j.limit_key, coalesce(d.kind = 'node', false)
         from j
         left join plait.definitions d on d.name = j.definition
         join plait.tenants t on t.id = j.tenant_id
-        returning queue, state, tenant_id, metered
+        returning job_id, queue, state, tenant_id, metered, lane
       )
-      select array_agg(distinct queue) filter (where state = 'queued'), array_agg(tenant_id) filter (where metered)
-        into v_queues, v_metered from l;
+      select array_agg(distinct queue) filter (where state = 'queued'), array_agg(tenant_id) filter (where metered),
+             array_agg(job_id) filter (where state = 'waiting' and lane = 'leader')
+        into v_queues, v_metered, v_nodes from l;
       exit;
     exception when unique_violation then
       v_there := array(select j.id from plait.jobs j where j.id = any(v_ids));
@@ -188,6 +193,9 @@ begin
     end;
   end loop;
 
+  if v_nodes is not null then
+    perform plait._ask_nodes(v_now, array(select j.id from plait.jobs j where j.id = any(v_nodes) and j.after is null), p_in_transaction);
+  end if;
   if p_afters is not null then
     perform plait._require_read_committed();
     perform plait._depend(v_now, v_ids, array(select i.p from unnest(p_ids, p_on_dependency_failures) with ordinality i(id, p, n)

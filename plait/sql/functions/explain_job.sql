@@ -17,6 +17,7 @@ declare
   v_ahead  bigint;
   v_n      bigint;
   v_root   uuid;
+  v_leader record;
 begin
   select * into j from plait.get_job(p_job, p_tenant, p_all);
   case j.status
@@ -39,8 +40,8 @@ begin
           || coalesce(format(', at most %s more', date_trunc('second', j.wake_at - v_now)), '')
         when j.wait_on like 'fan_out %' then coalesce(
           (select format('it waits for %s: %s of %s have succeeded, %s failed, %s canceled',
-                         case f.strategy when 'nursery' then 'its children' when 'after' then 'jobs that it depends on'
-                                         else format('its fan-out %s', f.id) end, f.succeeded, f.total, f.failed, f.canceled)
+                         case when f.on_timeout is not null then format('its nodes (%s must be done)', f.needed) when f.strategy = 'nursery' then 'its children'
+                              when f.strategy = 'after' then 'jobs that it depends on' else format('its fan-out %s', f.id) end, f.succeeded, f.total, f.failed, f.canceled)
            from plait.fan_outs f where f.id = substr(j.wait_on, 9)::uuid), 'it waits for a fan-out that is not there')
         when j.wait_on = 'turn' then 'its parent''s children run one after the other, and it is not its turn'
         else 'it waits for something that it asked for' end;
@@ -68,6 +69,23 @@ begin
   end if;
   if j.status <> 'queued' then
     return;
+  end if;
+  if j.node is not null and not exists (select from plait.workers w where w.state = 'alive' and w.node = j.node) then
+    return query select 'node_away', format('it is for node %s, which is %s', j.node,
+                                            coalesce((select case when n.state = 'left' then 'gone' else 'lost' end from plait.nodes n where n.name = j.node), 'unknown'));
+  end if;
+  if j.lane in ('leader', 'suspect:leader') then
+    select * into v_leader from plait.get_leader();
+    if v_leader.holder is null then
+      return query select 'no_leader', 'it is for the leader, and nobody leads';
+    elsif not exists (select from plait.workers w where w.state = 'alive' and w.holder = v_leader.holder and j.queue = any(w.queues)
+                                                        and j.definition = any(w.definitions)) then
+      return query select 'leader_runs_no_such_job', format('it is for the leader, and %s, which leads, does not run such jobs: it has no worker, or '
+        'another app or other queues', v_leader.holder);
+    end if;
+    if d.on_node is not null and not exists (select from plait.steps s where s.job_id = j.id and s.name = 'nodes') then
+      return query select 'nodes_not_asked', format('the leader will ask the nodes when there are enough for a quorum of %s', d.quorum);
+    end if;
   end if;
   if q.serial then
     v_root := plait._holder(j.queue);
@@ -106,7 +124,7 @@ begin
   if d.rate_count is not null or d.key_rate_count is not null or q.rate_count is not null then
     return query select 'rate_limited', 'a rate limit applies to it';
   end if;
-  if j.lane = 'suspect' then
+  if j.lane like 'suspect%' then
     return query select 'suspect', 'its worker was lost while it ran: it runs when a worker has no other such job';
   end if;
   select count(*) into v_ahead from (

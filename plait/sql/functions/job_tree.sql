@@ -11,7 +11,7 @@ create or replace function plait.job_tree(
   p_after_fan_out uuid default null, p_after_index int default null, p_limit int default 10000
 ) returns table (id uuid, parent_id uuid, fan_out_id uuid, fan_out_index int, depth int, definition text, queue text, status text,
                  attempt int, wait_on text, error text, created_at timestamptz, finished_at timestamptz,
-                 own_s float8, total_s float8)
+                 own_s float8, total_s float8, node text)
 language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off
 set enable_hashjoin = off as $$
 #variable_conflict use_column
@@ -27,7 +27,8 @@ begin
     select j.id, j.parent_id, j.fan_out_id, j.fan_out_index, coalesce(j.depth, 0)::int, j.definition, j.queue,
            coalesce(l.state, a.final)::text, coalesce(l.attempt, a.attempt), l.wait_on,
            case when l.job_id is null and a.final <> 'succeeded' then coalesce(a.error, a.reason) end, j.created_at,
-           case when l.job_id is null then a.finished_at end, d.own_s, case when l.job_id is null then extract(epoch from a.finished_at - d.began)::float8 end
+           case when l.job_id is null then a.finished_at end, d.own_s, case when l.job_id is null then extract(epoch from a.finished_at - d.began)::float8 end,
+           j.node
     from (
       (select r.* from plait.jobs r where r.id = v_root and p_after_fan_out is null)
       union all

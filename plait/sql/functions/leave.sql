@@ -12,6 +12,7 @@ language plpgsql security definer set search_path = plait, pg_temp set enable_se
 declare
   v_now  timestamptz;
   v_back int;
+  v_node text;
 begin
   perform plait._require_read_committed();
   perform from plait.workers where id = p_worker and state = 'alive' for update;
@@ -22,6 +23,9 @@ begin
   v_back := plait._give_back(p_worker, v_now, 'left', '{}', '{}');
   update plait.workers set asleep = false, running = 0, seen_at = v_now,
     state = case when exists (select from plait.live where worker = p_worker and state = 'running') then 'lost' else 'gone' end
-  where id = p_worker;
+  where id = p_worker returning node into v_node;
+  if v_node is not null then
+    perform plait._leave_node(v_node, 'left');
+  end if;
   return v_back;
 end $$;

@@ -73,12 +73,13 @@ begin
     returning id, priority, max_attempts, definition, queue, limit_key, root_id
   ), w as (
     insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition, limit_key,
-                            root_id, fan_out_id)
+                            root_id, fan_out_id, tied)
     select c.id, l.tenant_id, v_now, c.priority, c.max_attempts, 'queued', v_metered, c.queue,
-           case when c.limit_key is not null then 'k:' || c.definition || ':' || l.tenant_id || ':' || c.limit_key
+           case when d.kind = 'node' then 'leader'
+                when c.limit_key is not null then 'k:' || c.definition || ':' || l.tenant_id || ':' || c.limit_key
                 when d.max_running is not null or d.rate_count is not null then 'd:' || c.definition
                 else '' end,
-           c.definition, c.limit_key, c.root_id, p_fan_out
+           c.definition, c.limit_key, c.root_id, p_fan_out, coalesce(d.kind = 'node', false)
     from c left join plait.definitions d on d.name = c.definition
     returning queue
   )

@@ -1,11 +1,14 @@
 -- register_worker: a worker's lease begins. Its id is new each time, so whatever an earlier life still sends matches nothing.
 --
 --   moves    nothing
---   locks    nothing
---   raises   PL012 for a lease that is not positive
+--   locks    its node's row
+--   raises   PL012 for a lease that is not positive, or a node's name, address or labels that are none
 --   called   plait.store.workers.register
+--
+-- With a node's name the worker is on that node, and brings it into the cluster. p_holder is its process's name in elections.
 create or replace function plait.register_worker(
-  p_host text, p_pid int, p_version text, p_queues text[], p_definitions text[], p_lease_s float8 default 30, p_metadata json default '{}'
+  p_host text, p_pid int, p_version text, p_queues text[], p_definitions text[], p_lease_s float8 default 30, p_metadata json default '{}',
+  p_node text default null, p_holder text default null, p_labels json default null, p_url text default null
 ) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_id int;
@@ -13,9 +16,16 @@ begin
   if p_lease_s is null or p_lease_s <= 0 or p_lease_s > 86400 then
     raise exception 'a lease is between 0 s and a day, not % s', p_lease_s using errcode = 'PL012';
   end if;
-  insert into plait.workers (host, pid, version, queues, definitions, metadata, lease_s, started_at, seen_at, expires_at)
+  if p_node is not null then
+    insert into plait.nodes as n (name, url, labels) values (p_node, p_url, coalesce(p_labels::jsonb, '{}'))
+    on conflict (name) do update set state = 'active', url = coalesce(excluded.url, n.url), labels = coalesce(p_labels::jsonb, n.labels),
+      joined_at = case when n.state in ('lost', 'left') then plait.now() else n.joined_at end;
+  end if;
+  insert into plait.workers (host, pid, version, queues, definitions, metadata, lease_s, started_at, seen_at, expires_at, node, holder)
   values (p_host, p_pid, p_version, p_queues, p_definitions, p_metadata, p_lease_s, plait.now(), plait.now(),
-          plait.now() + make_interval(secs => p_lease_s))
+          plait.now() + make_interval(secs => p_lease_s), p_node, p_holder)
   returning id into v_id;
   return v_id;
+exception when check_violation then
+  raise exception 'a node has a name of 1 to 100 letters, digits and _ . : -, an address of at most 500, and labels by name' using errcode = 'PL012';
 end $$;

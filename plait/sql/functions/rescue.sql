@@ -27,6 +27,8 @@ declare
   v_returned uuid[];
   f        plait.fan_outs;
   v_end    record;
+  v_nodes  text[];
+  v_node   text;
 begin
   perform plait._require_read_committed();
   o_lost := 0; o_requeued := 0; o_dead := 0; o_canceled := 0; o_resumed := 0;
@@ -35,7 +37,7 @@ begin
     select v.* from plait.workers w join plait.live v on v.worker = w.id and v.state = 'running'
     where w.state = 'lost' order by v.job_id limit p_limit for update of v skip locked
   loop
-    v_counts := l.lane = 'suspect';
+    v_counts := l.lane like 'suspect%';
     if l.cancel_requested is not null then
       perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its worker was lost while it was asked to stop'));
       o_canceled := o_canceled + 1;
@@ -52,7 +54,8 @@ begin
       o_dead := o_dead + 1;
       v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'dead_letter'::plait.status;
     else
-      update plait.live set state = 'queued', worker = null, run_at = v_now, lane = 'suspect',
+      update plait.live set state = 'queued', worker = null, run_at = v_now,
+        lane = case when lane = 'leader' or lane like 'n:%' then 'suspect:' || lane when lane like 'suspect:%' then lane else 'suspect' end,
         losses = losses + v_counts::int, tries = tries + v_counts::int where job_id = l.job_id;
       insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, reason, error, progress)
       values (l.job_id, l.tenant_id, l.run_at, l.run_at, v_now, l.attempt, l.worker, 'lost', 'worker_lost', 'its worker was lost while it ran',
@@ -79,10 +82,10 @@ begin
   else
     -- What was passed by because a row was locked. Not after the above: fan-outs are locked deepest first. For the same reason only
     -- one level of those whose parents end by it, which their fan-outs then count.
-    select max(depth) into v_depth from plait.fan_outs where waited_for is not null and decided_at is not null and (id = parent_id or strategy = 'after');
+    select max(depth) into v_depth from plait.fan_outs where waited_for is not null and decided_at is not null and (id = parent_id or strategy = 'after' or on_timeout is not null);
     for f in
       select * from plait.fan_outs
-      where waited_for is not null and decided_at is not null and (id <> parent_id and strategy <> 'after' or depth = v_depth)
+      where waited_for is not null and decided_at is not null and (id <> parent_id and strategy <> 'after' and on_timeout is null or depth = v_depth)
       order by depth desc, id limit p_limit for no key update skip locked
     loop
       v_end := plait._resume_parent(f, v_now);
@@ -105,9 +108,16 @@ begin
 
   with e as materialized (
     select id from plait.workers where state = 'alive' and expires_at < v_now order by id for update skip locked
+  ), w as (
+    update plait.workers w set state = 'lost', asleep = false from e where w.id = e.id and w.expires_at < v_now returning w.node
   )
-  update plait.workers w set state = 'lost', asleep = false from e where w.id = e.id and w.expires_at < v_now;
-  get diagnostics o_lost = row_count;
+  select count(*), array_agg(distinct w.node order by w.node) filter (where w.node is not null) into o_lost, v_nodes from w;
+  foreach v_node in array coalesce(v_nodes, '{}') loop
+    perform plait._leave_node(v_node, 'lost');
+  end loop;
+  if cardinality(v_ended) = 0 and v_returned is null then   -- for the same reason as above
+    perform plait._depose(v_now);
+  end if;
 
   if cardinality(v_queues) > 0 then
     perform plait._wake(v_queues);

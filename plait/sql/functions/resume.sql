@@ -1,7 +1,7 @@
 -- resume: what waits for a time, and need not any more, goes on: sleeps and signals that are due, fan-outs that have timed out.
 --
---   moves    waiting -> queued
---   locks    live rows and fan-outs, SKIP LOCKED: safe to run anywhere, at once
+--   moves    waiting -> queued; waiting -> any final, for a node job whose nodes have timed out
+--   locks    live rows and fan-outs, SKIP LOCKED: safe to run anywhere, at once; then as _fan_in
 --   raises   nothing
 --   called   plait.store.leader.resume
 --
@@ -12,6 +12,10 @@ declare
   v_now    timestamptz := plait.now();
   v_queues text[];
   f        plait.fan_outs;
+  e        record;
+  v_ended  uuid[];
+  v_fans   uuid[];
+  v_finals plait.status[];
 begin
   perform plait._require_read_committed();
   with due as materialized (
@@ -25,12 +29,22 @@ begin
     perform plait._wake(v_queues);
   end if;
   o_timed_out := 0;
+  -- One level at a time, since a node job may end by it, which its own fan-out then counts: fan-outs are locked deepest first.
   for f in
-    select * from plait.fan_outs where timeout_at <= v_now and decided_at is null order by timeout_at limit p_limit for update skip locked
+    select * from plait.fan_outs where timeout_at <= v_now and decided_at is null
+      and depth = (select max(o.depth) from plait.fan_outs o where o.timeout_at <= v_now and o.decided_at is null)
+    order by timeout_at limit p_limit for update skip locked
   loop
-    perform plait._decide(f, v_now, 'timeout');
+    e := plait._decide(f, v_now, case when f.on_timeout = 'proceed' or f.on_timeout = 'fail' and f.succeeded >= f.needed
+                                      then 'succeeded' else 'timeout' end);
     o_timed_out := o_timed_out + 1;
+    if e.o_job is not null then
+      v_ended := v_ended || e.o_job; v_fans := v_fans || e.o_fan_out; v_finals := v_finals || e.o_final;
+    end if;
   end loop;
+  if v_ended is not null then
+    perform plait._fan_in(v_now, v_ended, v_fans, v_finals);
+  end if;
   select greatest(0, extract(epoch from least(
       (select min(wake_at) from plait.live where wake_at is not null),
       (select min(timeout_at) from plait.fan_outs where timeout_at is not null and decided_at is null)) - v_now))

@@ -35,7 +35,7 @@ begin
     for j in select * from plait.jobs where id = any(v_front) order by id for no key update loop
       v_last := plait._failed_last(j.id);
       for f in
-        update plait.fan_outs o set failed = 0, canceled = 0, decided_at = null, decision = null, decided_ended = null, left_open = null,
+        update plait.fan_outs o set failed = 0, canceled = 0, decided_at = null, decision = null, rule = null, decided_ended = null, left_open = null,
           cancel_due = false, waited_for = null, timeout_at = v_now + make_interval(secs => timeout_s),
           turn = case when o.serial then (select l.job_id from plait.live l where l.root_id = o.root_id and l.fan_out_id = o.id and l.wait_on is distinct from 'turn' limit 1) end
         where o.parent_id = j.id and not o.streamed

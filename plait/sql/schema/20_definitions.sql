@@ -2,7 +2,7 @@
 
 create table plait.definitions (
   name            text collate "C" primary key check (name collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
-  kind            text not null default 'function' check (kind in ('function', 'command')),
+  kind            text not null default 'function' check (kind in ('function', 'command', 'node')),
   active          boolean not null default true,     -- false refuses new jobs; jobs that exist run
   queue           text collate "C" not null default 'default' check (queue ~ '^[A-Za-z0-9_.:-]{1,100}$'),
   priority        smallint not null default 100,
@@ -26,6 +26,16 @@ create table plait.definitions (
   cancel_on_parent_failure boolean not null default false,   -- when the parent fails, also those that run are canceled
   schema          jsonb check (octet_length(schema::text) <= 65536),      -- JSON Schema of its payloads; null: any
   description     text not null default '' check (length(description) <= 2000),
+  -- A node job: what runs on each node, whether the leader acts after it, and by which rules it is decided that the nodes are done.
+  on_node         text collate "C",                  -- the definition of the nodes' part; null: none
+  on_leader       boolean not null default false,
+  quorum          text not null default 'majority' check (quorum ~ '^(majority|all|[1-9][0-9]{0,5})$'),
+  quorum_timeout_s double precision not null default 10 check (quorum_timeout_s > 0 and quorum_timeout_s <= 3.2e9),
+  on_timeout      text not null default 'proceed' check (on_timeout in ('proceed', 'fail')),
+  on_node_failure text not null default 'fail' check (on_node_failure in ('fail', 'tolerate')),
+  constraint definitions_node check (case when kind = 'node'
+    then (on_node is not null or on_leader) and num_nonnulls(max_running, rate_count, key_max_running, key_rate_count) = 0
+    else on_node is null and not on_leader end),
   check ((rate_count is null) = (rate_period_s is null)),
   check ((key_rate_count is null) = (key_rate_period_s is null))
 );

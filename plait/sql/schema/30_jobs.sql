@@ -24,7 +24,8 @@ create table plait.jobs (
   depth           smallint,
   forked_from     uuid,
   after           uuid[],                            -- as asked: it waits for these to succeed
-  source_ref      text                               -- schedule: its trigger; event: the event
+  source_ref      text,                              -- schedule: its trigger; event: the event
+  node            text collate "C"                   -- only there: one of a node job's nodes
 );
 
 create index jobs_tenant on plait.jobs (tenant_id, id);

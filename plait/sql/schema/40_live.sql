@@ -17,6 +17,7 @@ create table plait.live (
   metered          boolean not null default false,   -- counts toward its tenant's max_queued
   queue            text collate "C" not null,
   lane             text collate "C" not null default '',  -- '' | suspect | d:<definition> | k:<definition>:<tenant>:<key>
+                                                     -- | n:<node> | leader; a suspect of these two keeps it: suspect:n:<node>
   definition       text collate "C" not null,
   dedupe_key       text collate "C",
   limit_key        text collate "C",
@@ -30,7 +31,9 @@ create table plait.live (
   constraint live_state check (state in ('scheduled', 'queued', 'running', 'waiting')),
   constraint live_running_has_a_worker check ((state = 'running') = (worker is not null)),
   constraint live_only_running_is_asked_to_stop check (cancel_requested is null or state = 'running'),
-  constraint live_only_waiting_waits_on check (wait_on is null and wake_at is null or state = 'waiting')
+  constraint live_only_waiting_waits_on check (wait_on is null and wake_at is null or state = 'waiting'),
+  -- So that _settle_tied sees to it: what a leader does counts only while it leads.
+  constraint live_leader_is_tied check (tied or lane not in ('leader', 'suspect:leader'))
 ) with (
   fillfactor = 50,                                   -- room for the next version of a row on its own page
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
@@ -47,6 +50,7 @@ create index live_limited on plait.live (definition, tenant_id, limit_key) where
 create index live_metered on plait.live (tenant_id) where metered;
 create index live_waiting on plait.live (tenant_id) where state = 'waiting';
 create index live_wake on plait.live (wake_at) where wake_at is not null;
+create index live_leader on plait.live (worker) where lane in ('leader', 'suspect:leader');
 create index live_tree on plait.live (root_id, fan_out_id) where root_id is not null;
 
 create function plait._guard_live() returns trigger language plpgsql as $$

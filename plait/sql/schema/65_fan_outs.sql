@@ -36,6 +36,9 @@ create table plait.fan_outs (
   stop          boolean not null default false,      -- nursery: when a child has failed, those that have not started are canceled
   turn          uuid,                                -- serial: whose turn it is
   parent_final  plait.status,                        -- a job's own nursery: what the job has made of itself, by failing; null: its children decide
+  on_timeout    text check (on_timeout in ('proceed', 'fail')),   -- these three only of a node job's: its children are the nodes' parts
+  on_node_failure text check (on_node_failure in ('fail', 'tolerate')),
+  rule          text check (rule in ('quorum', 'timeout', 'node_failed', 'quorum_lost')),   -- which decided it
   constraint fan_outs_counts check (succeeded >= 0 and failed >= 0 and canceled >= 0 and succeeded + failed + canceled <= total),
   constraint fan_outs_decided check ((decided_at is null) = (decision is null))
 ) with (fillfactor = 50);
@@ -46,6 +49,7 @@ create index fan_outs_root on plait.fan_outs (root_id);
 create index fan_outs_timeout on plait.fan_outs (timeout_at) where timeout_at is not null and decided_at is null;
 create index fan_outs_missed on plait.fan_outs (id) where waited_for is not null and decided_at is not null;
 create index fan_outs_cancel on plait.fan_outs (id) where cancel_due;
+create index fan_outs_nodes on plait.fan_outs (id) where on_timeout is not null and decided_at is not null and succeeded + failed + canceled < total;
 create index fan_outs_turn on plait.fan_outs (id) where serial and turn is null and decided_at is null;
 
 -- In which order the children of a streamed fan-out ended.

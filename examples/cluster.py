@@ -1,0 +1,48 @@
+"""A node job: every machine of the cluster rebuilds its own cache, and when enough of them have, the leader publishes the version.
+
+On one machine nothing is configured: it is the only node, and a quorum is one of one. On five, start `plait worker cluster.py --node a`
+and so on, one on each; any of them may be killed.
+
+Prints:
+
+    version 7 is live on 1 of 1 nodes, by quorum
+    the leader rotated the keys
+"""
+
+import asyncio
+
+from plait import Nodes, Plait, Skip, current
+
+app = Plait()
+caches: dict[str, int] = {}
+
+
+@app.node_job(quorum="majority", quorum_timeout="10s", on_timeout="fail", on_node_failure="tolerate")
+async def rebuild(version: int) -> int:
+    """On every node that is up when the job is asked for."""
+    node = current().node or "?"
+    if caches.get(node) == version:
+        raise Skip("this node has it already")
+    caches[node] = version
+    return version
+
+
+@rebuild.on_leader
+async def publish(nodes: Nodes[int], version: int) -> str:
+    """Once more than half of them are done: on the process that leads, and nowhere else."""
+    return f"version {version} is live on {len(nodes.values())} of {len(nodes)} nodes, by {nodes.rule}"
+
+
+@app.leader_job()
+async def rotate_keys() -> str:
+    """No node has a part in it: only the leader."""
+    return "the leader rotated the keys"
+
+
+async def main() -> None:
+    for job in (await rebuild.enqueue(7), await rotate_keys.enqueue()):
+        print(await job.result(timeout="1m"))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,46 @@
+"""`plait nodes`: the machines of the cluster, and which of them leads."""
+
+import json
+
+import typer
+
+from plait.cli.command import Invocation, command
+from plait.cli.output import show, show_json, show_table, span
+
+
+def register(app: typer.Typer) -> None:
+    app.command("nodes", short_help="Show the nodes.")(command(nodes))
+
+
+async def nodes(cli: Invocation) -> None:
+    """Show the machines that workers are on: those that live, those that drain, and those that were lost or have left."""
+    async with cli.store() as store:
+        rows = await store.nodes.list_nodes()
+        leader = await store.leader.get_leader()
+    if cli.json:
+        show_json({"leader": leader, "nodes": rows})
+        return
+    show_table(
+        ("node", "state", "leads", "workers", "running", "open parts", "seen", "labels", "api", "version"),
+        [
+            (
+                row.name,
+                row.state,
+                "leads" if row.leads else None,
+                row.workers,
+                row.running,
+                row.open,
+                f"{span(row.seen_s)} ago",
+                ", ".join(f"{key}={value}" for key, value in json.loads(row.labels).items()),
+                row.url,
+                row.version,
+            )
+            for row in rows
+        ],
+        optional=("labels", "api", "version", "running"),
+        empty="No nodes. A worker is on one: plait worker APP --node NAME",
+    )
+    if leader is None:
+        show("nobody leads: what is the leader's waits. Run plait worker without --no-leader")
+    elif leader.node is None:
+        show(f"{leader.holder} leads, and runs no jobs: what is the leader's waits")

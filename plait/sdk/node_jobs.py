@@ -1,0 +1,189 @@
+"""Node jobs: a part on every node, then, when enough of them are done, an action of the leader.
+
+    @app.node_job(quorum="majority", quorum_timeout="10s")
+    async def compact(table: str) -> int: ...                             # on every active node
+
+    @compact.on_leader
+    async def publish(nodes: Nodes[int], table: str) -> str: ...          # on the process that leads
+
+A node job is a fan-out whose children are pinned to nodes and whose parent is pinned to the leader. The database makes the children
+and decides when they are done; what is left to do here is to make two definitions, and to give the leader's what the nodes have come
+to. The nodes' part is a job like any other: it returns, or raises RetryLater, PermanentError or Skip.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, Generic, Literal, NoReturn, ParamSpec, TypedDict, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from plait.model.errors import InvalidDefinition, Snooze
+from plait.model.policies import Backoff, NodePolicy, OnNodeFailure, OnTimeout
+from plait.model.states import Status
+from plait.sdk.codec import Codec
+from plait.sdk.context import current
+from plait.sdk.definition import Definition
+from plait.sdk.durable import Durable, Step, durable
+from plait.sdk.job import App, Job
+from plait.store.nodes import JobNode, Rule
+from plait.store.trees import Suspension
+
+P = ParamSpec("P")
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+TOO_FEW_S: Final = 5.0
+"""How long the leader waits before it looks again whether there are enough nodes."""
+
+
+class PartOptions(TypedDict, total=False):
+    """What else a node job or a leader's is given: as `@app.job` takes it."""
+
+    name: str | None
+    queue: str
+    priority: int
+    retries: int | None
+    timeout: float | str
+    backoff: Backoff | None
+
+
+class NodeOptions(PartOptions, total=False):
+    quorum: int | Literal["majority", "all"]
+    quorum_timeout: float | str
+    on_timeout: OnTimeout
+    on_node_failure: OnNodeFailure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeResult(Generic[T]):
+    """What one node has come to by the time the job was decided."""
+
+    node: str
+    job_id: UUID
+    status: Status | None
+    """None: it was late, and nothing is known of it."""
+    value: T | None = None
+    error: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.status in (Status.SUCCEEDED, Status.SKIPPED)
+
+
+class Nodes(tuple[NodeResult[T], ...]):
+    """All nodes of a job, by name, the late ones too. `rule` says why the leader may act: there was a quorum, or the time was up."""
+
+    needed: int
+    rule: Rule | None
+
+    def values(self) -> dict[str, T | None]:
+        """What those returned that succeeded, by node."""
+        return {result.node: result.value for result in self if result.status is Status.SUCCEEDED}
+
+    @property
+    def late(self) -> list[str]:
+        return [result.node for result in self if result.status is None]
+
+
+class NodeJob(Job[P, Any]):
+    """A job of which every node has a part, and the leader, where it has something to do, the last word."""
+
+    def __init__(
+        self, app: App, definition: Definition, on_node: Callable[P, Any], redefine: Callable[[Definition], None]
+    ) -> None:
+        super().__init__(app, definition, on_node)
+        self._on_node = on_node
+        self._redefine = redefine
+
+    def on_leader(self, function: F) -> F:
+        """Let this run on the process that leads, when enough nodes are done: with what they have come to, and then the job's arguments."""
+        name, nodes = self.definition.name, self.definition.nodes
+        assert nodes is not None
+        asked = list(inspect.signature(self._on_node).parameters)
+        if list(inspect.signature(function).parameters)[1:] != asked:
+            wanted = ", ".join(["nodes", *asked])
+            raise InvalidDefinition(f"job {name}: on_leader takes the nodes, and then what the nodes take: ({wanted})")
+        if nodes.on_leader:
+            raise InvalidDefinition(f"job {name}: the leader has something to do already")
+        handler = leading(self._on_node, function)
+        self.definition = replace(
+            self.definition, function=handler, codec=Codec(handler, name), nodes=replace(nodes, on_leader=True)
+        )
+        self._redefine(self.definition)
+        return function
+
+
+def apart(function: Callable[..., Any], options: NodeOptions) -> tuple[str, NodePolicy, dict[str, Any]]:
+    """A node job's name, its policy, and what is left: what any job may be given."""
+    name = str(options.get("name") or getattr(function, "__name__", ""))
+    ours: dict[str, Any] = {key: value for key, value in options.items() if key in NodePolicy.__slots__}
+    rest: dict[str, Any] = {key: value for key, value in options.items() if key not in ours and key != "name"}
+    return name, NodePolicy(on_node=f"{name}/node", **ours), rest
+
+
+def leading(on_node: Callable[..., Any], on_leader: Callable[..., Any] | None) -> Callable[..., Any]:
+    """The handler of the job itself, which only the leader runs."""
+
+    async def lead(**arguments: Any) -> Any:
+        nodes = await gather()
+        if (
+            on_leader is None
+        ):  # the database ends such a job by itself; but it may have had an action when it was asked for
+            return nodes.values()
+        if nodes.rule == "timeout":
+            done = sum(result.ok for result in nodes)
+            current().logger.warning(
+                "the quorum timed out; the leader acts all the same", done=done, needed=nodes.needed, late=nodes.late
+            )
+        if inspect.iscoroutinefunction(on_leader):
+            return await on_leader(nodes, **arguments)
+        return await asyncio.to_thread(on_leader, nodes, **arguments)
+
+    like, first = (on_leader, 1) if on_leader else (on_node, 0)
+    parameters = list(inspect.signature(like).parameters.values())[first:]
+    lead.__annotations__ = {one.name: one.annotation for one in parameters if one.annotation is not one.empty}
+    if on_leader is not None and "return" in on_leader.__annotations__:
+        lead.__annotations__["return"] = on_leader.__annotations__["return"]
+    lead.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    lead.__wrapped__ = like  # type: ignore[attr-defined]  # whose names the annotations may use
+    lead.__name__, lead.__qualname__ = like.__name__, like.__qualname__
+    lead.__doc__, lead.__module__ = like.__doc__, like.__module__
+    return lead
+
+
+async def gather() -> Nodes[Any]:
+    """What the nodes of the job that runs here have come to. Where they have not been asked yet, or are not done, the job waits."""
+    owner = durable()
+    with await owner.begin("nodes", "fan_out") as step:
+        if step.row is None:
+            await _ask(owner, step)
+        if step.row.decision is None:
+            fan_out_id, total = step.row.fan_out_id, step.row.total
+            await owner.suspend(
+                lambda: owner.store.trees.suspend(owner.lease, step.key, "fan_out", fan_out_id=fan_out_id, ended=total)
+            )
+    rows = await owner.surely(lambda: owner.store.nodes.gather_nodes(owner.lease.job_id))
+    nodes = Nodes(_result(owner, row) for row in rows)
+    nodes.needed, nodes.rule = rows[0].needed, rows[0].rule
+    return nodes
+
+
+async def _ask(owner: Durable, step: Step) -> NoReturn:
+    async def send() -> tuple[Suspension, None]:
+        status = await owner.store.nodes.open_nodes(owner.lease, step.key.seq)
+        if status == "none":
+            raise Snooze(TOO_FEW_S, "there are too few nodes for its quorum")
+        return status, None  # type: ignore[return-value]
+
+    raise AssertionError(f"nodes were asked, and their job does not wait: {await owner.suspend(send)}")
+
+
+def _result(owner: Durable, row: JobNode) -> NodeResult[Any]:
+    value = None
+    if row.status is Status.SUCCEEDED and row.result is not None:
+        known = owner.definitions.get(row.definition)
+        value = known.codec.decode_result(row.result) if known else msgspec.json.decode(row.result)
+    return NodeResult(node=row.node, job_id=row.job_id, status=row.status, value=value, error=row.error)

@@ -1,0 +1,12 @@
+-- _all_skipped: whether no child of a fan-out that has ended well did anything.
+--
+--   moves    nothing
+--   locks    nothing
+--   raises   nothing
+--   called   _judge, _end_of_nodes; for node jobs only
+create or replace function plait._all_skipped(p_fan_out plait.fan_outs) returns boolean
+language sql stable set enable_seqscan = off as $$
+  select not exists (
+    select from plait.jobs j join plait.attempts a on a.job_id = j.id
+    where j.root_id = p_fan_out.root_id and j.fan_out_id = p_fan_out.id and a.final = 'succeeded')
+$$;

@@ -1,0 +1,18 @@
+-- _serves: whether a worker may take jobs of a lane: a node's are for workers of that node, the leader's for the process that leads.
+--
+--   moves    nothing
+--   locks    nothing
+--   raises   nothing
+--   called   _take_lanes, _claim_serial
+create or replace function plait._serves(p_worker int, p_lane text) returns boolean
+language plpgsql volatile as $$
+declare v_lane text := case when p_lane like 'suspect:%' then substr(p_lane, 9) else p_lane end;
+begin
+  if v_lane like 'n:%' then
+    return exists (select from plait.workers w where w.id = p_worker and w.node = substr(v_lane, 3));
+  elsif v_lane = 'leader' then
+    return exists (select from plait.workers w join plait.leader l on l.holder = w.holder
+                   where w.id = p_worker and l.name = 'main' and l.expires_at > plait.now());
+  end if;
+  return true;
+end $$;

@@ -1,0 +1,67 @@
+-- Bounds for triggers and turns in the dispatch of events; nodes that node jobs run on, with a leader that acts when enough of them have
+-- done their part.
+
+alter table plait.tenants add column max_triggers integer default 1000 check (max_triggers >= 0);
+
+create index triggers_deleted on plait.triggers (deleted_at) where deleted_at is not null;
+
+drop index plait.events_pending;
+create index events_pending on plait.events (tenant_id, id) where dispatched_at is null;
+
+alter table plait.definitions
+  drop constraint definitions_kind_check, add constraint definitions_kind_check check (kind in ('function', 'command', 'node')),
+  add column on_node text collate "C",
+  add column on_leader boolean not null default false,
+  add column quorum text not null default 'majority' check (quorum ~ '^(majority|all|[1-9][0-9]{0,5})$'),
+  add column quorum_timeout_s double precision not null default 10 check (quorum_timeout_s > 0 and quorum_timeout_s <= 3.2e9),
+  add column on_timeout text not null default 'proceed' check (on_timeout in ('proceed', 'fail')),
+  add column on_node_failure text not null default 'fail' check (on_node_failure in ('fail', 'tolerate')),
+  add constraint definitions_node check (case when kind = 'node'
+    then (on_node is not null or on_leader) and num_nonnulls(max_running, rate_count, key_max_running, key_rate_count) = 0
+    else on_node is null and not on_leader end);
+
+alter table plait.jobs add column node text collate "C";
+
+alter table plait.live add constraint live_leader_is_tied check (tied or lane not in ('leader', 'suspect:leader'));
+create index live_leader on plait.live (worker) where lane in ('leader', 'suspect:leader');
+
+alter table plait.workers
+  add column node text collate "C", add column holder text, add column draining boolean not null default false;
+create index workers_node on plait.workers (node) where state = 'alive';
+
+create table plait.nodes (
+  name      text collate "C" primary key check (name ~ '^[A-Za-z0-9_.:-]{1,100}$'),
+  state     text not null default 'active' check (state in ('active', 'draining', 'lost', 'left')),
+  joined_at timestamptz not null default plait.now(),
+  url       text check (length(url) between 1 and 500),
+  labels    jsonb not null default '{}' check (jsonb_typeof(labels) = 'object')
+);
+
+alter table plait.leader add column since timestamptz not null default plait.now();
+
+alter table plait.fan_outs
+  add column on_timeout text check (on_timeout in ('proceed', 'fail')),
+  add column on_node_failure text check (on_node_failure in ('fail', 'tolerate')),
+  add column rule text check (rule in ('quorum', 'timeout', 'node_failed', 'quorum_lost'));
+create index fan_outs_nodes on plait.fan_outs (id) where on_timeout is not null and decided_at is not null and succeeded + failed + canceled < total;
+
+create or replace view plait.job with (security_invoker = true) as
+select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correlation_id, j.dedupe_key, j.idempotency_key,
+       j.limit_key, j.payload, j.created_at, j.scheduled_for, j.timeout_s,
+       coalesce(l.state, a.final) as status,
+       coalesce(l.attempt, a.attempt) as attempt,
+       l.tries, coalesce(l.max_attempts, j.max_attempts) as max_attempts,
+       case when l.state in ('scheduled', 'queued') then l.run_at end as run_at,
+       case when l.state = 'running' then l.worker end as worker,
+       case when l.state = 'running' then l.run_at end as claimed_at,
+       l.cancel_requested, l.lane,
+       case when l.job_id is null then a.finished_at end as finished_at,
+       case when l.job_id is null then a.result end as result,
+       a.reason, a.error,
+       case when l.state = 'running' then r.progress else a.progress end as progress,
+       j.parent_id, j.root_id, j.fan_out_id, j.fan_out_index, j.depth, j.forked_from, l.wait_on, l.wake_at, j.source_ref,
+       j.node
+from plait.jobs j
+left join plait.live l on l.job_id = j.id
+left join lateral (select * from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
+left join plait.running_state r on r.job_id = j.id and l.state = 'running' and r.attempt = l.attempt;

@@ -1,0 +1,1 @@
+"""A primary and a synchronous standby, of the programs that embedded Postgres is made of; the primary dies under load."""
