@@ -80,8 +80,8 @@ def test_a_tree_is_drawn(plait_on: Plait, order: str) -> None:
 def test_a_tree_tells_how_long_each_ran_and_how_long_it_took_in_all() -> None:
     at, parent = datetime(2026, 1, 1, tzinfo=UTC), uuid4()
     rows = [
-        NodeRow(node=None, 
-            id=one, parent_id=above, fan_out_id=above, fan_out_index=n, depth=n, definition=name, queue="q",
+        NodeRow(
+            node=None, id=one, parent_id=above, fan_out_id=above, fan_out_index=n, depth=n, definition=name, queue="q",
             status=Status.SUCCEEDED, attempt=1, wait_on=None, error=None, created_at=at, finished_at=at, own_s=own, total_s=total,
         )
         for n, (one, above, name, own, total) in enumerate(
