@@ -55,6 +55,10 @@ _TABLES = (
     "triggers",
     "fires",
     "events",
+    "sessions",
+    "keys",
+    "audit",
+    "replies",
 )
 _TRUNCATE = f"truncate {', '.join(f'plait.{name}' for name in _TABLES)}"
 _FORGET_SETTINGS = f"""

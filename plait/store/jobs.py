@@ -203,7 +203,7 @@ class Jobs:
     async def enqueue_many(self, jobs: Sequence[NewJob], *, source: str = "manual") -> dict[UUID, UUID]:
         """Ask for jobs; returns, for those that an older job's key stood for, the older job's id."""
         rows = await self._db.fetch(ENQUEUE, *enqueue_arguments(jobs, source=source, in_transaction=False))
-        return {row["requested"]: row["existing"] for row in rows}
+        return {row["requested"]: row["existing"] for row in rows if row["requested"] is not None}
 
     async def enqueue_parts(self, parts: Iterator[list[NewJob]]) -> dict[UUID, UUID]:
         """The same for many, in one transaction. The next part is made while the database stores the last one."""
