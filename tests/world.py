@@ -59,6 +59,7 @@ _TABLES = (
     "keys",
     "audit",
     "replies",
+    "depths",
 )
 _TRUNCATE = f"truncate {', '.join(f'plait.{name}' for name in _TABLES)}"
 _FORGET_SETTINGS = f"""

@@ -15,11 +15,57 @@ VIEWER, OPERATOR, ADMIN, SUPER_ADMIN, WORKER = (
     Role.WORKER,
 )
 
+_UNDER_PREFIX: Final[dict[str, Role | None]] = {
+    "GET /openapi.json": ANYBODY,
+    # Jobs
+    "GET /jobs": VIEWER,
+    "POST /jobs": OPERATOR,
+    "GET /jobs/summary": VIEWER,
+    "GET /jobs/{job_id}": VIEWER,
+    "GET /jobs/{job_id}/attempts": VIEWER,
+    "GET /jobs/{job_id}/steps": VIEWER,
+    "GET /jobs/{job_id}/tree": VIEWER,
+    "GET /jobs/{job_id}/explain": VIEWER,
+    "POST /jobs/{job_id}/cancel": OPERATOR,
+    "POST /jobs/{job_id}/retry": OPERATOR,
+    "POST /jobs/{job_id}/reschedule": OPERATOR,
+    "POST /jobs/{job_id}/signal": OPERATOR,
+    # What makes jobs
+    "GET /jobs/triggers": VIEWER,
+    "POST /jobs/triggers": ADMIN,
+    "POST /jobs/triggers/preview": VIEWER,
+    "GET /jobs/triggers/{trigger_id}": VIEWER,
+    "PATCH /jobs/triggers/{trigger_id}": ADMIN,
+    "DELETE /jobs/triggers/{trigger_id}": ADMIN,
+    "GET /jobs/triggers/{trigger_id}/preview": VIEWER,
+    "GET /jobs/triggers/{trigger_id}/fires": VIEWER,
+    "POST /jobs/triggers/{trigger_id}/test": OPERATOR,
+    "GET /events": VIEWER,
+    "POST /events": OPERATOR,
+    "GET /events/{event_id}": VIEWER,
+    "GET /jobs/definitions": VIEWER,
+    # A tenant's own
+    "GET /keys": ADMIN,
+    "POST /keys": ADMIN,
+    "DELETE /keys/{key_id}": ADMIN,
+    "GET /audit": ADMIN,
+    "GET /queues": VIEWER,
+    # The installation's
+    "GET /admin/jobs/definitions": SUPER_ADMIN,
+    "POST /admin/jobs/definitions": SUPER_ADMIN,
+    "GET /admin/jobs/definitions/{definition_key}": SUPER_ADMIN,
+    "PATCH /admin/jobs/definitions/{definition_key}": SUPER_ADMIN,
+    "PATCH /queues/{name}": SUPER_ADMIN,
+    "POST /queues/{name}/pause": SUPER_ADMIN,
+    "POST /queues/{name}/resume": SUPER_ADMIN,
+    "GET /workers": SUPER_ADMIN,
+    "GET /tenants": SUPER_ADMIN,
+    "POST /tenants": SUPER_ADMIN,
+    "PATCH /tenants/{slug}": SUPER_ADMIN,
+}
+
 ROUTES: Final[dict[str, Role | None]] = {
     "GET /healthz": ANYBODY,
     "GET /readyz": ANYBODY,
-    f"GET {PREFIX}/openapi.json": ANYBODY,
-    f"GET {PREFIX}/jobs": VIEWER,
-    f"POST {PREFIX}/jobs": OPERATOR,
-    f"GET {PREFIX}/jobs/{{job_id}}": VIEWER,
+    **{name.replace(" ", f" {PREFIX}", 1): least for name, least in _UNDER_PREFIX.items()},
 }

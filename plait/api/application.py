@@ -7,7 +7,21 @@ from fastapi.routing import APIRoute
 from starlette.middleware.gzip import GZipMiddleware
 
 from plait import __version__
-from plait.api import health, jobs, problems
+from plait.api import (
+    audit,
+    definitions,
+    events,
+    health,
+    job_pages,
+    job_verbs,
+    jobs,
+    keys,
+    problems,
+    queues,
+    tenants,
+    triggers,
+    workers,
+)
 from plait.api.access import PREFIX, ROUTES
 from plait.api.bounds import Bounds
 from plait.api.guard import Guard, name_of
@@ -26,7 +40,12 @@ _REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-ROUTERS: Final = (health.router, jobs.router)
+ROUTERS: Final = tuple(
+    module.router
+    for module in (
+        health, jobs, job_pages, job_verbs, triggers, events, definitions, queues, workers, tenants, keys, audit,
+    )
+)  # fmt: skip
 
 
 def build(store: Store, settings: Settings | None = None) -> FastAPI:

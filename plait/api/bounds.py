@@ -3,10 +3,11 @@
 import re
 from typing import Final
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from plait.api.problems import Refused, problem
+from plait.api.problems import problem
 from plait.model.ids import new_id
 
 _REQUEST_ID: Final = re.compile(r"[\w.:-]{1,100}")
@@ -15,10 +16,6 @@ _HEADERS: Final = [
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"referrer-policy", b"no-referrer"),
 ]
-
-
-class TooLarge(Exception):
-    """The body goes on past the limit."""
 
 
 class Bounds:
@@ -32,7 +29,7 @@ class Bounds:
             return
         request = Request(scope)
         request_id = self._name(request)
-        started = False
+        too_large = f"a request has at most {self._body:,} bytes"
         read = 0
 
         async def bounded() -> Message:
@@ -40,13 +37,11 @@ class Bounds:
             message = await receive()
             read += len(message.get("body", b""))
             if read > self._body:
-                raise TooLarge
+                raise HTTPException(413, too_large)
             return message
 
         async def sending(message: Message) -> None:
-            nonlocal started
             if message["type"] == "http.response.start":
-                started = True
                 headers = message.setdefault("headers", [])
                 headers += [(b"x-request-id", request_id.encode()), *_HEADERS]
                 if not any(name == b"cache-control" for name, _ in headers):
@@ -54,16 +49,10 @@ class Bounds:
             await send(message)
 
         said = request.headers.get("content-length", "")
-        too_large = problem(request, Refused(413, "too-large", f"a request has at most {self._body:,} bytes"))
         if said.isdigit() and int(said[:20]) > self._body:
-            await too_large(scope, receive, sending)
+            await problem(request, HTTPException(413, too_large))(scope, receive, sending)
             return
-        try:
-            await self._app(scope, bounded, sending)
-        except TooLarge:
-            if started:
-                raise
-            await too_large(scope, receive, sending)
+        await self._app(scope, bounded, sending)
 
     def _name(self, request: Request) -> str:
         """The caller's own id where it is a plain one (no line breaks into the log), else a new one."""

@@ -105,7 +105,7 @@ def needed(route: APIRoute) -> Role | None:
 
 def name_of(route: APIRoute) -> str:
     """As the table of access names it. Each route has one method."""
-    return f"{' '.join(route.methods or ())} {route.path}"
+    return f"{' '.join(route.methods or ())} {route.path_format}"
 
 
 def new_router(tag: str, *, prefix: str = PREFIX) -> APIRouter:

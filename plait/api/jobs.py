@@ -2,81 +2,23 @@
 
 import json
 from datetime import datetime
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Header, Query, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from plait.api.guard import new_router
-from plait.api.shapes import Cursor, Json, Limit, Page, Shape, page
-from plait.api.tenancy import Ask
-from plait.model.errors import InvalidArguments
+from plait.api.job_shapes import FanOut, JobBrief, JobPage, Step
+from plait.api.shapes import Cursor, Json, Limit, Page, Text, page
+from plait.api.tenancy import Ask, Asking
+from plait.model.errors import InvalidArguments, NotFound
 from plait.model.ids import new_id
 from plait.model.states import Status
-from plait.store.jobs import NewJob
+from plait.store.jobs import JobRow, NewJob
+from plait.store.search import Filter, Found
 
 router = new_router("jobs")
-
-
-class JobBrief(Shape):
-    """A job, without what it carries."""
-
-    FROM: ClassVar[dict[str, str]] = {
-        "definition_key": "definition",
-        "queued_at": "created_at",
-        "started_at": "claimed_at",
-        "attempt_count": "attempt",
-        "claimed_by_worker": "worker",
-        "cancel_requested_at": "cancel_requested",
-        "last_error": "error",
-        "timeout_seconds": "timeout_s",
-    }
-
-    id: UUID
-    tenant_id: UUID
-    definition_key: str
-    status: Status
-    queue: str
-    priority: int = Field(description="Lower runs first.")
-    source: str
-    source_ref: str | None
-    correlation_id: str | None
-    dedupe_key: str | None
-    limit_key: str | None
-    created_at: datetime
-    queued_at: datetime = Field(description="The same as created_at, by its name in the first contract.")
-    scheduled_for: datetime | None = Field(description="As it was asked for; null: at once.")
-    run_at: datetime | None = Field(description="When it is due, or since when it is queued.")
-    started_at: datetime | None = Field(description="Since when it runs, while it does.")
-    finished_at: datetime | None
-    attempt_count: int = Field(description="How often it was begun.")
-    tries: int | None = Field(description="How many of those count toward max_attempts; null when it is final.")
-    max_attempts: int
-    timeout_seconds: float | None = Field(description="Null: as its definition says.")
-    claimed_by_worker: int | None
-    cancel_requested_at: datetime | None
-    reason: str | None
-    last_error: str | None
-    parent_id: UUID | None
-    root_id: UUID | None
-    fan_out_id: UUID | None
-    fan_out_index: int | None
-    depth: int | None
-    wait_on: str | None
-    wake_at: datetime | None
-
-
-class Job(JobBrief):
-    """A job, whole."""
-
-    RAW: ClassVar[frozenset[str]] = frozenset({"payload", "result", "progress"})
-
-    idempotency_key: str | None
-    forked_from: UUID | None
-    payload: Any
-    result: Any
-    progress: Any
 
 
 class NewJobRequest(BaseModel):
@@ -120,9 +62,6 @@ class NewJobAnswer(BaseModel):
     definition_key: str
     queued_at: datetime
     deduplicated: bool = Field(description="An older job holds the key, and this is the one.")
-
-
-Id = Annotated[UUID | None, Query()]
 
 
 @router.post("/jobs", status_code=201, response_model=NewJobAnswer, responses={200: {"model": NewJobAnswer}})
@@ -170,26 +109,114 @@ async def enqueue(
     )
 
 
-@router.get("/jobs", response_model=Page[JobBrief])
-async def list_jobs(
-    ask: Ask,
-    status: Annotated[list[Status] | None, Query(description="May be given again.")] = None,
-    queue: Annotated[str | None, Query(max_length=100)] = None,
-    definition_key: Annotated[str | None, Query(max_length=200)] = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
-) -> Response:
-    """Jobs, newest first."""
-    rows = await ask.store.jobs.list_jobs(
-        **ask.scope, statuses=status, queue=queue, definition=definition_key, before=cursor, limit=limit
+class Filters(BaseModel):
+    """Which jobs. What no index serves is looked for among the newest 20,000 of a page; `next` goes on from there."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: list[Status] | None = Field(None, max_length=9, description="May be given again.")
+    source: str | None = Field(None, pattern="^(manual|event|schedule|system)$")
+    queue: str | None = Field(None, max_length=100)
+    definition_key: str | None = Field(None, max_length=200)
+    worker: int | None = Field(None, ge=0, le=2**31 - 1, description="It runs there, or ran there last.")
+    correlation_id: str | None = Field(None, max_length=500)
+    parent: UUID | None = None
+    root: UUID | None = None
+    fan_out: UUID | None = None
+    has_sub_jobs: bool | None = None
+    created_after: AwareDatetime | None = None
+    created_before: AwareDatetime | None = None
+    search: str | None = Field(
+        None, min_length=1, max_length=200, description="In definition, correlation id, dedupe key; or an id."
     )
-    return Json(page([JobBrief.of(row) for row in rows], limit, rows[-1].id if rows else None))
+    payload: list[str] | None = Field(
+        None, max_length=10, description="`key=value`, of the payload's own keys; may be given again."
+    )
+
+    def wanted(self) -> Filter:
+        return Filter(
+            statuses=[str(status) for status in self.status] if self.status else None,
+            source=self.source,
+            queue=self.queue,
+            definition=self.definition_key,
+            worker=self.worker,
+            correlation_id=self.correlation_id,
+            parent=self.parent,
+            root=self.root,
+            fan_out=self.fan_out,
+            has_children=self.has_sub_jobs,
+            created_after=self.created_after,
+            created_before=self.created_before,
+            search=self.search,
+            payload=json.dumps(dict(_pair(one) for one in self.payload)) if self.payload else None,
+        )
 
 
-@router.get("/jobs/{job_id}", response_model=Job)
+class Jobs(Page[JobBrief]):
+    complete: bool = Field(description="False: this page ended because it had looked at enough; `next` looks further.")
+
+
+class Listing(Filters):
+    """How many of them, from where on."""
+
+    cursor: Cursor = None
+    limit: Limit = 50
+    offset: int = Field(0, ge=0, le=10_000, description="Instead of a cursor, for the first pages.")
+    tenant: Text = None
+
+
+@router.get("/jobs", response_model=Jobs)
+async def list_jobs(ask: Ask, given: Annotated[Listing, Query()]) -> Response:
+    """Jobs, newest first."""
+    found = await ask.store.search.search_jobs(
+        given.wanted(), **ask.scope, before=given.cursor, limit=given.limit, offset=given.offset
+    )
+    return Json(_jobs(found, given.limit))
+
+
+@router.get("/jobs/{job_id:uuid}", response_model=JobPage)
 async def get_job(ask: Ask, job_id: UUID) -> Response:
-    """One job, whole."""
-    return Json(Job.of(await ask.store.jobs.get_job(job_id, **ask.scope)))
+    """One job, whole, with its parent, its fan-outs, its steps and its newest children."""
+    store, limit = ask.store, 50
+    row = await store.jobs.get_job(job_id, **ask.scope)
+    children = await store.search.search_jobs(Filter(parent=job_id), **ask.scope, limit=limit)
+    return Json(
+        JobPage.of(
+            row,
+            lease_expires_at=await _lease(ask, row),
+            parent=await _parent(ask, row.parent_id),
+            fan_outs=[FanOut.of(one) for one in await store.search.list_fan_outs(job_id, **ask.scope)],
+            steps=[Step.of(one) for one in await store.jobs.list_steps(job_id, **ask.scope)],
+            children=_jobs(children, limit),
+        )
+    )
+
+
+async def _lease(ask: Asking, row: JobRow) -> datetime | None:
+    if row.worker is None:
+        return None
+    return next((one.expires_at for one in await ask.store.workers.list_workers() if one.id == row.worker), None)
+
+
+async def _parent(ask: Asking, parent_id: UUID | None) -> dict[str, Any] | None:
+    if parent_id is None:
+        return None
+    try:
+        return JobBrief.of(await ask.store.jobs.get_job(parent_id, **ask.scope))
+    except NotFound:  # retention has been here
+        return None
+
+
+def _jobs(found: Found, limit: int) -> dict[str, Any]:
+    listed = page([JobBrief.of(row) for row in found.jobs], limit, found.jobs[-1].id if found.jobs else None)
+    return {**listed, "next": listed["next"] or found.stopped, "complete": found.stopped is None}
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise InvalidArguments(f"payload is asked for as key=value, not {text[:80]!r}")
+    return key, value
 
 
 def json_text(value: Any) -> str:

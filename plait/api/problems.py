@@ -37,6 +37,7 @@ STATUS: Final[dict[type[Exception], int]] = {
     errors.InactiveDefinition: 409,
     errors.IllegalMove: 409,
     errors.DedupeConflict: 409,
+    errors.ChangedMeanwhile: 412,
     errors.WorkerLost: 409,
     errors.LeaseLost: 409,
     errors.QuotaExceeded: 429,
@@ -104,7 +105,8 @@ def problem(request: Request, error: Exception) -> Response:
             parts = [{"at": [str(part) for part in one["loc"]], "message": one["msg"]} for one in error.errors()]
             return _answer(request, 422, "not-valid", "the request is not as the OpenAPI document says", errors=parts)
         case HTTPException():
-            return _answer(request, error.status_code, "http", str(error.detail), error.headers)
+            code = TITLES.get(error.status_code, "http").lower().replace(" ", "-")
+            return _answer(request, error.status_code, code, str(error.detail), error.headers)
         case errors.PlaitError() if (status := _status(error)) is not None:
             return _answer(request, status, _code(error), str(error))
         case UnicodeEncodeError():

@@ -62,6 +62,7 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 Cursor = Annotated[
     UUID | None, Query(description="`next` of the page before. Ids sort by time, and no two are equal (T112).")
 ]
+Text = Annotated[str | None, Field(max_length=500)]
 TenantName = Annotated[
     str | None, Query(max_length=100, description="A tenant's slug or id: for super-admins, who else see all of them.")
 ]

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from plait.leader.rendering import event_scope, rendered, tenant_scope, trigger_scope
+from plait.model.rendering import event_scope, rendered, tenant_scope, trigger_scope
 from plait.store import Store
 from plait.store.events import Matched, PendingEvent
 

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
-from plait.leader.rendering import rendered, schedule_scope, tenant_scope, trigger_scope
 from plait.model import schedules
 from plait.model.errors import InvalidTrigger, PlaitError
+from plait.model.rendering import rendered, schedule_scope, tenant_scope, trigger_scope
 from plait.model.schedules import CatchUp, Timing, plan
 from plait.runtime.logging import get_logger
 from plait.store import Store

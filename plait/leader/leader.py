@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 from uuid import uuid4
 
+from plait.leader.count import Count
 from plait.leader.dispatch import Dispatch
 from plait.leader.fire import Fire
 from plait.leader.promote import Promote
@@ -43,7 +44,15 @@ class Leader:
         self._app = app
         # No longer than half a worker's: a process that dies may have been both, and its jobs wait for the next leader.
         self._lease_s = min(LEASE_S, app.settings.lease / 2) if lease_s is None else lease_s
-        self._duties = duties or (Promote(), Resume(), Fire(), Dispatch(), Rescue(), Prune(retention or Retention()))
+        self._duties = duties or (
+            Promote(),
+            Resume(),
+            Fire(),
+            Dispatch(),
+            Rescue(),
+            Prune(retention or Retention()),
+            Count(),
+        )
         # A random part: host names and pids repeat in containers, and two holders of one name would both lead.
         self._holder = f"{platform.node()}:{os.getpid()}:{uuid4().hex[:8]}"
 

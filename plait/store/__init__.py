@@ -15,6 +15,7 @@ from plait.store.leader import Leader
 from plait.store.nurseries import Nurseries
 from plait.store.queues import Queues
 from plait.store.replies import Replies
+from plait.store.search import Search
 from plait.store.tenants import Tenants
 from plait.store.trees import Trees
 from plait.store.triggers import Triggers
@@ -36,6 +37,7 @@ class Store:
         self.nurseries = Nurseries(database)
         self.queues = Queues(database)
         self.replies = Replies(database)
+        self.search = Search(database)
         self.tenants = Tenants(database)
         self.trees = Trees(database)
         self.triggers = Triggers(database)

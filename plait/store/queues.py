@@ -33,8 +33,9 @@ class Queues:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def list_queues(self) -> list[QueueRow]:
-        return [QueueRow(**row) for row in await self._db.fetch("select * from plait.list_queues()")]
+    async def list_queues(self, *, tenant_id: UUID | None = None) -> list[QueueRow]:
+        """All of them; with one tenant's jobs alone where it is named."""
+        return [QueueRow(**row) for row in await self._db.fetch("select * from plait.list_queues($1)", tenant_id)]
 
     async def set_queue(self, name: str, settings: Mapping[str, Any]) -> None:
         text = msgspec.json.encode(dict(settings)).decode()

@@ -94,6 +94,7 @@ async def make_two_tenants(database: TestDatabase, logins: Logins) -> TwoTenants
     clock = FakeClock(database.admin_url)
     await clock.advance(minutes=1)
     await Fire().run(store)  # each schedule once
+    await store.leader.count_live()
     await clock.advance(minutes=-1)
     await store.close()
     await logins.bound_to(b)

@@ -71,3 +71,23 @@ alter table plait.replies force row level security;
 create policy owner on plait.replies to plait_owner using (true) with check (true);
 create policy tenant on plait.replies for select to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
+
+-- Lists by what belongs together, and of what ended otherwise.
+create index jobs_correlation on plait.jobs (tenant_id, correlation_id, id) where correlation_id is not null;
+create index attempts_canceled on plait.attempts (tenant_id, job_id) where final in ('canceled', 'skipped');
+
+create table plait.depths (
+  tenant_id uuid not null,
+  queue     text collate "C" not null,
+  state     plait.status not null,
+  at        timestamptz not null,
+  jobs      bigint not null,
+  oldest    timestamptz not null,                    -- since when the first of them is in that state, or when it is due
+  primary key (tenant_id, queue, state)
+);
+
+alter table plait.depths enable row level security;
+alter table plait.depths force row level security;
+create policy owner on plait.depths to plait_owner using (true) with check (true);
+create policy tenant on plait.depths for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));

@@ -22,6 +22,7 @@ create table plait.attempts (
 );
 
 create index attempts_failed on plait.attempts (tenant_id, job_id) where final in ('failed', 'dead_letter');
+create index attempts_canceled on plait.attempts (tenant_id, job_id) where final in ('canceled', 'skipped');
 
 -- State of a running attempt; folded into the attempt when it is settled.
 create table plait.running_state (
