@@ -102,7 +102,7 @@ class Search:
         row = await self._db.fetchrow("select * from plait.overview($1, $2)", tenant_id, all_tenants)
         return Overview(
             at=row["o_at"],
-            live={Status(state): jobs for state, jobs in zip(row["o_states"], row["o_jobs"], strict=True)},
+            live={status: row[f"o_{status}"] for status in Status if not status.final},
             oldest_queued_s=row["o_oldest_queued_s"],
             failed=row["o_failed"],
             dead_letter=row["o_dead_letter"],
