@@ -17,6 +17,10 @@ VIEWER, OPERATOR, ADMIN, SUPER_ADMIN, WORKER = (
 
 _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /openapi.json": ANYBODY,
+    "POST /session": ANYBODY,
+    "GET /session/link": ANYBODY,
+    "GET /session": VIEWER,
+    "DELETE /session": VIEWER,
     # Jobs
     "GET /jobs": VIEWER,
     "POST /jobs": OPERATOR,
@@ -62,6 +66,15 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /tenants": SUPER_ADMIN,
     "POST /tenants": SUPER_ADMIN,
     "PATCH /tenants/{slug}": SUPER_ADMIN,
+    # Workers in any language
+    "POST /worker/jobs/claim": WORKER,
+    "POST /worker/jobs/{job_id}/heartbeat": WORKER,
+    "POST /worker/jobs/{job_id}/complete": WORKER,
+    "POST /worker/jobs/{job_id}/fail": WORKER,
+    "POST /worker/jobs/{job_id}/release": WORKER,
+    "POST /worker/jobs/{job_id}/skip": WORKER,
+    "POST /worker/jobs/{job_id}/logs": WORKER,
+    "POST /worker/leave": WORKER,
 }
 
 ROUTES: Final[dict[str, Role | None]] = {

@@ -1,5 +1,6 @@
 """The application: routers, middleware, and the check that the table of access has every route and no other."""
 
+import asyncio
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -18,8 +19,10 @@ from plait.api import (
     keys,
     problems,
     queues,
+    sessions,
     tenants,
     triggers,
+    worker_protocol,
     workers,
 )
 from plait.api.access import PREFIX, ROUTES
@@ -44,6 +47,7 @@ ROUTERS: Final = tuple(
     module.router
     for module in (
         health, jobs, job_pages, job_verbs, triggers, events, definitions, queues, workers, tenants, keys, audit,
+        worker_protocol, sessions,
     )
 )  # fmt: skip
 
@@ -66,6 +70,8 @@ def build(store: Store, settings: Settings | None = None) -> FastAPI:
     app.state.settings = settings
     app.state.guard = Guard(store, settings)
     app.state.known = Known(store)
+    app.state.workers = {}
+    app.state.stopping = asyncio.Event()
     for router in ROUTERS:
         app.include_router(router)
     problems.register(app)

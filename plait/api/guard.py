@@ -8,7 +8,7 @@ time in every process. Failed tries and requests are counted for each address an
 import hmac
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
@@ -72,14 +72,21 @@ class Guard:
         token = request.cookies[COOKIE] if session else given.strip()
         if not token or (not session and scheme.lower() != "bearer"):
             raise _unknown("send a key: Authorization: Bearer …")
-        address = request.client.host if request.client else "?"
-        if wait := self._guesses.full(address):
+        return await self.holder_of(request, token, session=session)
+
+    async def holder_of(self, request: Request, token: str, *, session: bool) -> Holder:
+        """Whose a key or a session is; a refusal where it is nobody's."""
+        if wait := self._guesses.full(_address(request)):
             raise Refused(429, "too-many", "too many keys that are none", headers={"Retry-After": str(wait)})
         holder = await self._authenticated(hash_of(token), session=session)
         if holder is None:
-            self._guesses.take(address)
-            raise _unknown("there is no such key, or it is revoked or expired")
+            self.count_guess(request)
         return holder
+
+    def count_guess(self, request: Request) -> NoReturn:
+        """Refuse, and remember who tried."""
+        self._guesses.take(_address(request))
+        raise _unknown("there is no such key, or it is revoked or expired")
 
     async def _authenticated(self, hash_: str, *, session: bool) -> Holder | None:
         now = self._clock()
@@ -92,6 +99,10 @@ class Guard:
                 self._known.clear()
             self._known[hash_, session] = (now + TRUSTED_S, holder)
         return holder
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else "?"
 
 
 def _unknown(detail: str) -> Refused:

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator
 
 import uvicorn
+from fastapi import FastAPI
 
 from plait.api.application import build
 from plait.model.errors import PlaitError
@@ -53,8 +54,9 @@ class Api:
     async def run(self, stop: Stop) -> None:
         self.listen()
         assert self._socket is not None
+        application = build(await self._app.store(), self._app.settings)
         config = uvicorn.Config(
-            build(await self._app.store(), self._app.settings),
+            application,
             log_config=None,
             access_log=False,
             lifespan="off",
@@ -64,7 +66,7 @@ class Api:
         server = _Server(config)
         log.info("api listening", url=self.url)
         async with asyncio.TaskGroup() as group:
-            watching = group.create_task(_end(server, stop))
+            watching = group.create_task(_end(server, application, stop))
             try:
                 await server.serve(sockets=[self._socket])
             finally:
@@ -91,8 +93,9 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def _end(server: uvicorn.Server, stop: Stop) -> None:
+async def _end(server: uvicorn.Server, application: FastAPI, stop: Stop) -> None:
     await stop.wait()
+    application.state.stopping.set()  # who waits for something gets an answer now
     server.should_exit = True
     await stop.wait_hard()
     server.force_exit = True

@@ -1,5 +1,6 @@
 """`plait dev`: everything in one process, for the machine you write code on."""
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import typer
@@ -43,7 +44,31 @@ async def dev(
     api = Api(app, host=host, port=port, elsewhere=port is None)
     api.listen()
     told = [] if cli.json else _told(cli, app, app_name, limits, api.url)
-    return await serve(app, [worker, Leader(app), api], develop=True, told=told)
+
+    async def signing_in() -> list[str]:
+        return [] if cli.json else [f"  sign in   {await _login_link(app, api.url)} (works once, within 10 minutes)"]
+
+    return await serve(app, [worker, Leader(app), api], develop=True, told=told, then=signing_in)
+
+
+async def _login_link(app: "Plait", url: str) -> str:
+    """A link that opens a browser session of a super-admin, for a day."""
+    from plait.model.roles import Role
+    from plait.model.tokens import hash_of, hint_of, new_token
+
+    store = await app.store()
+    key, link = new_token(), new_token()
+    key_id = await store.keys.create_key(
+        hash=hash_of(key),
+        hint=hint_of(key),
+        name="plait dev",
+        role=Role.SUPER_ADMIN,
+        tenant_id=None,
+        expires_at=await store.health.now() + timedelta(days=1),
+        created_by="plait dev",
+    )
+    await store.keys.open_session(key_id, hash=hash_of(link), csrf="", ttl=timedelta(minutes=10), link=True)
+    return f"{url}/api/v1/session/link?token={link}"
 
 
 def _told(cli: Invocation, app: "Plait", app_name: str, limits: dict[str, int] | None, url: str) -> list[str]:

@@ -30,7 +30,7 @@ grant execute on function
   to plait_client, plait_tenant, plait_admin;
 
 grant execute on function
-  plait.register_worker, plait.define, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.leave,
+  plait.register_worker, plait.define, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.log_attempt, plait.worker_key, plait.leave,
   plait.elect, plait.promote, plait.rescue, plait.prune, plait.count_live,
   plait.open_fan_out, plait.suspend, plait.save_steps, plait.load_steps, plait.gather, plait.resume, plait.cancel_remaining,
   plait.spawn_many, plait.after_many, plait.open_nursery,

@@ -55,6 +55,15 @@ BODIES: dict[str, Any] = {
     "PATCH /queues/{name}": {"max_running": 5},
     "POST /tenants": {"slug": "new"},
     "PATCH /tenants/{slug}": {"weight": 2},
+    "POST /session": {"key": "plait_nobody"},
+    "POST /worker/jobs/claim": {"queues": ["default"], "definitions": ["add"]},
+    "POST /worker/jobs/{job_id}/heartbeat": {"worker": 1, "attempt": 1},
+    "POST /worker/jobs/{job_id}/complete": {"worker": 1, "attempt": 1, "result": 1},
+    "POST /worker/jobs/{job_id}/fail": {"worker": 1, "attempt": 1, "error": "no"},
+    "POST /worker/jobs/{job_id}/release": {"worker": 1, "attempt": 1},
+    "POST /worker/jobs/{job_id}/skip": {"worker": 1, "attempt": 1},
+    "POST /worker/jobs/{job_id}/logs": {"worker": 1, "attempt": 1, "stdout": "x"},
+    "POST /worker/leave": {"worker": 1},
 }
 
 NOT_IN_A_TABLE = {"GET /openapi.json"}
