@@ -10,6 +10,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from plait import __version__
 from plait.api import (
     audit,
+    bulk,
     definitions,
     events,
     health,
@@ -20,6 +21,7 @@ from plait.api import (
     problems,
     queues,
     sessions,
+    stream,
     tenants,
     triggers,
     worker_protocol,
@@ -30,6 +32,7 @@ from plait.api.bounds import Bounds
 from plait.api.guard import Guard, name_of
 from plait.api.known import Known
 from plait.api.problems import Problem
+from plait.api.watching import Watch
 from plait.runtime.settings import Settings
 from plait.store import Store
 
@@ -46,8 +49,8 @@ _REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
 ROUTERS: Final = tuple(
     module.router
     for module in (
-        health, jobs, job_pages, job_verbs, triggers, events, definitions, queues, workers, tenants, keys, audit,
-        worker_protocol, sessions,
+        health, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, tenants, keys, audit,
+        worker_protocol, sessions, stream,
     )
 )  # fmt: skip
 
@@ -70,6 +73,8 @@ def build(store: Store, settings: Settings | None = None) -> FastAPI:
     app.state.settings = settings
     app.state.guard = Guard(store, settings)
     app.state.known = Known(store)
+    app.state.watch = Watch(store)
+    app.state.bulk = bulk.Bulk(store)
     app.state.workers = {}
     app.state.stopping = asyncio.Event()
     for router in ROUTERS:

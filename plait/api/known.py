@@ -11,6 +11,8 @@ from plait.store import Store
 from plait.store.definitions import DefinitionRow
 
 FRESH_S: Final = 2.0
+RESERVED: Final = "plait."
+"""The API's own jobs: nobody asks for them by name."""
 
 
 class Known:
@@ -29,7 +31,7 @@ class Known:
     async def check(self, name: str, payload: str) -> None:
         """Refuse what no worker has ever made known, and a payload that does not fit its schema."""
         definition = await self.definition(name)
-        if definition is None:
+        if definition is None or name.startswith(RESERVED):
             raise InvalidArguments(f"there is no definition {name!r}: a worker or an admin makes it known first")
         if definition.schema is not None and (wrong := faults(definition.schema, msgspec.json.decode(payload))):
             raise InvalidArguments(f"the payload does not fit the schema of {name}: {wrong}")

@@ -66,11 +66,14 @@ class Api:
         server = _Server(config)
         log.info("api listening", url=self.url)
         async with asyncio.TaskGroup() as group:
+            group.create_task(application.state.bulk.run(stop))
             watching = group.create_task(_end(server, application, stop))
             try:
                 await server.serve(sockets=[self._socket])
             finally:
                 watching.cancel()
+                if not stop.requested:
+                    stop.request()  # it ended by itself: nothing else goes on alone
 
 
 def _bound(host: str, port: int) -> socket.socket:
