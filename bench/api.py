@@ -1,4 +1,5 @@
-"""How long the API's pages take with many jobs in the database: `python -m bench.api [1000000]`.
+"""How long the API's pages take with many jobs in the database, `python -m bench.api [1000000]`; and how soon all who watch are told that
+a job moved, and at what cost, `python -m bench.api streams [500]`.
 
 A database of its own on the embedded Postgres: half of the jobs are one tenant's, the rest are spread over 99; 90 % have succeeded, 4 % failed,
 1 % were canceled, 5 % are queued; one tree has 10,000 children. Each request is sent 100 times over a socket, from one client, and its
@@ -6,21 +7,25 @@ answer read whole. To be reached: p95 of 50 ms.
 """
 
 import asyncio
+import json
+import os
 import sys
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import asyncpg
 import httpx
 
 from plait.api.service import Api
-from plait.model.ids import DEFAULT_TENANT
+from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.model.roles import Role
 from plait.model.tokens import hash_of, hint_of, new_token
 from plait.runtime.service import Stop
 from plait.runtime.settings import Settings
 from plait.sdk.app import Plait
 from plait.store import Store
+from plait.store.jobs import NewJob
 from plait.testing import TestServer
 
 FILL = """
@@ -154,5 +159,75 @@ async def measure(url: str, token: str, pages: dict[str, str]) -> None:
     await app.close()
 
 
+async def streams(watchers: int) -> None:
+    """So many streams on one server; the time from a job's commit to the last of them knowing, ten times; and the server's CPU time."""
+    server = TestServer()
+    database = await server.create_database(fake_clock=False)
+    store = await Store.open(database.url)
+    token = new_token()
+    await store.keys.create_key(
+        hash=hash_of(token), hint=hint_of(token), name="bench", role=Role.VIEWER, tenant_id=DEFAULT_TENANT,
+        expires_at=None, created_by="bench",
+    )  # fmt: skip
+    process = await asyncio.create_subprocess_exec(
+        Path(sys.executable).with_name("plait"), "api", "--url", database.url, "--port", "0", "--json",
+        stderr=asyncio.subprocess.PIPE, env={**os.environ, "PLAIT_API_RATE": "0"},
+    )  # fmt: skip
+    try:
+        assert process.stderr is not None
+        port = int(json.loads(await process.stderr.readline())["url"].rpartition(":")[2])
+        told: asyncio.Queue[str] = asyncio.Queue()
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_watch(port, token, told)) for _ in range(watchers)]
+            for _ in range(watchers):
+                await told.get()  # each says hello
+            await asyncio.sleep(2)
+            began_cpu, began = _cpu_s(process.pid), time.perf_counter()
+            delays = []
+            for _ in range(10):
+                job = NewJob(id=new_id(), definition="k", payload="{}", tenant_id=DEFAULT_TENANT)
+                await store.jobs.enqueue_many([job])
+                committed = time.perf_counter()
+                for _ in range(watchers):
+                    assert await told.get() == str(job.id)
+                delays.append(time.perf_counter() - committed)
+            share = (_cpu_s(process.pid) - began_cpu) / (time.perf_counter() - began)
+            print(
+                f"{watchers} streams: all told within {max(delays):.2f} s (median {sorted(delays)[5]:.2f} s), {share:.2f} cores"
+            )
+            for task in tasks:
+                task.cancel()
+    finally:
+        process.terminate()
+        await process.wait()
+        await store.close()
+        await server.drop_database(database)
+        server.close()
+
+
+async def _watch(port: int, token: str, told: "asyncio.Queue[str]") -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"GET /api/v1/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+    try:
+        async for line in reader:
+            if line.startswith(b": hello"):
+                told.put_nowait("hello")
+            elif line.startswith(b'data: {"id"'):
+                told.put_nowait(json.loads(line[6:])["id"])
+    finally:
+        writer.close()
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000))
+    match sys.argv[1:]:
+        case ["streams", *rest]:
+            asyncio.run(streams(int(rest[0]) if rest else 500))
+        case [jobs]:
+            asyncio.run(main(int(jobs)))
+        case _:
+            asyncio.run(main(1_000_000))

@@ -125,8 +125,7 @@ async def bulk(request: Request, ask: Ask, body: BulkRequest) -> Response:
 
 def _fitting(body: BulkRequest) -> Filter:
     """The filter, with only those statuses that the action can change."""
-    said = body.filter.model_dump(exclude_none=True)
-    if not said:
+    if not any(body.filter.model_dump(exclude_none=True, exclude_defaults=True).values()):
         raise InvalidArguments("say which jobs: an empty filter would mean all of them")
     fitting = FITTING[body.action]
     asked = set(body.filter.status or fitting)

@@ -109,6 +109,7 @@ async def test_a_bulk_job_that_lost_its_worker_goes_on_where_it_was(
     "body",
     [
         {"action": "cancel", "filter": {}},
+        {"action": "cancel", "filter": {"status": [], "payload": []}},
         {"action": "cancel", "filter": {"status": ["succeeded"]}},
         {"action": "retry", "filter": {"status": ["queued"]}},
         {"action": "delete", "filter": {"queue": "mail"}},

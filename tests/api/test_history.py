@@ -11,6 +11,13 @@ async def _history(world: World) -> list[tuple[int, int, int]]:
     return [(row.enqueued, row.succeeded, row.failed) for row in rows]
 
 
+async def _close(world: World) -> None:
+    """Roll up until every minute but the present one is right for ever; whatever else the server does ends soon."""
+    await world.store.leader.roll_up()
+    while await world.sql("select closed_to < date_trunc('minute', plait.now()) from plait.rolled"):
+        await world.store.leader.roll_up()
+
+
 async def test_what_ended_is_counted_in_its_minute(api: Calling, world: World) -> None:
     worker = await world.worker()
     await world.enqueue_many("add", 3)
@@ -48,26 +55,18 @@ async def test_a_transaction_that_commits_late_is_counted_though_its_minute_is_l
         await transaction.commit()
     finally:
         await late.close()
-    for _ in range(3):
-        await world.advance(minutes=1)
-        await world.store.leader.roll_up()
+    await _close(world)
     assert sum(succeeded for _, succeeded, _ in await _history(world)) == 1
 
 
 async def test_minutes_without_a_leader_are_counted_when_one_comes(world: World) -> None:
     worker = await world.worker(lease_s=86_000)
-    for _ in range(2):
-        await world.store.leader.roll_up()
+    await _close(world)
     for _ in range(5):
         await world.enqueue("add")
         await worker.succeed(await worker.claim_one())
         await world.advance(minutes=40)
-    while (await world.store.leader.roll_up())[0]:
-        pass
-    for _ in range(5):
-        await world.advance(minutes=1)
-        while (await world.store.leader.roll_up())[0]:
-            pass
+    await _close(world)
     rows = await world.rows("select succeeded from plait.minutes where succeeded > 0")
     assert [row[0] for row in rows] == [1] * 5
     for _ in range(3):
