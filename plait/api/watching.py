@@ -26,7 +26,7 @@ from plait.store.watching import Change
 log = get_logger("api")
 
 EVERY_S: Final = 0.4
-OVERLAP: Final = timedelta(seconds=3)
+OVERLAP: Final = timedelta(seconds=2)
 REPLAYED: Final = timedelta(minutes=1)
 """Who was away for longer reads everything again."""
 QUEUED: Final = 1_000
@@ -73,6 +73,8 @@ class Watch:
         self._store = store
         self._watchers: set[Watcher] = set()
         self._looking: asyncio.Task[None] | None = None
+        self._beginning = asyncio.Lock()
+        self._reset_at: datetime | None = None
         self._told: dict[tuple[str, UUID], str] = {}
         self._since: datetime | None = None
         self._settings: dict[tuple[str, str], str] = {}
@@ -91,10 +93,11 @@ class Watch:
         watcher = Watcher(tenant_id)
         self._watchers.add(watcher)
         try:
+            async with self._beginning:
+                if self._looking is None:
+                    await self._begin()
             if last is not None:
                 await self._replay(watcher, last)
-            if self._looking is None or self._looking.done():
-                self._looking = asyncio.get_running_loop().create_task(self._look())
             yield watcher
         finally:
             self._watchers.discard(watcher)
@@ -102,17 +105,22 @@ class Watch:
                 self._looking.cancel()
                 self._looking = None
 
-    async def _look(self) -> None:
+    async def _begin(self) -> None:
+        """The first look, which tells nothing: what moved before is what they read, and what moves from here on is told."""
         self._told.clear()
         self._since = None
+        await self._once()
+        self._looking = asyncio.get_running_loop().create_task(self._look())
+
+    async def _look(self) -> None:
         while True:
+            await asyncio.sleep(EVERY_S)
             try:
                 await self._once()
             except PlaitError as error:
                 log.warning("could not look what moved; tried again", error=str(error))
             except Exception as error:  # noqa: BLE001 - whatever it was, those who watch wait for the next look
                 log.error("could not look what moved; tried again", error=repr(error))
-            await asyncio.sleep(EVERY_S)
 
     async def _once(self) -> None:
         now = await self._store.health.now()
@@ -133,7 +141,10 @@ class Watch:
         return None if None in tenants else [tenant for tenant in tenants if tenant is not None]
 
     def _is_new(self, change: Change) -> bool:
-        if change.id is None:
+        if change.id is None:  # while it is too much, that is said now and then, and not with each look
+            if self._since is not None and self._reset_at is not None and self._since - self._reset_at < OVERLAP:
+                return False
+            self._reset_at = self._since
             return True
         key = (change.kind, change.id)
         if self._told.get(key) == change.detail:

@@ -68,7 +68,6 @@ async def _key(world: World, role: str, tenant: str = "default") -> str:
 async def test_a_job_is_told_when_it_comes_runs_and_ends(world: World, url: str) -> None:
     token = await _key(world, "viewer")
     async with _watching(url, token) as events:
-        await _first_look()
         job = str(await world.enqueue("add"))
         assert (await _next(events, "job", id=job))[2]["status"] == "queued"
         worker = await world.worker()
@@ -82,16 +81,11 @@ async def test_a_job_is_told_when_it_comes_runs_and_ends(world: World, url: str)
         await _next(events, "job", id=job, status="succeeded")
 
 
-async def _first_look() -> None:
-    await asyncio.sleep(0.6)  # sleep: what was there at the first look is not told, and a look takes real time
-
-
 async def test_nobody_is_told_of_another_tenants_job(world: World, url: str) -> None:
     a, b, boss = [
         await _key(world, role, tenant) for role, tenant in (("viewer", "a"), ("viewer", "b"), ("super-admin", "a"))
     ]
     async with _watching(url, a) as of_a, _watching(url, b) as of_b, _watching(url, boss) as of_all:
-        await _first_look()
         mine, theirs = str(await world.enqueue("add", tenant="a")), str(await world.enqueue("add", tenant="b"))
         last = str(await world.enqueue("add", tenant="a"))
         seen = []
@@ -112,7 +106,6 @@ async def test_nobody_is_told_of_another_tenants_job(world: World, url: str) -> 
 async def test_who_comes_back_is_told_what_it_missed(world: World, url: str) -> None:
     token = await _key(world, "viewer")
     async with _watching(url, token) as events:
-        await _first_look()
         first = str(await world.enqueue("add"))
         last, _, _ = await _next(events, "job", id=first)
     missed = str(await world.enqueue("add"))
@@ -127,7 +120,6 @@ async def test_who_comes_back_is_told_what_it_missed(world: World, url: str) -> 
 
 async def test_too_much_at_once_is_told_as_one_event(world: World, url: str) -> None:
     async with _watching(url, await _key(world, "viewer")) as events:
-        await _first_look()
         await world.enqueue_many("add", 2500)
         await _next(events, "reset")
 
