@@ -110,7 +110,7 @@ async def enqueue(
 
 
 class Filters(BaseModel):
-    """Which jobs. What no index serves is looked for among the newest 20,000 of a page; `next` goes on from there."""
+    """Which jobs. What no index serves is looked for among the newest 10,000, or fewer; `next` goes on from there."""
 
     model_config = ConfigDict(extra="forbid")
 
