@@ -14,6 +14,7 @@ from plait.api.tenancy import Ask
 from plait.model.errors import InvalidArguments
 from plait.model.reasons import REMEDIES
 from plait.model.states import Status
+from plait.store.jobs import NodeRow
 from plait.store.trees import NodePlace
 
 router = new_router("jobs")
@@ -111,8 +112,13 @@ async def tree(
 ) -> Response:
     """The whole tree that a job belongs to: its root first, then by fan-out and index."""
     rows = await ask.store.jobs.job_tree(job_id, **ask.scope, after=_after(cursor), limit=limit)
-    last = f"{rows[-1].fan_out_id or UUID(int=0)}.{rows[-1].fan_out_index or -1}" if len(rows) >= limit else None
+    last = _place(rows[-1]) if len(rows) >= limit else None
     return Json({"items": [Node.of(row) for row in rows], "next": last})
+
+
+def _place(node: NodeRow) -> str:
+    index = -1 if node.fan_out_index is None else node.fan_out_index
+    return f"{node.fan_out_id or UUID(int=0)}.{index}"
 
 
 def _after(cursor: str | None) -> NodePlace | None:
