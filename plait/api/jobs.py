@@ -76,7 +76,7 @@ async def enqueue(
 ) -> Response:
     """Ask for a job. Answers 200 instead of 201 where a key says that it exists already."""
     payload = json_text(body.payload)
-    await request.app.state.known.check(body.definition_key, payload)
+    await request.app.state.known.check(body.definition_key, body.payload)
     new = NewJob(
         id=body.id or new_id(),
         definition=body.definition_key,

@@ -165,6 +165,9 @@ async def test_a_payload_is_checked_before_the_job_is_asked_for(api: Calling, wo
     assert unknown.status_code == 422
     assert "typo" in unknown.json()["detail"]
     assert await _ids(caller) == []
+    half = b'{"definition_key": "add", "payload": {"a": "\\ud800", "n": 99999999999999999999999999}}'
+    answer = await caller.call("POST", "/jobs", content=half, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (201, 422), answer.text
 
 
 async def test_an_idempotency_key_is_the_jobs_own(api: Calling, world: World) -> None:
