@@ -56,6 +56,13 @@ _TABLES = (
     "triggers",
     "fires",
     "events",
+    "sessions",
+    "keys",
+    "audit",
+    "replies",
+    "depths",
+    "minutes",
+    "rolled",
 )
 _TRUNCATE = f"truncate {', '.join(f'plait.{name}' for name in _TABLES)}"
 _FORGET_SETTINGS = f"""

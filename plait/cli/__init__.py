@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import typer
 
 from plait.cli import (
+    api,
     bench,
     commands,
     definitions,
@@ -26,6 +27,7 @@ from plait.cli import (
     events,
     failures,
     jobs,
+    keys,
     leader,
     migrate,
     nodes,
@@ -42,11 +44,11 @@ from plait.cli.command import new_group, root
 
 app = new_group("Durable, multi-tenant jobs for Python on Postgres.")
 app.callback()(root)
-for module in (run, dev, worker, leader, enqueue, migrate, demo, doctor, bench, workers, nodes, commands):
+for module in (run, dev, worker, leader, api, enqueue, migrate, demo, doctor, bench, workers, nodes, commands):
     module.register(app)
 trees.register(jobs.group)
 occasions.register(triggers.group)
-for group in (jobs, queues, tenants, definitions, triggers, events):
+for group in (jobs, queues, tenants, definitions, triggers, events, keys):
     app.add_typer(group.group)
 
 

@@ -1,9 +1,11 @@
 """`plait dev`: everything in one process, for the machine you write code on."""
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import typer
 
+from plait.cli.api import Host, Port
 from plait.cli.arguments import queue_limits
 from plait.cli.command import Invocation, command
 from plait.cli.output import shown_url
@@ -14,38 +16,73 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command("dev", short_help="Run an app here: Postgres, worker and leader.")(command(dev))
+    app.command("dev", short_help="Run an app here: Postgres, worker, leader, API.")(command(dev))
 
 
-async def dev(cli: Invocation, app_name: App, queues: Queues = None, concurrency: Concurrency = 100) -> int:
-    """Run an application's jobs here: Postgres, worker and leader in one process.
+async def dev(
+    cli: Invocation,
+    app_name: App,
+    queues: Queues = None,
+    concurrency: Concurrency = 100,
+    host: Host = None,
+    port: Port = None,
+) -> int:
+    """Run an application's jobs here: Postgres, worker, leader and API in one process.
 
     Without a URL it starts an embedded Postgres. With a superuser's URL it migrates the database, makes plait's restricted
     roles and works as one of them. Ctrl-C lets running jobs finish; a second one stops at once.
     """
     limits = queue_limits(queues, default=concurrency)
     app = cli.load(app_name)
+    from plait.api.service import Api
     from plait.cli.serving import configure_logs, serve
     from plait.leader.leader import Leader
     from plait.worker.worker import Worker
 
     configure_logs(app, cli, form="text")
     worker = Worker(app, queues=limits, concurrency=concurrency)
-    told = [] if cli.json else _told(cli, app, app_name, limits)
-    return await serve(app, [worker, Leader(app)], develop=True, told=told)
+    api = Api(app, host=host, port=port, elsewhere=port is None)
+    api.listen()
+    told = [] if cli.json else _told(cli, app, app_name, limits, api.url)
+
+    async def signing_in() -> list[str]:
+        return [] if cli.json else [f"  sign in   {await _login_link(app, api.url)} (works once, within 10 minutes)"]
+
+    return await serve(app, [worker, Leader(app), api], develop=True, told=told, then=signing_in)
 
 
-def _told(cli: Invocation, app: "Plait", app_name: str, limits: dict[str, int] | None) -> list[str]:
+async def _login_link(app: "Plait", url: str) -> str:
+    """A link that opens a browser session of a super-admin, for a day."""
+    from plait.model.roles import Role
+    from plait.model.tokens import hash_of, hint_of, new_token
+
+    store = await app.store()
+    key, link = new_token(), new_token()
+    key_id = await store.keys.create_key(
+        hash=hash_of(key),
+        hint=hint_of(key),
+        name="plait dev",
+        role=Role.SUPER_ADMIN,
+        tenant_id=None,
+        expires_at=await store.health.now() + timedelta(days=1),
+        created_by="plait dev",
+    )
+    await store.keys.open_session(key_id, hash=hash_of(link), csrf="", ttl=timedelta(minutes=10), link=True)
+    return f"{url}/api/v1/session/link?token={link}"
+
+
+def _told(cli: Invocation, app: "Plait", app_name: str, limits: dict[str, int] | None, url: str) -> list[str]:
     from plait import __version__
     from plait.cli.serving import place
 
     served = limits or {definition.queue for definition in app.definitions.values()} | {"default"}
     at = f" --data-dir {cli.data_dir}" if cli.data_dir else f" --url {shown_url(cli.url)}" if cli.url else ""
     return [
-        f"plait {__version__}: worker and leader in one process. Ctrl-C lets jobs finish; again stops at once.",
+        f"plait {__version__}: worker, leader and API in one process. Ctrl-C lets jobs finish; again stops at once.",
         f"  jobs      {', '.join(app.definitions) or 'none yet: decorate a function with @app.job'}",
         f"  queues    {', '.join(sorted(served))}",
         f"  database  {place(cli, app)}",
+        f"  api       {url}/api/v1: plait keys create NAME{at}",
         f"  look      plait jobs list{at}",
         *([f"  enqueue   plait enqueue {app_name} {next(iter(app.definitions))} …{at}"] if app.definitions else []),
     ]

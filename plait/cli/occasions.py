@@ -79,8 +79,8 @@ async def try_(
     tenant: Tenant = None,
 ) -> None:
     """Show what a trigger would make now: its payload, filled in and checked."""
-    from plait.leader.rendering import event_scope, rendered, schedule_scope, tenant_scope, trigger_scope
     from plait.model.ids import new_id
+    from plait.model.rendering import event_scope, rendered, schedule_scope, tenant_scope, trigger_scope
     from plait.store.jobs import NewJob
 
     async with cli.store() as store:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,13 +26,20 @@ def configure_logs(
     configure(level=app.settings.log_level if "log_level" in said else level, form=chosen)
 
 
-async def serve(app: "Plait", services: Sequence[Service], *, develop: bool = False, told: Sequence[str] = ()) -> int:
-    """Connect, say `told`, and run services until a signal or their own end; the exit code."""
+async def serve(
+    app: "Plait",
+    services: Sequence[Service],
+    *,
+    develop: bool = False,
+    told: Sequence[str] = (),
+    then: Callable[[], Awaitable[Sequence[str]]] | None = None,
+) -> int:
+    """Connect, say `told` and what `then` gives, and run services until a signal or their own end; the exit code."""
     stop = Stop()
     with Signals(stop) as signals:
         async with connected(app, stop, signals, develop=develop):
             collect_seldom()
-            for line in told:
+            for line in [*told, *(await then() if then is not None else ())]:
                 say(line)
             await run_services(services, stop)
     return signals.exit_code

@@ -10,8 +10,8 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from plait.leader.rendering import event_scope, refused, rendered, tenant_scope, trigger_scope
 from plait.model.errors import DatabaseUnreachable, PlaitError
+from plait.model.rendering import event_scope, refused, rendered, tenant_scope, trigger_scope
 from plait.model.texts import message_of
 from plait.runtime.logging import get_logger
 from plait.store import Store

@@ -11,9 +11,9 @@ from uuid import UUID
 
 import asyncpg
 
-from plait.leader.rendering import rendered, schedule_scope, tenant_scope, trigger_scope
 from plait.model import schedules
 from plait.model.errors import DatabaseUnreachable, InvalidTrigger, PlaitError
+from plait.model.rendering import rendered, schedule_scope, tenant_scope, trigger_scope
 from plait.model.schedules import CatchUp, Timing, plan
 from plait.runtime.logging import get_logger
 from plait.store import Store

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
+from plait.leader.count import Count, RollUp
 from plait.leader.dispatch import Dispatch
 from plait.leader.fire import Fire
 from plait.leader.promote import Promote
@@ -43,7 +44,16 @@ class Leader:
         self._app = app
         # No longer than half a worker's: a process that dies may have been both, and its jobs wait for the next leader.
         self._lease_s = min(LEASE_S, app.settings.lease / 2) if lease_s is None else lease_s
-        self._duties = duties or (Promote(), Resume(), Fire(), Dispatch(), Rescue(), Prune(retention or Retention()))
+        self._duties = duties or (
+            Promote(),
+            Resume(),
+            Fire(),
+            Dispatch(),
+            Rescue(),
+            Prune(retention or Retention()),
+            Count(),
+            RollUp(),
+        )
         self._holder = holder or app.holder
 
     async def run(self, stop: Stop) -> None:

@@ -4,6 +4,7 @@
       ├── DatabaseError           an error that a SQL function raised, by its SQLSTATE
       │     ├── InvalidJob  InvalidId  UnknownTenant  ForeignTenant  QuotaExceeded  IdempotencyConflict
       │     ├── InactiveDefinition  NotFound  IllegalMove  WrongIsolation  WorkerLost  InvalidSetting  DedupeConflict
+      │     ├── ChangedMeanwhile
       ├── DatabaseUnreachable  SchemaOutdated  UnsafeRole  NotGranted
       ├── NotLeader
       ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable
@@ -111,6 +112,12 @@ class DedupeConflict(DatabaseError):
     """Another job holds this job's dedupe key. Wait until it is final, then retry."""
 
     sqlstate = "PL013"
+
+
+class ChangedMeanwhile(DatabaseError):
+    """Somebody changed it since you read it, or made it before you. Read it again."""
+
+    sqlstate = "PL014"
 
 
 BY_SQLSTATE: dict[str, type[DatabaseError]] = {cls.sqlstate: cls for cls in DatabaseError.__subclasses__()}

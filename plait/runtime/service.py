@@ -37,6 +37,9 @@ class Stop:
     async def wait(self) -> None:
         await self._gracefully.wait()
 
+    async def wait_hard(self) -> None:
+        await self._now.wait()
+
     async def wait_for(self, seconds: float) -> bool:
         """Sleep, but no longer than until the wish comes; tells whether it has."""
         try:

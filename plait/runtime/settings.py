@@ -26,5 +26,13 @@ class Settings(BaseSettings):
     grace: float = Field(30, ge=0, description="seconds that running jobs get to finish when a worker is stopped")
     listen: bool = Field(True, description="use LISTEN for fast pick-up; polling is always on")
 
+    api_host: str = Field("127.0.0.1", description="the address that the API listens on")
+    api_port: int = Field(8717, ge=0, le=65535, description="its port; 0: any that is free")
+    api_rate: float = Field(
+        500, ge=0, description="requests a second for each key, in bursts of ten times that; 0: no limit"
+    )
+    api_body: int = Field(2_097_152, gt=0, description="bytes that a request to the API may have")
+    api_session: float = Field(43_200, gt=0, description="seconds that a browser stays signed in")
+
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="the least that is logged")
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON")

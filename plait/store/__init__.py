@@ -4,18 +4,23 @@ A `Store` is a pool of connections to one database and the functions on it, grou
 autocommit, so that it works behind PgBouncer in transaction mode, and raises the errors of `plait.model.errors`.
 """
 
+from plait.store.audit import Audit, AuditedDatabase, Entry
 from plait.store.database import Database
 from plait.store.definitions import Definitions
 from plait.store.events import Events
 from plait.store.health import Health
 from plait.store.jobs import Jobs
+from plait.store.keys import Keys
 from plait.store.leader import Leader
 from plait.store.nodes import Nodes
 from plait.store.nurseries import Nurseries
 from plait.store.queues import Queues
+from plait.store.replies import Replies
+from plait.store.search import Search
 from plait.store.tenants import Tenants
 from plait.store.trees import Trees
 from plait.store.triggers import Triggers
+from plait.store.watching import Watching
 from plait.store.workers import Workers
 
 __all__ = ["Database", "Store"]
@@ -24,17 +29,22 @@ __all__ = ["Database", "Store"]
 class Store:
     def __init__(self, database: Database) -> None:
         self.database = database
+        self.audit = Audit(database)
         self.definitions = Definitions(database)
         self.events = Events(database)
         self.health = Health(database)
         self.jobs = Jobs(database)
+        self.keys = Keys(database)
         self.leader = Leader(database)
         self.nodes = Nodes(database)
         self.nurseries = Nurseries(database)
         self.queues = Queues(database)
+        self.replies = Replies(database)
+        self.search = Search(database)
         self.tenants = Tenants(database)
         self.trees = Trees(database)
         self.triggers = Triggers(database)
+        self.watching = Watching(database)
         self.workers = Workers(database)
 
     @classmethod
@@ -49,6 +59,10 @@ class Store:
             await store.close()
             raise
         return store
+
+    def auditing(self, entry: Entry) -> "Store":
+        """The same store; each call through it leaves an entry in the audit, in its own transaction."""
+        return Store(AuditedDatabase(self.database, entry))
 
     async def close(self) -> None:
         await self.database.close()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -26,6 +27,7 @@ class DefinitionRow:
     key_rate_period_s: float | None
     schema: str | None
     description: str
+    updated_at: datetime
 
 
 class Definitions:
@@ -37,9 +39,11 @@ class Definitions:
         text = msgspec.json.encode(list(definitions)).decode()
         return int(await self._db.fetchval("select plait.define($1::json)", text))
 
-    async def set_definition(self, name: str, settings: Mapping[str, Any]) -> None:
+    async def set_definition(
+        self, name: str, settings: Mapping[str, Any], *, unchanged_since: datetime | None = None
+    ) -> None:
         text = msgspec.json.encode(dict(settings)).decode()
-        await self._db.fetchval("select plait.set_definition($1, $2::json)", name, text)
+        await self._db.fetchval("select plait.set_definition($1, $2::json, $3)", name, text, unchanged_since)
 
     async def list_definitions(self) -> list[DefinitionRow]:
         rows = await self._db.fetch("select * from plait.list_definitions()")

@@ -13,6 +13,7 @@ import msgspec
 from plait.model.errors import IllegalMove, NotFound
 from plait.model.states import Status
 from plait.store.database import Database, Row
+from plait.store.trees import NodePlace
 
 ENQUEUE: Final = """select requested, existing from plait.enqueue_many(
   $1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::int[], $7::int[], $8::timestamptz[], $9::float8[], $10::float8[],
@@ -206,7 +207,7 @@ class Jobs:
     async def enqueue_many(self, jobs: Sequence[NewJob], *, source: str = "manual") -> dict[UUID, UUID]:
         """Ask for jobs; returns, for those that an older job's key stood for, the older job's id."""
         rows = await self._db.fetch(ENQUEUE, *enqueue_arguments(jobs, source=source, in_transaction=False))
-        return {row["requested"]: row["existing"] for row in rows}
+        return {row["requested"]: row["existing"] for row in rows if row["requested"] is not None}
 
     async def enqueue_parts(self, parts: Iterator[list[NewJob]]) -> dict[UUID, UUID]:
         """The same for many, in one transaction. The next part is made while the database stores the last one."""
@@ -239,11 +240,12 @@ class Jobs:
         *,
         tenant_id: UUID | None = None,
         run_at: datetime | None = None,
+        max_attempts: int | None = None,
         drop_steps: bool = False,
     ) -> Status:
-        sql = "select plait.retry($1, $2, $3, p_steps => $4)"
+        sql = "select plait.retry($1, $2, $3, $4, $5)"
         steps = "drop" if drop_steps else "keep"
-        return Status(await self._db.fetchval(sql, job_id, tenant_id, run_at, steps))
+        return Status(await self._db.fetchval(sql, job_id, tenant_id, run_at, max_attempts, steps))
 
     async def cancel_tree(
         self, job_id: UUID, *, tenant_id: UUID | None = None, reason: str | None = None
@@ -276,7 +278,7 @@ class Jobs:
         *,
         tenant_id: UUID | None = None,
         all_tenants: bool = False,
-        after: NodeRow | None = None,
+        after: NodeRow | NodePlace | None = None,
         limit: int = 10_000,
     ) -> list[NodeRow]:
         """The tree that a job belongs to, from its root; `after` is the last node of the page before."""
@@ -327,7 +329,7 @@ class Jobs:
         )
         if row is None:
             raise NotFound(f"there is no job {job_id}")
-        return _job(row)
+        return job_of(row)
 
     async def get_outcomes(self, jobs: Sequence[tuple[UUID, UUID]]) -> list[OutcomeRow]:
         """Those of the (job, tenant) that are final, or not there at all."""
@@ -369,7 +371,7 @@ class Jobs:
             fan_out,
             has_children,
         )
-        return [_job(row) for row in rows]
+        return [job_of(row) for row in rows]
 
     async def list_attempts(
         self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
@@ -388,10 +390,11 @@ class Jobs:
         return [(row["code"], row["explanation"]) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
 
 
-_JOB_COLUMNS: Final = ", ".join(
+JOB_COLUMNS: Final = tuple(
     f"{name}::text" if name in ("status", "payload", "result", "progress") else name for name in JobRow.__slots__
 )
+_JOB_COLUMNS: Final = ", ".join(JOB_COLUMNS)
 
 
-def _job(row: Row) -> JobRow:
+def job_of(row: Row) -> JobRow:
     return JobRow(**{**row, "status": Status(row["status"])})

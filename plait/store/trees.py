@@ -27,6 +27,13 @@ class Lease(msgspec.Struct, frozen=True, gc=False):
     attempt: int
 
 
+class NodePlace(msgspec.Struct, frozen=True, gc=False):
+    """Where in a tree: after this child of this fan-out."""
+
+    fan_out_id: UUID | None
+    fan_out_index: int | None
+
+
 class StepKey(msgspec.Struct, frozen=True, gc=False):
     """Which step: the n-th of its name, asked for as the seq-th of all."""
 

@@ -100,11 +100,19 @@ class Triggers:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def set_trigger(self, label: str, settings: Mapping[str, Any], *, tenant_id: UUID | None = None) -> UUID:
-        """Create or change a trigger, by its label."""
+    async def set_trigger(
+        self,
+        label: str,
+        settings: Mapping[str, Any],
+        *,
+        tenant_id: UUID | None = None,
+        unchanged_since: datetime | None = None,
+        new: bool = False,
+    ) -> UUID:
+        """Create or change a trigger, by its label. `new`: it must not be there yet."""
         text = msgspec.json.encode(dict(settings)).decode()
-        sql = "select plait.set_trigger($1, $2::json, $3)"
-        return UUID(bytes=(await self._db.fetchval(sql, label, text, tenant_id)).bytes)
+        sql = "select plait.set_trigger($1, $2::json, $3, $4, $5)"
+        return UUID(bytes=(await self._db.fetchval(sql, label, text, tenant_id, unchanged_since, new)).bytes)
 
     async def declare_triggers(self, triggers: Sequence[Mapping[str, Any]], definitions: Sequence[str]) -> int:
         """Make known what an application has in code; how many it has no more."""

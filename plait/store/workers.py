@@ -170,6 +170,18 @@ class Workers:
             await self._db.fetchval("select plait.progress($1, $2, $3, $4::json)", worker, job_id, attempt, progress)
         )
 
+    async def log_attempt(
+        self, worker: int, job_id: UUID, attempt: int, *, stdout: str, stderr: str, progress: str | None
+    ) -> bool:
+        """Keep the tail of what a running attempt has written; False when its lease is lost."""
+        sql = "select plait.log_attempt($1, $2, $3, $4, $5, $6::text::json)"
+        return bool(await self._db.fetchval(sql, worker, job_id, attempt, stdout, stderr, progress))
+
+    async def worker_key(self, worker: int) -> UUID | None:
+        """The API's key with which a living worker was registered."""
+        key_id: UUID | None = await self._db.fetchval("select plait.worker_key($1)", worker)
+        return key_id
+
     async def leave(self, worker: int) -> int:
         return int(await self._db.fetchval("select plait.leave($1)", worker))
 

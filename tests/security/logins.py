@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -10,8 +11,10 @@ import asyncpg
 import uuid_utils.compat
 
 from plait.leader.fire import Fire
+from plait.model.roles import Role
 from plait.model.states import Ending
 from plait.store import Store
+from plait.store.audit import Entry
 from plait.store.jobs import NewJob
 from plait.store.trees import Lease, NewChild, NewFanOut, StepKey
 from plait.store.workers import Settlement
@@ -91,6 +94,8 @@ async def make_two_tenants(database: TestDatabase, logins: Logins) -> TwoTenants
     clock = FakeClock(database.admin_url)
     await clock.advance(minutes=1)
     await Fire().run(store)  # each schedule once
+    await store.leader.count_live()
+    await store.leader.roll_up()
     await clock.advance(minutes=-1)
     await store.close()
     await logins.bound_to(b)
@@ -131,7 +136,18 @@ async def fill(store: Store, tenant: UUID) -> dict[str, UUID]:
     await store.triggers.set_trigger("t", settings, tenant_id=tenant)
     await store.events.emit("e", "{}", tenant=str(tenant), correlation_id=None, event_id=uuid_utils.compat.uuid7())
     await hang_on(store, tenant, ids["running"])
+    await call_the_api(store, tenant)
     return ids
+
+
+async def call_the_api(store: Store, tenant: UUID) -> None:
+    """A key, a session of it, an entry in the audit, a reply."""
+    entry = Entry(tenant_id=tenant, actor="test", action="key.create")
+    key = await store.auditing(entry).keys.create_key(
+        hash=tenant.hex, hint="k", name="k", role=Role.VIEWER, tenant_id=tenant, expires_at=None, created_by="test"
+    )
+    await store.keys.open_session(key, hash=tenant.hex, csrf="c", ttl=timedelta(hours=1))
+    await store.replies.reserve(tenant, key, "k", "h")
 
 
 async def fan_out(store: Store, tenant: UUID) -> None:

@@ -19,7 +19,9 @@ WITHOUT_TENANT = {
     "installed": "the schema's version",
     "leader": "who leads",
     "nodes": "machines serve every tenant",
+    "rolled": "until when minutes are counted",
     "queues": "queues belong to the installation",
+    "sessions": "what browsers hold; nobody reads it, and a key says whose it is",
     "workers": "workers serve every tenant",
 }
 """Tables that hold nothing of one tenant. A new table is either here, with a reason, or has a tenant_id."""

@@ -106,6 +106,11 @@ async def _dedupe(world: World) -> None:
     await world.retry(job)
 
 
+async def _changed(world: World) -> None:
+    await world.trigger(every_s=60)
+    await world.store.triggers.set_trigger("t", {"definition": "add", "every_s": 60}, new=True)
+
+
 async def _foreign_tenant(world: World) -> None:
     acme = await world.tenant("acme")
     login = f"plait_test_{uuid4().hex[:12]}"
@@ -135,6 +140,7 @@ PROVOKED: dict[type[errors.DatabaseError], Callable[[World], Awaitable[None]]] =
     errors.WorkerLost: _worker_lost,
     errors.InvalidSetting: _bad_setting,
     errors.DedupeConflict: _dedupe,
+    errors.ChangedMeanwhile: _changed,
 }
 
 

@@ -1,4 +1,4 @@
--- explain_job: why a job is not running, in words and in codes.
+-- explain_job: why a job is not running, in words and in codes; plait/model/reasons.py says what would let it run.
 --
 --   moves    nothing
 --   locks    nothing
@@ -18,6 +18,7 @@ declare
   v_n      bigint;
   v_root   uuid;
   v_leader record;
+  v_leaderless boolean := not exists (select from plait.leader where name = 'main' and expires_at > plait.now());
 begin
   select * into j from plait.get_job(p_job, p_tenant, p_all);
   case j.status
@@ -25,6 +26,9 @@ begin
       return query select 'scheduled', format('it is due in %s', date_trunc('second', j.run_at - v_now));
       if j.attempt > 0 then
         return query select 'retrying', format('%s of %s tries have failed; the last: %s', j.tries, j.max_attempts, coalesce(j.error, j.reason, '?'));
+      end if;
+      if v_leaderless then
+        return query select 'no_leader', 'nobody leads, so nothing that is due becomes queued';
       end if;
     when 'running' then
       return query select 'running', format('worker %s runs it since %s', j.worker, date_trunc('second', v_now - j.claimed_at));
@@ -45,6 +49,9 @@ begin
            from plait.fan_outs f where f.id = substr(j.wait_on, 9)::uuid), 'it waits for a fan-out that is not there')
         when j.wait_on = 'turn' then 'its parent''s children run one after the other, and it is not its turn'
         else 'it waits for something that it asked for' end;
+      if v_leaderless and j.wake_at is not null then
+        return query select 'no_leader', 'nobody leads, so nobody ends its wait when its time has come';
+      end if;
       return;
     when 'queued' then
       null;
@@ -90,7 +97,9 @@ begin
   if q.serial then
     v_root := plait._holder(j.queue);
     if v_root <> coalesce(j.root_id, j.id) then
-      return query select 'serial_queue', format('queue %s is serial, and the tree of job %s has it', j.queue, v_root);
+      return query select 'serial_queue', format('queue %s is serial, and %s has it', j.queue,
+        case when exists (select from plait.jobs r where r.id = v_root and r.tenant_id = j.tenant_id) then format('the tree of job %s', v_root)
+             else 'a tree of another tenant' end);
       return query
         select 'serial_deadlock', format('that tree waits in queue %s, which the tree of this job has: cancel one of them', d.queue)
         from plait._serial_deadlocks() d where d.waits = v_root and d.has = coalesce(j.root_id, j.id);
@@ -121,8 +130,15 @@ begin
       return query select 'key_full', format('%s of at most %s jobs with key %s run', v_n, d.key_max_running, j.limit_key);
     end if;
   end if;
-  if d.rate_count is not null or d.key_rate_count is not null or q.rate_count is not null then
-    return query select 'rate_limited', 'a rate limit applies to it';
+  if q.rate_count is not null then
+    v_n := plait._tokens('queue ' || j.queue, q.rate_count, q.rate_period_s, v_now);
+    return query select 'rate_limited', format('queue %s starts at most %s jobs in %s s; %s may start now', j.queue, q.rate_count, q.rate_period_s, v_n);
+  end if;
+  if d.rate_count is not null then
+    return query select 'rate_limited', format('at most %s jobs of %s start in %s s', d.rate_count, j.definition, d.rate_period_s);
+  end if;
+  if j.limit_key is not null and d.key_rate_count is not null then
+    return query select 'rate_limited', format('at most %s jobs of %s with the key %s start in %s s', d.key_rate_count, j.definition, j.limit_key, d.key_rate_period_s);
   end if;
   if j.lane like 'suspect%' then
     return query select 'suspect', 'its worker was lost while it ran: it runs when a worker has no other such job';

@@ -11,7 +11,7 @@ language sql stable security definer set search_path = plait, pg_temp as $$
   select t.id, t.slug, t.name, t.time_zone, t.created_at, t.paused, t.weight::int, t.max_running, t.max_queued, t.max_triggers,
          coalesce(l.queued, 0), coalesce(l.running, 0)
   from plait.tenants t
-  left join (select tenant_id, count(*) filter (where state <> 'running') as queued, count(*) filter (where state = 'running') as running
-             from plait.live group by tenant_id) l on l.tenant_id = t.id
+  left join (select tenant_id, sum(jobs) filter (where state <> 'running')::bigint as queued, sum(jobs) filter (where state = 'running')::bigint as running
+             from plait._live_counts(null) group by tenant_id) l on l.tenant_id = t.id
   order by t.slug
 $$;

@@ -2,9 +2,9 @@
 --
 --   moves    nothing
 --   locks    as _write_definition
---   raises   PL012 for an invalid or unknown setting, PL008 when there is no such definition
+--   raises   PL012 for an invalid or unknown setting, PL008 when there is no such definition, PL014 when it was changed since
 --   called   plait.store.definitions.set_definition
-create or replace function plait.set_definition(p_name text, p_settings json) returns void
+create or replace function plait.set_definition(p_name text, p_settings json, p_unchanged_since timestamptz default null) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   r     plait.definitions;
@@ -14,6 +14,9 @@ begin
   select * into r from plait.definitions where name = p_name for update;
   if not found then
     raise exception 'there is no definition %', quote_literal(p_name) using errcode = 'PL008';
+  end if;
+  if r.updated_at <> p_unchanged_since then
+    raise exception 'the definition was changed meanwhile: read it again' using errcode = 'PL014';
   end if;
   select min(k) into v_bad from json_object_keys(p_settings) k
     where k not in ('active', 'queue', 'priority', 'max_attempts', 'timeout_s', 'backoff_base_s', 'backoff_factor', 'backoff_max_s',

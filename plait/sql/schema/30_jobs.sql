@@ -32,6 +32,9 @@ create index jobs_tenant on plait.jobs (tenant_id, id);
 -- A whole tree, and the children of one fan-out in order. Plain jobs are not in it.
 create index jobs_tree on plait.jobs (root_id, fan_out_id, fan_out_index) where root_id is not null;
 
+-- What belongs together. Jobs without a correlation id are not in it.
+create index jobs_correlation on plait.jobs (tenant_id, correlation_id, id) where correlation_id is not null;
+
 -- A job with a dedupe key holds it here until it is final.
 create table plait.dedupe (
   tenant_id uuid not null,

@@ -1,0 +1,87 @@
+"""The one table of routes, and the least role that each needs. What is not in it is refused, and the application does not start."""
+
+from typing import Final
+
+from plait.model.roles import Role
+
+PREFIX: Final = "/api/v1"
+
+ANYBODY: Final = None
+VIEWER, OPERATOR, ADMIN, SUPER_ADMIN, WORKER = (
+    Role.VIEWER,
+    Role.OPERATOR,
+    Role.ADMIN,
+    Role.SUPER_ADMIN,
+    Role.WORKER,
+)
+
+_UNDER_PREFIX: Final[dict[str, Role | None]] = {
+    "GET /openapi.json": ANYBODY,
+    "POST /session": ANYBODY,
+    "GET /session/link": ANYBODY,
+    "GET /session": VIEWER,
+    "DELETE /session": VIEWER,
+    "GET /stream": VIEWER,
+    # Jobs
+    "GET /jobs": VIEWER,
+    "POST /jobs": OPERATOR,
+    "GET /jobs/summary": VIEWER,
+    "GET /jobs/history": VIEWER,
+    "POST /jobs/bulk": OPERATOR,
+    "GET /jobs/{job_id}": VIEWER,
+    "GET /jobs/{job_id}/attempts": VIEWER,
+    "GET /jobs/{job_id}/steps": VIEWER,
+    "GET /jobs/{job_id}/tree": VIEWER,
+    "GET /jobs/{job_id}/explain": VIEWER,
+    "POST /jobs/{job_id}/cancel": OPERATOR,
+    "POST /jobs/{job_id}/retry": OPERATOR,
+    "POST /jobs/{job_id}/reschedule": OPERATOR,
+    "POST /jobs/{job_id}/signal": OPERATOR,
+    # What makes jobs
+    "GET /jobs/triggers": VIEWER,
+    "POST /jobs/triggers": ADMIN,
+    "POST /jobs/triggers/preview": VIEWER,
+    "GET /jobs/triggers/{trigger_id}": VIEWER,
+    "PATCH /jobs/triggers/{trigger_id}": ADMIN,
+    "DELETE /jobs/triggers/{trigger_id}": ADMIN,
+    "GET /jobs/triggers/{trigger_id}/preview": VIEWER,
+    "GET /jobs/triggers/{trigger_id}/fires": VIEWER,
+    "POST /jobs/triggers/{trigger_id}/test": OPERATOR,
+    "GET /events": VIEWER,
+    "POST /events": OPERATOR,
+    "GET /events/{event_id}": VIEWER,
+    "GET /jobs/definitions": VIEWER,
+    # A tenant's own
+    "GET /keys": ADMIN,
+    "POST /keys": ADMIN,
+    "DELETE /keys/{key_id}": ADMIN,
+    "GET /audit": ADMIN,
+    "GET /queues": VIEWER,
+    # The installation's
+    "GET /admin/jobs/definitions": SUPER_ADMIN,
+    "POST /admin/jobs/definitions": SUPER_ADMIN,
+    "GET /admin/jobs/definitions/{definition_key}": SUPER_ADMIN,
+    "PATCH /admin/jobs/definitions/{definition_key}": SUPER_ADMIN,
+    "PATCH /queues/{name}": SUPER_ADMIN,
+    "POST /queues/{name}/pause": SUPER_ADMIN,
+    "POST /queues/{name}/resume": SUPER_ADMIN,
+    "GET /workers": SUPER_ADMIN,
+    "GET /tenants": SUPER_ADMIN,
+    "POST /tenants": SUPER_ADMIN,
+    "PATCH /tenants/{slug}": SUPER_ADMIN,
+    # Workers in any language
+    "POST /worker/jobs/claim": WORKER,
+    "POST /worker/jobs/{job_id}/heartbeat": WORKER,
+    "POST /worker/jobs/{job_id}/complete": WORKER,
+    "POST /worker/jobs/{job_id}/fail": WORKER,
+    "POST /worker/jobs/{job_id}/release": WORKER,
+    "POST /worker/jobs/{job_id}/skip": WORKER,
+    "POST /worker/jobs/{job_id}/logs": WORKER,
+    "POST /worker/leave": WORKER,
+}
+
+ROUTES: Final[dict[str, Role | None]] = {
+    "GET /healthz": ANYBODY,
+    "GET /readyz": ANYBODY,
+    **{name.replace(" ", f" {PREFIX}", 1): least for name, least in _UNDER_PREFIX.items()},
+}

@@ -1,0 +1,124 @@
+"""The application: routers, middleware, and the check that the table of access has every route and no other."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.middleware.gzip import GZipMiddleware
+
+from plait import __version__
+from plait.api import (
+    audit,
+    bulk,
+    definitions,
+    events,
+    health,
+    job_pages,
+    job_verbs,
+    jobs,
+    keys,
+    problems,
+    queues,
+    sessions,
+    stream,
+    tenants,
+    triggers,
+    worker_protocol,
+    workers,
+)
+from plait.api.access import PREFIX, ROUTES
+from plait.api.bounds import Bounds
+from plait.api.guard import COOKIE, CSRF, Guard, name_of
+from plait.api.known import Known
+from plait.api.problems import Problem
+from plait.api.watching import Watch
+from plait.runtime.settings import Settings
+from plait.store import Store
+
+_ABOUT: Final = """\
+Durable, multi-tenant jobs on Postgres. Send a key as `Authorization: Bearer …`; what it may do, and for which tenant, is its own.
+Lists go on with `cursor`; a change may be sent again with the same `Idempotency-Key`; errors are as RFC 9457 says.
+"""
+_PROBLEM: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
+    "4XX": {"description": "Refused.", "content": _PROBLEM},
+    "5XX": {"description": "Not possible now.", "content": _PROBLEM},
+}
+
+
+ROUTERS: Final = tuple(
+    module.router
+    for module in (
+        health, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, tenants, keys, audit,
+        worker_protocol, sessions, stream,
+    )
+)  # fmt: skip
+
+
+def build(store: Store, settings: Settings | None = None) -> FastAPI:
+    check_access()
+    settings = settings or Settings()
+    app = FastAPI(
+        title="plait",
+        version=__version__,
+        description=_ABOUT,
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        responses=_REFUSALS,
+        separate_input_output_schemas=False,
+    )
+    app.state.store = store
+    app.state.settings = settings
+    app.state.guard = Guard(store, settings)
+    app.state.known = Known(store)
+    app.state.watch = Watch(store)
+    app.state.bulk = bulk.Bulk(store)
+    app.state.workers = {}
+    app.state.stopping = asyncio.Event()
+    for router in ROUTERS:
+        app.include_router(router)
+    described = app.openapi
+    problems.register(app)
+    app.openapi = lambda: _document(app, described)  # type: ignore[method-assign]  # how FastAPI lets it be changed
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
+    app.add_middleware(Bounds, body=settings.api_body)
+    return app
+
+
+def _document(app: FastAPI, described: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The OpenAPI document, with who may call what."""
+    if app.openapi_schema is not None:
+        return app.openapi_schema
+    document = described()
+    document["components"]["securitySchemes"] = {
+        "key": {"type": "http", "scheme": "bearer", "description": "A key: `plait keys create`."},
+        "session": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": COOKIE,
+            "description": f"A browser's; changes need {CSRF}.",
+        },
+    }
+    document["components"]["schemas"]["Problem"] = Problem.model_json_schema()
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            least = ROUTES[f"{method.upper()} {path}"]
+            operation["security"] = [] if least is None else [{"key": []}, {"session": []}]
+            operation["x-least-role"] = least.value if least is not None else "anybody"
+    return document
+
+
+class AccessUndecided(Exception):
+    """A route has no role in the table of access, or the table names a route that there is not."""
+
+
+def check_access() -> None:
+    """Deny by default: who adds a route must say who may call it."""
+    routes = {name_of(route) for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)}
+    routes.add(f"GET {PREFIX}/openapi.json")
+    if routes != set(ROUTES):
+        raise AccessUndecided(", ".join(sorted(routes ^ set(ROUTES))))

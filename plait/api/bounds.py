@@ -1,0 +1,61 @@
+"""What every request passes: it gets an id and headers that keep a browser from guessing, and one that is too large ends here (413)."""
+
+import re
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from plait.api.problems import problem
+from plait.model.ids import new_id
+
+_REQUEST_ID: Final = re.compile(r"[\w.:-]{1,100}")
+_HEADERS: Final = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"referrer-policy", b"no-referrer"),
+]
+
+
+class Bounds:
+    def __init__(self, app: ASGIApp, *, body: int) -> None:
+        self._app = app
+        self._body = body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        request_id = self._name(request)
+        too_large = f"a request has at most {self._body:,} bytes"
+        read = 0
+
+        async def bounded() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self._body:
+                raise HTTPException(413, too_large)
+            return message
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = message.setdefault("headers", [])
+                headers += [(b"x-request-id", request_id.encode()), *_HEADERS]
+                if not any(name == b"cache-control" for name, _ in headers):
+                    headers.append((b"cache-control", b"no-store"))
+            await send(message)
+
+        said = request.headers.get("content-length", "")
+        if said.isdigit() and int(said[:20]) > self._body:
+            await problem(request, HTTPException(413, too_large))(scope, receive, sending)
+            return
+        await self._app(scope, bounded, sending)
+
+    def _name(self, request: Request) -> str:
+        """The caller's own id where it is a plain one (no line breaks into the log), else a new one."""
+        given = request.headers.get("x-request-id", "")
+        request.state.request_id = name = given if _REQUEST_ID.fullmatch(given) else str(new_id())
+        return name

@@ -1,0 +1,161 @@
+"""Definitions: the kinds of job that there are. What runs is in the workers' code; here are its limits and its schema."""
+
+from datetime import datetime
+from typing import Annotated, Any, ClassVar
+
+from fastapi import Header, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from plait.api.etags import etag, unchanged_since
+from plait.api.guard import new_router
+from plait.api.problems import Refused
+from plait.api.shapes import Json, Page, Shape
+from plait.api.tenancy import Ask, Asking
+from plait.model.errors import NotFound
+from plait.model.schemas import check_schema
+from plait.store.definitions import DefinitionRow
+
+router = new_router("definitions")
+
+COLUMNS = {
+    "key": "name",
+    "arg_schema": "schema",
+    "timeout_seconds": "timeout_s",
+    "is_active": "active",
+    "rate_period_seconds": "rate_period_s",
+    "key_rate_period_seconds": "key_rate_period_s",
+}
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    description: str | None = Field(None, max_length=2000)
+    arg_schema: dict[str, Any] | None = Field(None, description="JSON Schema of its payloads; null: any.")
+    timeout_seconds: float | None = Field(None, gt=0, le=3.2e9)
+    max_attempts: int | None = Field(None, ge=1, le=10_000)
+    queue: str | None = Field(None, min_length=1, max_length=100)
+    priority: int | None = Field(None, ge=-32768, le=32767)
+    max_running: int | None = Field(None, ge=0, le=2**31 - 1)
+    rate_count: int | None = Field(None, ge=1, le=2**31 - 1)
+    rate_period_seconds: float | None = Field(None, gt=0, le=3.2e9)
+    key_max_running: int | None = Field(None, ge=0, le=2**31 - 1)
+    key_rate_count: int | None = Field(None, ge=1, le=2**31 - 1)
+    key_rate_period_seconds: float | None = Field(None, gt=0, le=3.2e9)
+
+    def columns(self) -> dict[str, Any]:
+        if self.arg_schema is not None:
+            check_schema(self.arg_schema)
+        given = self.model_dump(exclude_unset=True)
+        return {COLUMNS.get(name, name): value for name, value in given.items()}
+
+
+class NewDefinition(Settings):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "key": "sync-dropbox",
+                    "description": "Sync provider updates for tenant",
+                    "arg_schema": {
+                        "type": "object",
+                        "properties": {"provider_id": {"type": "string"}, "path_prefix": {"type": "string"}},
+                        "required": ["provider_id"],
+                        "additionalProperties": False,
+                    },
+                    "timeout_seconds": 3600,
+                    "max_attempts": 3,
+                }
+            ]
+        },
+    )
+
+    key: str = Field(min_length=1, max_length=200)
+
+
+class Change(Settings):
+    is_active: bool | None = Field(None, description="False refuses new jobs and triggers; jobs that exist run.")
+
+
+class Kind(Shape):
+    """A kind of job, for who asks for one."""
+
+    RAW: ClassVar[frozenset[str]] = frozenset({"arg_schema"})
+    FROM: ClassVar[dict[str, str]] = COLUMNS
+
+    key: str
+    kind: str
+    description: str
+    arg_schema: Any
+    is_active: bool
+    queue: str
+    priority: int
+    max_attempts: int
+    timeout_seconds: float
+
+
+class Definition(Kind):
+    max_running: int | None
+    rate_count: int | None
+    rate_period_seconds: float | None
+    key_max_running: int | None
+    key_rate_count: int | None
+    key_rate_period_seconds: float | None
+    updated_at: datetime
+
+
+IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=200, description="The ETag that it was read with.")]
+
+
+@router.get("/jobs/definitions", response_model=Page[Kind])
+async def list_kinds(ask: Ask) -> Response:
+    """The kinds of job that may be asked for, with their schemas."""
+    return Json({"items": [Kind.of(row) for row in await ask.store.definitions.list_definitions()], "next": None})
+
+
+@router.get("/admin/jobs/definitions", response_model=Page[Definition])
+async def list_definitions(ask: Ask) -> Response:
+    """All definitions, with their limits."""
+    rows = await ask.store.definitions.list_definitions()
+    return Json({"items": [Definition.of(row) for row in rows], "next": None})
+
+
+@router.get("/admin/jobs/definitions/{definition_key:path}", response_model=Definition)
+async def get_definition(ask: Ask, definition_key: str) -> Response:
+    """One definition, with its ETag."""
+    return _one(await _get(ask, definition_key))
+
+
+@router.post("/admin/jobs/definitions", status_code=201, response_model=Definition)
+async def create(request: Request, ask: Ask, body: NewDefinition) -> Response:
+    """Make a kind of job known, before a worker does."""
+    columns = body.columns()
+    if any(row.name == body.key for row in await ask.store.definitions.list_definitions()):
+        raise Refused(409, "exists", "there is a definition of this key")
+    await ask.changing("definition.create", body.key, **columns).definitions.define([columns])
+    request.app.state.known.forget()
+    return _one(await _get(ask, body.key), status=201)
+
+
+@router.patch("/admin/jobs/definitions/{definition_key:path}", response_model=Definition)
+async def change(request: Request, ask: Ask, definition_key: str, body: Change, if_match: IfMatch = None) -> Response:
+    """Change a definition; what is left out stays, null removes a limit."""
+    row = await _get(ask, definition_key)
+    since = unchanged_since(if_match, row.updated_at)
+    columns = body.columns()
+    changing = ask.changing("definition.change", definition_key, **columns)
+    await changing.definitions.set_definition(definition_key, columns, unchanged_since=since)
+    request.app.state.known.forget()
+    return _one(await _get(ask, definition_key))
+
+
+async def _get(ask: Asking, key: str) -> DefinitionRow:
+    for row in await ask.store.definitions.list_definitions():
+        if row.name == key:
+            return row
+    raise NotFound(f"there is no definition {key[:200]!r}")
+
+
+def _one(row: DefinitionRow, status: int = 200) -> Response:
+    return Json(Definition.of(row), status_code=status, headers={"ETag": etag(row.updated_at)})

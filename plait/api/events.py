@@ -1,0 +1,183 @@
+"""Events: what happened elsewhere, as plain JSON or as CloudEvents 1.0 say; and what became of them."""
+
+import hashlib
+from datetime import datetime
+from typing import Any, ClassVar, Final
+from uuid import UUID
+
+from fastapi import Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from plait.api.guard import new_router
+from plait.api.jobs import json_text
+from plait.api.problems import Refused
+from plait.api.replaying import NOBODY
+from plait.api.shapes import Cursor, Json, Limit, Page, Shape, page
+from plait.api.tenancy import Ask, Asking
+from plait.api.triggers import Fire
+from plait.model.errors import InvalidArguments
+from plait.model.ids import new_id
+
+router = new_router("events")
+
+STRUCTURED: Final = "application/cloudevents+json"
+BATCHED: Final = "application/cloudevents-batch+json"
+BATCH: Final = 100
+
+
+class NewEvent(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"name": "provider.folder.updated", "data": {"folder_path": "/in"}}]},
+    )
+
+    name: str = Field(pattern="^[A-Za-z0-9_.:/-]{1,200}$")
+    data: dict[str, Any] = Field(default_factory=dict)
+    correlation_id: str | None = Field(None, min_length=1, max_length=500)
+    id: UUID | None = Field(None, description="A new UUIDv7 of the caller's, so that it can be sent again.")
+
+
+class CloudEvent(BaseModel):
+    """What CloudEvents 1.0 asks for. `source` and `id` together make it safe to send again, for a day."""
+
+    model_config = ConfigDict(extra="allow")
+
+    specversion: str = Field(pattern="^1\\.0$")
+    id: str = Field(min_length=1, max_length=500)
+    source: str = Field(min_length=1, max_length=2000)
+    type: str = Field(pattern="^[A-Za-z0-9_.:/-]{1,200}$")
+    subject: str | None = Field(None, max_length=2000)
+    time: datetime | None = None
+    datacontenttype: str | None = None
+    data: Any = None
+    correlationid: str | None = Field(None, min_length=1, max_length=500)
+
+
+class Emitted(BaseModel):
+    ids: list[UUID]
+
+
+class Event(Shape):
+    RAW: ClassVar[frozenset[str]] = frozenset({"data"})
+
+    id: UUID
+    tenant_id: UUID
+    name: str
+    at: datetime
+    dispatched_at: datetime | None
+    jobs: int = Field(description="How many it made.")
+    correlation_id: str | None
+    error: str | None
+    data: Any
+
+
+class EventPage(Event):
+    fires: list[Fire] = Field(description="What each trigger made of it.")
+
+
+_BODY: Final[dict[str, Any]] = {
+    "required": True,
+    "content": {
+        "application/json": {"schema": NewEvent.model_json_schema()},
+        STRUCTURED: {"schema": CloudEvent.model_json_schema()},
+        BATCHED: {"schema": {"type": "array", "maxItems": BATCH, "items": CloudEvent.model_json_schema()}},
+    },
+}
+
+
+@router.post("/events", status_code=202, response_model=Emitted, openapi_extra={"requestBody": _BODY})
+async def emit(request: Request, ask: Ask) -> Response:
+    """Tell of an event. The leader makes a job of it for each trigger that it matches."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = await request.body()
+    if kind == STRUCTURED:
+        ids = [await _emit_cloud(ask, _read(TypeAdapter(CloudEvent), body))]
+    elif kind == BATCHED:
+        events = _read(TypeAdapter(list[CloudEvent]), body)
+        if len(events) > BATCH:
+            raise Refused(413, "too-large", f"a batch has at most {BATCH} events")
+        ids = [await _emit_cloud(ask, event) for event in events]
+    elif "ce-specversion" in request.headers:
+        ids = [await _emit_cloud(ask, _binary(request, kind, body))]
+    elif kind == "application/json":
+        event = _read(TypeAdapter(NewEvent), body)
+        ids = [await _emit(ask, event.id or new_id(), event.name, event.data, event.correlation_id)]
+    else:
+        raise Refused(415, "media-type", f"send application/json, {STRUCTURED} or {BATCHED}")
+    return Json({"ids": ids}, status_code=202)
+
+
+@router.get("/events", response_model=Page[Event])
+async def list_events(
+    ask: Ask,
+    name: str | None = Query(None, max_length=200),
+    failed: bool = Query(False, description="Only those that a trigger refused."),
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Response:
+    """Events, newest first."""
+    rows = await ask.store.events.list_events(**ask.scope, name=name, failed=failed, before=cursor, limit=limit)
+    return Json(page([Event.of(row) for row in rows], limit, rows[-1].id if rows else None))
+
+
+@router.get("/events/{event_id:uuid}", response_model=EventPage)
+async def get_event(ask: Ask, event_id: UUID) -> Response:
+    """One event, and what each trigger made of it."""
+    row = await ask.store.events.get_event(event_id, **ask.scope)
+    fires = await ask.store.triggers.list_fires(event_id=row.id, tenant_id=row.tenant_id, limit=1000)
+    return Json(EventPage.of(row, fires=[Fire.of(one) for one in fires]))
+
+
+def _read(kind: TypeAdapter[Any], body: bytes) -> Any:
+    try:
+        return kind.validate_json(body)
+    except ValidationError as error:
+        [first, *_] = error.errors()
+        at = ".".join(str(part) for part in first["loc"])
+        raise InvalidArguments(f"{at}: {first['msg']}" if at else str(first["msg"])) from None
+
+
+def _binary(request: Request, kind: str, body: bytes) -> CloudEvent:
+    """The binary mode: the attributes are headers, the body is the data."""
+    attributes = {name[3:]: value for name, value in request.headers.items() if name.startswith("ce-")}
+    if kind not in ("", "application/json"):
+        raise Refused(415, "media-type", "an event's data is JSON")
+    try:
+        data = TypeAdapter(Any).validate_json(body) if body else None
+        return CloudEvent.model_validate({**attributes, "data": data})
+    except ValidationError as error:
+        raise InvalidArguments(str(error.errors()[0]["msg"])) from None
+
+
+async def _emit_cloud(ask: Asking, event: CloudEvent) -> UUID:
+    """Once for each (source, id), as CloudEvents demand of who receives them."""
+    name = hashlib.sha256(f"{event.source}\n{event.id}".encode()).hexdigest()
+    whose = (ask.new_in, NOBODY, f"cloudevent {name}")
+    reply = await ask.store.replies.reserve(*whose, event.type)
+    if not reply.begun:
+        if reply.body is None:
+            raise Refused(409, "under-way", "the same event is being taken", headers={"Retry-After": "1"})
+        return UUID(reply.body)
+    about = {"id": event.id, "source": event.source, "subject": event.subject, "time": event.time}
+    data = event.data if isinstance(event.data, dict) else {"value": event.data}
+    try:
+        event_id = await _emit(ask, new_id(), event.type, {"cloudevent": about, **data}, event.correlationid)
+    except BaseException:
+        await ask.store.replies.keep(*whose, None, None)
+        raise
+    await ask.store.replies.keep(*whose, 202, str(event_id))
+    return event_id
+
+
+async def _emit(ask: Asking, event_id: UUID, name: str, data: dict[str, Any], correlation_id: str | None) -> UUID:
+    changing = ask.changing("event.emit", event_id, tenant_id=ask.new_in, name=name)
+    return await changing.events.emit(
+        name, _text(data), tenant=str(ask.new_in), correlation_id=correlation_id, event_id=event_id
+    )
+
+
+def _text(data: dict[str, Any]) -> str:
+    about = data.get("cloudevent")
+    if isinstance(about, dict) and isinstance(about.get("time"), datetime):
+        data = {**data, "cloudevent": {**about, "time": about["time"].isoformat()}}
+    return json_text(data)

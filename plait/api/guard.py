@@ -1,0 +1,157 @@
+"""Who calls, and whether they may: decided before anything else of a request is read.
+
+A caller shows a key (`Authorization: Bearer …`) or, as a browser, a session's cookie; then each change must carry the session's CSRF
+token, which another site can't know. What was found out about a key is believed for `TRUSTED_S`, so that a revoke works within that
+time in every process. Failed tries and requests are counted for each address and key.
+"""
+
+import hmac
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, NoReturn
+
+from fastapi import APIRouter, Request, Response
+from fastapi.routing import APIRoute
+
+from plait.api.access import PREFIX, ROUTES
+from plait.api.caller import Caller
+from plait.api.problems import Refused, problem
+from plait.api.rates import Rates
+from plait.api.replaying import replayed
+from plait.model.roles import Role, may
+from plait.model.tokens import hash_of
+from plait.runtime.settings import Settings
+from plait.store import Store
+from plait.store.keys import Holder
+
+TRUSTED_S: Final = 2.0
+COOKIE: Final = "plait_session"
+CSRF: Final = "X-CSRF-Token"
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+REMEMBERED: Final = 10_000
+GUESSES: Final = (1.0, 20.0)
+"""Failed tries of one address: so many a second, after a burst of so many."""
+
+
+class Guard:
+    def __init__(self, store: Store, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._clock = clock
+        self._known: dict[tuple[str, bool], tuple[float, Holder | None]] = {}
+        self._good: set[str] = set()
+        self._rates = Rates(settings.api_rate, settings.api_rate * 10, clock=clock) if settings.api_rate else None
+        self._guesses = Rates(*GUESSES, clock=clock)
+
+    async def admit(self, request: Request, least: Role) -> Caller:
+        """The caller, or a refusal."""
+        holder = await self._holder(request)
+        caller = Caller(
+            key_id=holder.key_id,
+            role=holder.role,
+            tenant_id=holder.tenant_id,
+            tenant=holder.tenant,
+            name=holder.name,
+            csrf=holder.csrf,
+        )
+        if self._rates is not None and (wait := self._rates.take(str(holder.key_id))):
+            raise Refused(429, "too-many", "this key sends too many requests", headers={"Retry-After": str(wait)})
+        if not may(holder.role, least):
+            raise Refused(403, "not-allowed", f"this needs the role {least}, and the key has {holder.role}")
+        if holder.csrf is not None and request.method not in SAFE:
+            sent = request.headers.get(CSRF, "")
+            if not hmac.compare_digest(sent.encode(), holder.csrf.encode()):
+                raise Refused(403, "csrf", f"a change from a browser needs the header {CSRF} of its session")
+        return caller
+
+    def forget(self) -> None:
+        """Believe nothing any more: a key was revoked here, or a session closed."""
+        self._known.clear()
+
+    async def _holder(self, request: Request) -> Holder:
+        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        session = not given and COOKIE in request.cookies
+        token = request.cookies[COOKIE] if session else given.strip()
+        if not token or (not session and scheme.lower() != "bearer"):
+            raise _unknown("send a key: Authorization: Bearer …")
+        return await self.holder_of(request, token, session=session)
+
+    async def holder_of(self, request: Request, token: str, *, session: bool) -> Holder:
+        """Whose a key or a session is; a refusal where it is nobody's."""
+        hash_ = hash_of(token)
+        # Who was let in before still is: others may come from the same address, behind one proxy.
+        if hash_ not in self._good and (wait := self._guesses.full(_address(request))):
+            raise Refused(429, "too-many", "too many keys that are none", headers={"Retry-After": str(wait)})
+        holder = await self._authenticated(hash_, session=session)
+        if holder is None:
+            self._good.discard(hash_)
+            self.count_guess(request)
+        if len(self._good) >= REMEMBERED:
+            self._good.clear()
+        self._good.add(hash_)
+        return holder
+
+    async def still(self, request: Request) -> None:
+        """A refusal where the key or session with which a long request began is none any more."""
+        await self._holder(request)
+
+    def count_guess(self, request: Request) -> NoReturn:
+        """Refuse, and remember who tried."""
+        self._guesses.take(_address(request))
+        raise _unknown("there is no such key, or it is revoked or expired")
+
+    async def _authenticated(self, hash_: str, *, session: bool) -> Holder | None:
+        now = self._clock()
+        until, holder = self._known.get((hash_, session), (0.0, None))
+        if until > now:
+            return holder
+        holder = await self._store.keys.authenticate(hash_, session=session)
+        if holder is not None:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[hash_, session] = (now + TRUSTED_S, holder)
+        return holder
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else "?"
+
+
+def _unknown(detail: str) -> Refused:
+    return Refused(401, "not-signed-in", detail, headers={"WWW-Authenticate": "Bearer"})
+
+
+def needed(route: APIRoute) -> Role | None:
+    """The least role of a route; KeyError where the table does not have it."""
+    return ROUTES[name_of(route)]
+
+
+def name_of(route: APIRoute) -> str:
+    """As the table of access names it. Each route has one method."""
+    return f"{' '.join(route.methods or ())} {route.path_format}"
+
+
+def new_router(tag: str, *, prefix: str = PREFIX) -> APIRouter:
+    """A router whose routes are all guarded."""
+    return APIRouter(prefix=prefix, route_class=Guarded, tags=[tag])
+
+
+class Guarded(APIRoute):
+    """A route that is refused unless the table of access lets the caller in."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            try:
+                least = needed(self)
+            except KeyError:
+                return problem(request, Refused(403, "not-allowed", "this route has no entry in the table of access"))
+            if least is None:
+                return await handler(request)
+            try:
+                request.state.caller = caller = await request.app.state.guard.admit(request, least)
+                return await replayed(request, caller, handler)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it has an answer
+                return problem(request, error)
+
+        return guarded

@@ -1,0 +1,29 @@
+"""Whether the process lives, and whether it can serve: for whoever watches it. They tell nothing else, and need no key."""
+
+from typing import Literal
+
+from fastapi import Request
+from pydantic import BaseModel
+
+from plait.api.guard import new_router
+from plait.store import Store
+
+router = new_router("health", prefix="")
+
+
+class Health(BaseModel):
+    status: Literal["ok"]
+
+
+@router.get("/healthz")
+async def healthz() -> Health:
+    """The process lives."""
+    return Health(status="ok")
+
+
+@router.get("/readyz")
+async def readyz(request: Request) -> Health:
+    """The database answers."""
+    store: Store = request.app.state.store
+    await store.health.now()
+    return Health(status="ok")

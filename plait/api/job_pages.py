@@ -1,0 +1,143 @@
+"""What is known of a job beside itself: attempts, steps, its tree, why it does not run; and how all jobs stand."""
+
+from datetime import datetime, timedelta
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query, Response
+from pydantic import AwareDatetime, BaseModel, Field
+
+from plait.api.guard import new_router
+from plait.api.job_shapes import Attempt, Node, Step
+from plait.api.shapes import Json, Limit, Page, Shape
+from plait.api.tenancy import Ask
+from plait.model.errors import InvalidArguments
+from plait.model.reasons import REMEDIES
+from plait.model.states import Status
+from plait.store.jobs import NodeRow
+from plait.store.trees import NodePlace
+
+router = new_router("jobs")
+
+
+class Reason(BaseModel):
+    code: str = Field(examples=["queue_paused"])
+    explanation: str
+    remedy: str | None = Field(description="What would let it run; null: nothing needs to be done.")
+
+
+class Explanation(BaseModel):
+    id: UUID
+    status: Status
+    reasons: list[Reason]
+
+
+class Summary(BaseModel):
+    at: datetime = Field(description="When what is live was counted: now, or a few seconds ago where there is much.")
+    counts: dict[Status, int] = Field(
+        description="Failed ones and dead letters up to 2,000, which then means: or more."
+    )
+    total_waiting: int
+    running: int
+    oldest_queued_age_seconds: float | None
+    active_fan_outs: int
+    active_workflows: int
+
+
+@router.get("/jobs/summary", response_model=Summary)
+async def summary(ask: Ask) -> Response:
+    """How jobs stand. Nothing of it counts history, however many jobs there are."""
+    found = await ask.store.search.overview(**ask.scope)
+    counts = {status: found.live.get(status, 0) for status in Status if not status.final}
+    counts |= {Status.FAILED: found.failed, Status.DEAD_LETTER: found.dead_letter}
+    return Json(
+        {
+            "at": found.at,
+            "counts": counts,
+            "total_waiting": counts[Status.WAITING],
+            "running": counts[Status.RUNNING],
+            "oldest_queued_age_seconds": found.oldest_queued_s,
+            "active_fan_outs": found.fan_outs,
+            "active_workflows": found.workflows,
+        }
+    )
+
+
+class Stretch(Shape):
+    """How attempts ended in one stretch of time."""
+
+    at: datetime = Field(description="Its beginning.")
+    enqueued: int
+    succeeded: int
+    failed: int
+    dead_letter: int
+    canceled: int
+    skipped: int
+    retried: int = Field(description="Attempts that failed, and the job went on.")
+    lost: int = Field(description="Attempts whose worker was lost.")
+    run_s: float = Field(description="How long handlers ran, in all.")
+
+
+@router.get("/jobs/history", response_model=Page[Stretch])
+async def history(
+    ask: Ask,
+    start: Annotated[AwareDatetime | None, Query(description="From when on; an hour ago when not given.")] = None,
+    step_seconds: Annotated[int, Query(ge=60, le=86_400, description="How long a stretch is.")] = 60,
+) -> Response:
+    """How jobs ended over time, for charts: from the leader's counts, 90 days back. Where nothing happened there is no stretch."""
+    rows = await ask.store.search.history(**ask.scope, start=start, step=timedelta(seconds=step_seconds))
+    return Json({"items": [Stretch.of(row) for row in rows], "next": None})
+
+
+@router.get("/jobs/{job_id:uuid}/attempts", response_model=Page[Attempt])
+async def attempts(ask: Ask, job_id: UUID) -> Response:
+    """What happened to a job, in order."""
+    return Json(
+        {"items": [Attempt.of(row) for row in await ask.store.jobs.list_attempts(job_id, **ask.scope)], "next": None}
+    )
+
+
+@router.get("/jobs/{job_id:uuid}/steps", response_model=Page[Step])
+async def steps(ask: Ask, job_id: UUID) -> Response:
+    """What a durable job has done, in order."""
+    return Json({"items": [Step.of(row) for row in await ask.store.jobs.list_steps(job_id, **ask.scope)], "next": None})
+
+
+@router.get("/jobs/{job_id:uuid}/tree", response_model=Page[Node])
+async def tree(
+    ask: Ask,
+    job_id: UUID,
+    cursor: Annotated[str | None, Query(max_length=60, description="`next` of the page before.")] = None,
+    limit: Limit = 1000,
+) -> Response:
+    """The whole tree that a job belongs to: its root first, then by fan-out and index."""
+    rows = await ask.store.jobs.job_tree(job_id, **ask.scope, after=_after(cursor), limit=limit)
+    last = _place(rows[-1]) if len(rows) >= limit else None
+    return Json({"items": [Node.of(row) for row in rows], "next": last})
+
+
+def _place(node: NodeRow) -> str:
+    index = -1 if node.fan_out_index is None else node.fan_out_index
+    return f"{node.fan_out_id or UUID(int=0)}.{index}"
+
+
+def _after(cursor: str | None) -> NodePlace | None:
+    if cursor is None:
+        return None
+    fan_out, _, index = cursor.partition(".")
+    try:
+        after = NodePlace(UUID(fan_out), int(index))
+    except ValueError:
+        raise InvalidArguments("cursor is `next` of the page before") from None
+    if abs(after.fan_out_index or 0) >= 2**31:
+        raise InvalidArguments("cursor is `next` of the page before")
+    return after
+
+
+@router.get("/jobs/{job_id:uuid}/explain", response_model=Explanation)
+async def explain(ask: Ask, job_id: UUID) -> Response:
+    """Why a job does not run, and what would let it."""
+    row = await ask.store.jobs.get_job(job_id, **ask.scope)
+    reasons = await ask.store.jobs.explain_job(job_id, **ask.scope)
+    told = [{"code": code, "explanation": words, "remedy": REMEDIES.get(code)} for code, words in reasons]
+    return Json({"id": row.id, "status": row.status, "reasons": told})

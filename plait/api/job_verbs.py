@@ -1,0 +1,110 @@
+"""What an operator does to a job: cancel, retry, reschedule, signal, fork."""
+
+from typing import Any, Literal
+from uuid import UUID
+
+from fastapi import Response
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from plait.api.guard import new_router
+from plait.api.job_shapes import Moved
+from plait.api.jobs import json_text
+from plait.api.shapes import Json
+from plait.api.tenancy import Ask
+from plait.model.errors import InvalidArguments
+from plait.model.states import Status
+
+router = new_router("jobs")
+
+
+class Cancel(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str | None = Field(None, max_length=500)
+    tree: bool = Field(False, description="And all its sub-jobs.")
+
+
+class Retry(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    tree: Literal["failed", "all"] | None = Field(
+        None, description="failed: of a root, what has failed below it; all: all of it, as a new tree."
+    )
+    steps: Literal["keep", "drop"] = Field("keep", description="Whether a durable job goes on or begins anew.")
+    scheduled_for: AwareDatetime | None = None
+    max_attempts: int | None = Field(None, ge=1, le=10_000)
+
+
+class Reschedule(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    scheduled_for: AwareDatetime | None = Field(None, description="Null: at once.")
+    max_attempts: int | None = Field(None, ge=1, le=10_000)
+
+
+class Signal(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(min_length=1, max_length=200)
+    payload: Any = None
+    id: UUID | None = Field(None, description="Sent again with the same id it is the same signal.")
+
+
+@router.post("/jobs/{job_id:uuid}/cancel", response_model=Moved)
+async def cancel(ask: Ask, job_id: UUID, body: Cancel | None = None) -> Response:
+    """Cancel a job. One that runs is asked to stop; one that is final stays as it is."""
+    body = body or Cancel()
+    tenant_id = await ask.job_tenant(job_id)
+    jobs = ask.changing("job.cancel", job_id, tenant_id=tenant_id, reason=body.reason, tree=body.tree or None).jobs
+    if body.tree:
+        done = await jobs.cancel_tree(job_id, tenant_id=tenant_id, reason=body.reason)
+        row = await ask.store.jobs.get_job(job_id, tenant_id=tenant_id)
+        return Json({"id": job_id, "status": row.status, "jobs": done.canceled + done.asked})
+    return Json({"id": job_id, "status": await jobs.cancel(job_id, tenant_id=tenant_id, reason=body.reason), "jobs": 1})
+
+
+@router.post("/jobs/{job_id:uuid}/retry", response_model=Moved)
+async def retry(ask: Ask, job_id: UUID, body: Retry | None = None) -> Response:
+    """Run a final job again: any but a succeeded one. With `tree: all` any root, as a new tree, whose id comes back."""
+    body = body or Retry()
+    if body.tree and body.model_fields_set - {"tree"}:
+        raise InvalidArguments("a tree is retried as it is: leave the other fields out")
+    tenant_id = await ask.job_tenant(job_id)
+    jobs = ask.changing("job.retry", job_id, tenant_id=tenant_id, **body.model_dump(exclude_defaults=True)).jobs
+    match body.tree:
+        case "all":
+            return Json({"id": await jobs.fork(job_id, tenant_id=tenant_id), "status": Status.QUEUED, "jobs": 1})
+        case "failed":
+            retried = await jobs.retry_tree(job_id, tenant_id=tenant_id)
+            row = await ask.store.jobs.get_job(job_id, tenant_id=tenant_id)
+            return Json({"id": job_id, "status": row.status, "jobs": retried})
+        case None:
+            status = await jobs.retry(
+                job_id,
+                tenant_id=tenant_id,
+                run_at=body.scheduled_for,
+                max_attempts=body.max_attempts,
+                drop_steps=body.steps == "drop",
+            )
+            return Json({"id": job_id, "status": status, "jobs": 1})
+
+
+@router.post("/jobs/{job_id:uuid}/reschedule", response_model=Moved)
+async def reschedule(ask: Ask, job_id: UUID, body: Reschedule) -> Response:
+    """Another time, or more attempts, for a job that is not final or has not succeeded."""
+    tenant_id = await ask.job_tenant(job_id)
+    jobs = ask.changing("job.reschedule", job_id, tenant_id=tenant_id, **body.model_dump(exclude_none=True)).jobs
+    status = await jobs.reschedule(
+        job_id, tenant_id=tenant_id, run_at=body.scheduled_for, max_attempts=body.max_attempts
+    )
+    return Json({"id": job_id, "status": status, "jobs": 1})
+
+
+@router.post("/jobs/{job_id:uuid}/signal", response_model=Moved)
+async def signal(ask: Ask, job_id: UUID, body: Signal) -> Response:
+    """Tell a job something: it is kept until the job asks for it, and who waits for it goes on."""
+    tenant_id = await ask.job_tenant(job_id)
+    jobs = ask.changing("job.signal", job_id, tenant_id=tenant_id, name=body.name).jobs
+    payload = None if body.payload is None else json_text(body.payload)
+    status = await jobs.signal(job_id, body.name, payload, tenant_id=tenant_id, signal_id=body.id)
+    return Json({"id": job_id, "status": status, "jobs": 1})

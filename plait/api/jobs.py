@@ -1,0 +1,227 @@
+"""Jobs: asking for them, and looking at them."""
+
+import json
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Header, Query, Request, Response
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from plait.api.guard import new_router
+from plait.api.job_shapes import FanOut, JobBrief, JobPage, Step
+from plait.api.shapes import Cursor, Json, Limit, Page, Text, page
+from plait.api.tenancy import Ask, Asking
+from plait.model.errors import InvalidArguments, NotFound
+from plait.model.ids import new_id
+from plait.model.states import Status
+from plait.store.jobs import JobRow, NewJob
+from plait.store.search import Filter, Found
+
+router = new_router("jobs")
+
+
+class NewJobRequest(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "definition_key": "recompute-trained-tags",
+                    "payload": {"model": "siglip"},
+                    "priority": 100,
+                    "scheduled_for": "2026-12-16T10:30:00Z",
+                    "dedupe_key": "tenant:bcg:training:daily",
+                }
+            ]
+        },
+    )
+
+    definition_key: str = Field(min_length=1, max_length=200)
+    payload: dict[str, Any] = Field(default_factory=dict, description="The arguments, by name.")
+    queue: str | None = Field(None, min_length=1, max_length=100)
+    priority: int | None = Field(
+        None, ge=-32768, le=32767, description="Lower runs first; 100 unless its definition says."
+    )
+    max_attempts: int | None = Field(None, ge=1, le=10_000)
+    scheduled_for: AwareDatetime | None = None
+    delay_seconds: float | None = Field(None, ge=0, le=3.2e9)
+    timeout_seconds: float | None = Field(None, gt=0, le=3.2e9)
+    dedupe_key: str | None = Field(
+        None, min_length=1, max_length=500, description="One unfinished job at a time has it."
+    )
+    limit_key: str | None = Field(None, min_length=1, max_length=500)
+    correlation_id: str | None = Field(None, min_length=1, max_length=500)
+    id: UUID | None = Field(None, description="A new UUIDv7 of the caller's, so that it can be sent again.")
+
+
+class NewJobAnswer(BaseModel):
+    id: UUID
+    tenant_id: UUID
+    status: Status
+    definition_key: str
+    queued_at: datetime
+    deduplicated: bool = Field(description="An older job holds the key, and this is the one.")
+
+
+@router.post("/jobs", status_code=201, response_model=NewJobAnswer, responses={200: {"model": NewJobAnswer}})
+async def enqueue(
+    request: Request,
+    ask: Ask,
+    body: NewJobRequest,
+    idempotency_key: Annotated[
+        str | None,
+        Header(min_length=1, max_length=500, description="The job's own: the same payload gets the same job."),
+    ] = None,
+) -> Response:
+    """Ask for a job. Answers 200 instead of 201 where a key says that it exists already."""
+    payload = json_text(body.payload)
+    await request.app.state.known.check(body.definition_key, body.payload)
+    new = NewJob(
+        id=body.id or new_id(),
+        definition=body.definition_key,
+        payload=payload,
+        tenant_id=ask.new_in,
+        queue=body.queue,
+        priority=body.priority,
+        max_attempts=body.max_attempts,
+        scheduled_for=body.scheduled_for,
+        delay_s=body.delay_seconds,
+        timeout_s=body.timeout_seconds,
+        dedupe_key=body.dedupe_key,
+        idempotency_key=idempotency_key,
+        limit_key=body.limit_key,
+        correlation_id=body.correlation_id,
+    )
+    changing = ask.changing("job.enqueue", new.id, tenant_id=ask.new_in, definition=body.definition_key)
+    existing = (await changing.jobs.enqueue_many([new])).get(new.id)
+    row = await ask.store.jobs.get_job(existing or new.id, tenant_id=ask.new_in)
+    answer = {
+        "id": row.id,
+        "tenant_id": row.tenant_id,
+        "status": row.status,
+        "definition_key": row.definition,
+        "queued_at": row.created_at,
+        "deduplicated": existing is not None,
+    }
+    return Json(
+        answer, status_code=201 if existing is None else 200, headers={"Location": f"{request.url.path}/{row.id}"}
+    )
+
+
+class Filters(BaseModel):
+    """Which jobs. What no index serves is looked for among the newest 10,000, or fewer; `next` goes on from there."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: list[Status] | None = Field(None, max_length=9, description="May be given again.")
+    source: str | None = Field(None, pattern="^(manual|event|schedule|system)$")
+    queue: str | None = Field(None, max_length=100)
+    definition_key: str | None = Field(None, max_length=200)
+    worker: int | None = Field(None, ge=0, le=2**31 - 1, description="It runs there, or ran there last.")
+    correlation_id: str | None = Field(None, max_length=500)
+    parent: UUID | None = None
+    root: UUID | None = None
+    fan_out: UUID | None = None
+    has_sub_jobs: bool | None = None
+    created_after: AwareDatetime | None = None
+    created_before: AwareDatetime | None = None
+    search: str | None = Field(
+        None, min_length=1, max_length=200, description="In definition, correlation id, dedupe key; or an id."
+    )
+    payload: list[str] | None = Field(
+        None, max_length=10, description="`key=value`, of the payload's own keys; may be given again."
+    )
+
+    def wanted(self) -> Filter:
+        return Filter(
+            statuses=[str(status) for status in self.status] if self.status else None,
+            source=self.source,
+            queue=self.queue,
+            definition=self.definition_key,
+            worker=self.worker,
+            correlation_id=self.correlation_id,
+            parent=self.parent,
+            root=self.root,
+            fan_out=self.fan_out,
+            has_children=self.has_sub_jobs,
+            created_after=self.created_after,
+            created_before=self.created_before,
+            search=self.search,
+            payload=json.dumps(dict(_pair(one) for one in self.payload)) if self.payload else None,
+        )
+
+
+class Jobs(Page[JobBrief]):
+    complete: bool = Field(description="False: this page ended because it had looked at enough; `next` looks further.")
+
+
+class Listing(Filters):
+    """How many of them, from where on."""
+
+    cursor: Cursor = None
+    limit: Limit = 50
+    offset: int = Field(0, ge=0, le=10_000, description="Instead of a cursor, for the first pages.")
+    tenant: Text = None
+
+
+@router.get("/jobs", response_model=Jobs)
+async def list_jobs(ask: Ask, given: Annotated[Listing, Query()]) -> Response:
+    """Jobs, newest first."""
+    found = await ask.store.search.search_jobs(
+        given.wanted(), **ask.scope, before=given.cursor, limit=given.limit, offset=given.offset
+    )
+    return Json(_jobs(found, given.limit))
+
+
+@router.get("/jobs/{job_id:uuid}", response_model=JobPage)
+async def get_job(ask: Ask, job_id: UUID) -> Response:
+    """One job, whole, with its parent, its fan-outs, its steps and its newest children."""
+    store, limit = ask.store, 50
+    row = await store.jobs.get_job(job_id, **ask.scope)
+    children = await store.search.search_jobs(Filter(parent=job_id), **ask.scope, limit=limit)
+    return Json(
+        JobPage.of(
+            row,
+            lease_expires_at=await _lease(ask, row),
+            parent=await _parent(ask, row.parent_id),
+            fan_outs=[FanOut.of(one) for one in await store.search.list_fan_outs(job_id, **ask.scope)],
+            steps=[Step.of(one) for one in await store.jobs.list_steps(job_id, **ask.scope)],
+            children=_jobs(children, limit),
+        )
+    )
+
+
+async def _lease(ask: Asking, row: JobRow) -> datetime | None:
+    if row.worker is None:
+        return None
+    return next((one.expires_at for one in await ask.store.workers.list_workers() if one.id == row.worker), None)
+
+
+async def _parent(ask: Asking, parent_id: UUID | None) -> dict[str, Any] | None:
+    if parent_id is None:
+        return None
+    try:
+        return JobBrief.of(await ask.store.jobs.get_job(parent_id, **ask.scope))
+    except NotFound:  # retention has been here
+        return None
+
+
+def _jobs(found: Found, limit: int) -> dict[str, Any]:
+    listed = page([JobBrief.of(row) for row in found.jobs], limit, found.jobs[-1].id if found.jobs else None)
+    return {**listed, "next": listed["next"] or found.stopped, "complete": found.stopped is None}
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise InvalidArguments(f"payload is asked for as key=value, not {text[:80]!r}")
+    return key, value
+
+
+def json_text(value: Any) -> str:
+    """As JSON that the database takes; what Python reads as infinity is no JSON."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArguments(f"a payload is JSON, and this is not: {error}") from None

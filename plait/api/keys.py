@@ -1,0 +1,77 @@
+"""Keys: who may call. An admin makes them for its own tenant, and none that may do more than itself."""
+
+from datetime import datetime
+from uuid import UUID
+
+from fastapi import Request, Response
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from plait.api.guard import new_router
+from plait.api.problems import Refused
+from plait.api.shapes import Cursor, Json, Limit, Page, Shape, page
+from plait.api.tenancy import Ask
+from plait.model.roles import OF_A_TENANT, Role
+from plait.model.tokens import hash_of, hint_of, new_token
+
+router = new_router("keys")
+
+
+class Key(Shape):
+    id: UUID
+    tenant_id: UUID | None
+    hint: str = Field(description="How it begins.")
+    name: str
+    role: Role
+    created_by: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None = Field(description="Within a minute.")
+
+
+class NewKey(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(min_length=1, max_length=200)
+    role: Role
+    expires_at: AwareDatetime | None = None
+
+
+class MadeKey(Key):
+    key: str = Field(description="It is shown this once.")
+
+
+@router.get("/keys", response_model=Page[Key])
+async def list_keys(ask: Ask, cursor: Cursor = None, limit: Limit = 50) -> Response:
+    """Keys, newest first."""
+    rows = await ask.store.keys.list_keys(**ask.scope, before=cursor, limit=limit)
+    return Json(page([Key.of(row) for row in rows], limit, rows[-1].id if rows else None))
+
+
+@router.post("/keys", status_code=201, response_model=MadeKey)
+async def create(ask: Ask, body: NewKey) -> Response:
+    """Make a key. A super-admin names the tenant (`?tenant=`) of one that is a tenant's."""
+    if body.role not in OF_A_TENANT and ask.caller.role is not Role.SUPER_ADMIN:
+        raise Refused(403, "not-allowed", f"a key of the role {body.role} is made by a super-admin")
+    token = new_token()
+    tenant_id = ask.new_in if body.role in OF_A_TENANT else None
+    changing = ask.changing("key.create", body.name, tenant_id=tenant_id, role=body.role)
+    key_id = await changing.keys.create_key(
+        hash=hash_of(token),
+        hint=hint_of(token),
+        name=body.name,
+        role=body.role,
+        tenant_id=tenant_id,
+        expires_at=body.expires_at,
+        created_by=ask.caller.actor,
+    )
+    row = await ask.store.keys.get_key(key_id, tenant_id=tenant_id, all_tenants=tenant_id is None)
+    return Json(MadeKey.of(row, key=token), status_code=201)
+
+
+@router.delete("/keys/{key_id:uuid}", status_code=204)
+async def revoke(request: Request, ask: Ask, key_id: UUID) -> Response:
+    """End a key, and the sessions that were opened with it: within seconds, in every process."""
+    await ask.changing("key.revoke", key_id).keys.revoke_key(key_id, **ask.scope)
+    request.app.state.guard.forget()
+    return Response(status_code=204)

@@ -1,0 +1,48 @@
+"""The definitions there are, as of a few seconds ago: what a payload is checked against before a job is asked for."""
+
+import time
+from typing import Any, Final
+
+from plait.model.errors import InvalidArguments
+from plait.model.schemas import faults
+from plait.store import Store
+from plait.store.definitions import DefinitionRow
+
+FRESH_S: Final = 2.0
+RESERVED: Final = "plait."
+"""The API's own jobs: nobody asks for them by name."""
+
+
+class Known:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._definitions: dict[str, DefinitionRow] = {}
+        self._until = 0.0
+
+    async def definition(self, name: str) -> DefinitionRow | None:
+        """A definition; one that is not known is looked for anew."""
+        if time.monotonic() > self._until or name not in self._definitions:
+            self._definitions = {row.name: row for row in await self._store.definitions.list_definitions()}
+            self._until = time.monotonic() + FRESH_S
+        return self._definitions.get(name)
+
+    async def check(self, name: str, payload: dict[str, Any]) -> None:
+        """Refuse what no worker has ever made known, and a payload that does not fit its schema."""
+        definition = await self.definition(name)
+        if definition is None or name.startswith(RESERVED):
+            raise InvalidArguments(f"there is no definition {name!r}: a worker or an admin makes it known first")
+        if definition.schema is None:
+            return
+        try:
+            wrong = faults(definition.schema, payload)
+        except (
+            ValueError,
+            TypeError,
+            RecursionError,
+        ) as error:  # what JSON text may say and no value can be: half a character
+            wrong = str(error)
+        if wrong is not None:
+            raise InvalidArguments(f"the payload does not fit the schema of {name}: {wrong}")
+
+    def forget(self) -> None:
+        self._until = 0.0

@@ -1,0 +1,79 @@
+"""Queues: what is in them; pausing and limiting them, which concerns every tenant."""
+
+from typing import Annotated, Any, ClassVar, Literal
+from uuid import UUID
+
+from fastapi import Path, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from plait.api.guard import new_router
+from plait.api.shapes import Json, Page, Shape
+from plait.api.tenancy import Ask, Asking
+
+router = new_router("queues")
+
+Name = Annotated[str, Path(pattern="^[A-Za-z0-9_.:-]{1,100}$")]
+
+
+class Queue(Shape):
+    FROM: ClassVar[dict[str, str]] = {"oldest_queued_age_seconds": "oldest_s", "rate_period_seconds": "rate_period_s"}
+
+    name: str
+    paused: bool
+    mode: Literal["parallel", "serial"]
+    queued: int
+    scheduled: int
+    running: int
+    waiting: int
+    oldest_queued_age_seconds: float | None
+    workers: int
+    max_running: int | None
+    rate_count: int | None
+    rate_period_seconds: float | None
+    root_id: UUID | None = Field(description="Whose tree has a serial queue now, where it is one that you may see.")
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    mode: Literal["parallel", "serial"] | None = None
+    max_running: int | None = Field(None, ge=0, le=2**31 - 1)
+    rate_count: int | None = Field(None, ge=1, le=2**31 - 1)
+    rate_period_seconds: float | None = Field(None, gt=0, le=3.2e9)
+
+    def columns(self) -> dict[str, Any]:
+        given = self.model_dump(exclude_unset=True)
+        mode = given.pop("mode", None)
+        columns = {"rate_period_s" if name == "rate_period_seconds" else name: value for name, value in given.items()}
+        return columns if mode is None else {**columns, "serial": mode == "serial"}
+
+
+@router.get("/queues", response_model=Page[Queue])
+async def list_queues(ask: Ask) -> Response:
+    """Queues, with your own tenant's jobs."""
+    rows = await ask.store.queues.list_queues(tenant_id=ask.tenant_id)
+    return Json({"items": [Queue.of(row) for row in rows], "next": None})
+
+
+@router.patch("/queues/{name}", response_model=Queue)
+async def change(ask: Ask, name: Name, body: Settings) -> Response:
+    """Limit a queue; what is left out stays, null removes a limit."""
+    return await _set(ask, "queue.change", name, body.columns())
+
+
+@router.post("/queues/{name}/pause", response_model=Queue)
+async def pause(ask: Ask, name: Name) -> Response:
+    """Start none of its jobs. When this answers, no claim that began before is under way."""
+    return await _set(ask, "queue.pause", name, {"paused": True})
+
+
+@router.post("/queues/{name}/resume", response_model=Queue)
+async def resume(ask: Ask, name: Name) -> Response:
+    """Start its jobs again."""
+    return await _set(ask, "queue.resume", name, {"paused": False})
+
+
+async def _set(ask: Asking, action: str, name: str, settings: dict[str, Any]) -> Response:
+    await ask.changing(action, name, **settings).queues.set_queue(name, settings)
+    rows = await ask.store.queues.list_queues(tenant_id=ask.tenant_id)
+    return Json(next(Queue.of(row) for row in rows if row.name == name))

@@ -1,0 +1,43 @@
+"""Token buckets in memory, one for each name: who asks too often is told how long to wait."""
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+KEPT: Final = 10_000
+"""So many buckets at most: then those that are full again are forgotten, and if none is, all."""
+
+
+class Rates:
+    def __init__(self, per_s: float, burst: float, *, clock: Callable[[], float]) -> None:
+        self._per_s = per_s
+        self._burst = burst
+        self._clock = clock
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def take(self, name: str) -> int:
+        """Take a token; 0, or in how many seconds there is one."""
+        now = self._clock()
+        tokens = self._tokens(name, now)
+        if tokens < 1:
+            return self._wait(tokens)
+        if name not in self._buckets and len(self._buckets) >= KEPT:
+            self._buckets = {
+                one: bucket for one, bucket in self._buckets.items() if self._tokens(one, now) < self._burst
+            }
+            if len(self._buckets) >= KEPT:
+                self._buckets.clear()
+        self._buckets[name] = (tokens - 1, now)
+        return 0
+
+    def full(self, name: str) -> int:
+        """Take none; 0, or in how many seconds there would be one."""
+        tokens = self._tokens(name, self._clock())
+        return 0 if tokens >= 1 else self._wait(tokens)
+
+    def _tokens(self, name: str, now: float) -> float:
+        tokens, at = self._buckets.get(name, (self._burst, now))
+        return min(self._burst, tokens + (now - at) * self._per_s)
+
+    def _wait(self, tokens: float) -> int:
+        return max(1, math.ceil((1 - tokens) / self._per_s))

@@ -1,0 +1,62 @@
+"""Idempotency-Key: a change that is sent again is answered as it was the first time, for a day.
+
+On `POST /jobs` the key is the job's own (plait.idempotency), which outlives the answer. Elsewhere the answer is kept. An answer of 5xx
+is not: whether the change was made is not known then, and it may be tried again.
+"""
+
+import hashlib
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
+from uuid import UUID
+
+from fastapi import Request, Response
+
+from plait.api.access import PREFIX
+from plait.api.caller import Caller
+from plait.api.problems import Refused, problem
+from plait.model.errors import PlaitError
+from plait.store import Store
+
+HEADER: Final = "Idempotency-Key"
+NOBODY: Final = UUID(int=0)
+_OWN_WAY: Final = frozenset({f"{PREFIX}/jobs", f"{PREFIX}/keys"})
+"""Its own key; and an answer with a secret in it, which is not stored."""
+_WORKERS: Final = f"{PREFIX}/worker/"
+"""What workers send is fenced by (job, attempt), and may be sent again anyway."""
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+async def replayed(request: Request, caller: Caller, handler: Handler) -> Response:
+    """Handle the request, unless its key says that it was handled before."""
+    key = request.headers.get(HEADER)
+    path = request.url.path
+    if key is None or request.method == "GET" or path in _OWN_WAY or path.startswith(_WORKERS):
+        return await handler(request)
+    store: Store = request.app.state.store
+    whose = (caller.tenant_id or NOBODY, caller.key_id, key)
+    asked = f"{request.method} {path}?{request.url.query}\n".encode() + await request.body()
+    reply = await store.replies.reserve(*whose, hashlib.sha256(asked).hexdigest())
+    if not reply.begun:
+        if reply.status is None:
+            raise Refused(
+                409, "under-way", "the first request with this key is under way", headers={"Retry-After": "1"}
+            )
+        kind = "application/json" if reply.status < 400 else "application/problem+json"
+        return Response(reply.body, reply.status, headers={"Idempotent-Replayed": "true"}, media_type=kind)
+    try:
+        response = await handler(request)
+    except Exception as error:  # noqa: BLE001 - a refusal is an answer too
+        response = problem(request, error)
+    if response.status_code >= 500 or not isinstance(getattr(response, "body", None), bytes):
+        await _forget(store, whose)
+    else:
+        await store.replies.keep(*whose, response.status_code, bytes(response.body).decode())
+    return response
+
+
+async def _forget(store: Store, whose: tuple[UUID, UUID, str]) -> None:
+    try:
+        await store.replies.keep(*whose, None, None)
+    except PlaitError:
+        return  # it may be begun again after a minute

@@ -1,0 +1,118 @@
+"""The API as a service of plait's: it serves until it is asked to stop, lets requests under way end, and ends its streams."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+from fastapi import FastAPI
+
+from plait.api.application import build
+from plait.model.errors import PlaitError
+from plait.runtime.logging import get_logger
+from plait.runtime.service import Stop
+from plait.sdk.app import Plait
+
+log = get_logger("api")
+
+
+class AddressTaken(PlaitError):
+    """Another process listens on this address. Choose another: --port, PLAIT_API_PORT."""
+
+
+class Api:
+    def __init__(
+        self, app: Plait, *, host: str | None = None, port: int | None = None, elsewhere: bool = False
+    ) -> None:
+        """`elsewhere`: on any free port where the chosen one is taken."""
+        self._app = app
+        self._host = host if host is not None else app.settings.api_host
+        self._port = port if port is not None else app.settings.api_port
+        self._elsewhere = elsewhere
+        self._socket: socket.socket | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it listens, from `listen` on."""
+        assert self._socket is not None
+        host, port = self._socket.getsockname()[:2]
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+    def listen(self) -> None:
+        """Take the address, before anything else is begun: who can't have it should know at once."""
+        if self._socket is None:
+            try:
+                self._socket = _bound(self._host, self._port)
+            except OSError as error:
+                if not self._elsewhere or self._port == 0:
+                    raise AddressTaken(
+                        f"can't listen on {self._host}:{self._port}: {error.strerror or error}"
+                    ) from None
+                self._socket = _bound(self._host, 0)
+
+    def close(self) -> None:
+        """Give the address up, where it was taken and nothing was served."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    async def run(self, stop: Stop) -> None:
+        try:
+            await self._serve(stop)
+        finally:
+            self.close()
+
+    async def _serve(self, stop: Stop) -> None:
+        self.listen()
+        assert self._socket is not None
+        store = await self._app.store()
+        await store.health.require_roles("plait_admin", "plait_worker")
+        application = build(store, self._app.settings)
+        config = uvicorn.Config(
+            application,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            timeout_graceful_shutdown=int(self._app.settings.grace) or 1,
+        )
+        server = _Server(config)
+        log.info("api listening", url=self.url)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(application.state.bulk.run(stop))
+            watching = group.create_task(_end(server, application, stop))
+            try:
+                await server.serve(sockets=[self._socket])
+            finally:
+                watching.cancel()
+                if not stop.requested:
+                    stop.request()  # it ended by itself: nothing else goes on alone
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    [(family, kind, protocol, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    taken = socket.socket(family, kind, protocol)
+    try:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(address)
+        taken.listen(2048)
+    except BaseException:
+        taken.close()
+        raise
+    return taken
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are the process's, which may run other services."""
+        yield
+
+
+async def _end(server: uvicorn.Server, application: FastAPI, stop: Stop) -> None:
+    await stop.wait()
+    application.state.stopping.set()  # who waits for something gets an answer now
+    server.should_exit = True
+    await stop.wait_hard()
+    server.force_exit = True

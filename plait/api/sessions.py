@@ -1,0 +1,118 @@
+"""Browser sessions: a cookie that a page's code can't read, and a token that another site can't know.
+
+A session stands for the key that it was opened with, and ends with it. Whoever signs in shows a key, or follows a login link, which
+works once.
+"""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import RedirectResponse
+
+from plait.api.caller import Caller
+from plait.api.guard import COOKIE, Guard, new_router
+from plait.api.shapes import Json
+from plait.api.tenancy import Ask
+from plait.model.roles import Role
+from plait.model.tokens import hash_of, new_token
+from plait.store import Store
+
+router = new_router("session")
+
+HOME: Final = "/"
+
+
+class SignIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    key: str = Field(min_length=1, max_length=200)
+
+
+class Session(BaseModel):
+    role: Role
+    tenant_id: UUID | None = Field(description="Null: all of them.")
+    tenant: str | None
+    name: str
+    csrf: str | None = Field(description="Send it as X-CSRF-Token with every change. Null: you came with a key.")
+    expires_at: datetime | None = None
+
+
+@router.post("/session", status_code=201, response_model=Session)
+async def sign_in(request: Request, body: SignIn) -> Response:
+    """Open a session with a key."""
+    guard: Guard = request.app.state.guard
+    holder = await guard.holder_of(request, body.key, session=False)
+    return await _open(request, holder.key_id)
+
+
+@router.get("/session/link", status_code=303)
+async def follow(request: Request, token: Annotated[str, Query(min_length=1, max_length=200)]) -> Response:
+    """Follow a login link, which works once."""
+    guard: Guard = request.app.state.guard
+    store: Store = request.app.state.store
+    key_id = await store.keys.use_link(hash_of(token))
+    if key_id is None:
+        guard.count_guess(request)
+    opened = await _open(request, key_id)
+    response = RedirectResponse(HOME, status_code=303)
+    response.headers["set-cookie"] = opened.headers["set-cookie"]
+    return response
+
+
+@router.get("/session", response_model=Session)
+async def whoami(ask: Ask) -> Response:
+    """Who you are to the API."""
+    return Json(_session(ask.caller))
+
+
+@router.delete("/session", status_code=204)
+async def sign_out(request: Request, ask: Ask) -> Response:
+    """Close the session."""
+    if ask.caller.csrf is not None:
+        await ask.store.keys.close_session(hash_of(request.cookies[COOKIE]))
+        request.app.state.guard.forget()
+    response = Response(status_code=204)
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return response
+
+
+async def _open(request: Request, key_id: UUID) -> Response:
+    store: Store = request.app.state.store
+    lasts = timedelta(seconds=request.app.state.settings.api_session)
+    token, csrf = new_token(), new_token()
+    ends = await store.keys.open_session(key_id, hash=hash_of(token), csrf=csrf, ttl=lasts)
+    holder = await store.keys.authenticate(hash_of(token), session=True)
+    assert holder is not None
+    caller = Caller(
+        key_id=holder.key_id,
+        role=holder.role,
+        tenant_id=holder.tenant_id,
+        tenant=holder.tenant,
+        name=holder.name,
+        csrf=csrf,
+    )
+    response = Json({**_session(caller), "expires_at": ends}, status_code=201)
+    response.set_cookie(
+        COOKIE,
+        token,
+        max_age=int(lasts.total_seconds()),
+        path="/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+    return response
+
+
+def _session(caller: Caller) -> dict[str, object]:
+    return {
+        "role": caller.role,
+        "tenant_id": caller.tenant_id,
+        "tenant": caller.tenant,
+        "name": caller.name,
+        "csrf": caller.csrf,
+        "expires_at": None,
+    }

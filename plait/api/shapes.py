@@ -1,0 +1,68 @@
+"""How answers are made. A pydantic model names an answer's fields, for the OpenAPI document; the values come from the store's rows and
+are written by msgspec. JSON from the database (payloads, results) is not decoded but goes out as it is stored: a number of 5,000
+digits or 5,000 levels hurt nobody who only carries them (T101).
+"""
+
+from typing import Annotated, Any, ClassVar, Final, Generic, TypeVar
+from uuid import UUID
+
+import msgspec
+from fastapi import Query, Response
+from pydantic import BaseModel, Field
+
+Model = TypeVar("Model", bound="Shape")
+Item = TypeVar("Item")
+
+_encoder: Final = msgspec.json.Encoder()
+
+
+class Json(Response):
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return _encoder.encode(content)
+
+
+class Shape(BaseModel):
+    """What an answer looks like. `RAW` names the fields that are JSON text in the row; `FROM` those that the row calls otherwise."""
+
+    RAW: ClassVar[frozenset[str]] = frozenset()
+    FROM: ClassVar[dict[str, str]] = {}
+
+    @classmethod
+    def of(cls, row: Any, **more: Any) -> dict[str, Any]:
+        """A row's values under this shape's names; `more` for what the row does not have."""
+        made: dict[str, Any] = {}
+        for name in cls.model_fields:
+            if name in more:
+                made[name] = more[name]
+                continue
+            value = getattr(row, cls.FROM.get(name, name))
+            made[name] = raw(value) if name in cls.RAW else value
+        return made
+
+
+class Page(BaseModel, Generic[Item]):
+    """Some of many, and where to go on."""
+
+    items: list[Item]
+    next: str | None = Field(None, description="Send it as `cursor` for what follows; null: that was all.")
+
+
+def raw(text: str | None) -> msgspec.Raw | None:
+    return None if text is None else msgspec.Raw(text.encode(errors="surrogatepass"))
+
+
+def page(items: list[dict[str, Any]], limit: int, last: Any) -> dict[str, Any]:
+    """A page whose next one begins after `last`, where this one is full."""
+    return {"items": items, "next": str(last) if len(items) >= limit and last is not None else None}
+
+
+Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
+Cursor = Annotated[
+    UUID | None, Query(description="`next` of the page before. Ids sort by time, and no two are equal (T112).")
+]
+Text = Annotated[str | None, Field(max_length=500)]
+TenantName = Annotated[
+    str | None, Query(max_length=100, description="A tenant's slug or id: for super-admins, who else see all of them.")
+]

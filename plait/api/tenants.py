@@ -1,0 +1,75 @@
+"""Tenants: who the jobs are for, and what each of them may have."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Path, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from plait.api.guard import new_router
+from plait.api.problems import Refused
+from plait.api.shapes import Json, Page, Shape
+from plait.api.tenancy import Ask, Asking
+
+router = new_router("tenants")
+
+Slug = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9_-]{0,62}$")]
+
+
+class Tenant(Shape):
+    id: UUID
+    slug: str
+    name: str
+    time_zone: str
+    created_at: datetime
+    paused: bool
+    weight: int
+    max_running: int | None
+    max_queued: int | None
+    queued: int = Field(description="Its jobs that are neither final nor running.")
+    running: int
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str | None = Field(None, min_length=1, max_length=200)
+    time_zone: str | None = Field(None, max_length=100)
+    paused: bool | None = None
+    weight: int | None = Field(None, ge=1, le=1000, description="Its share in the fair claim.")
+    max_running: int | None = Field(None, ge=0, le=2**31 - 1)
+    max_queued: int | None = Field(None, ge=0, le=2**31 - 1, description="How many unfinished jobs it may have.")
+
+
+class NewTenant(Settings):
+    slug: str = Field(pattern="^[a-z0-9][a-z0-9_-]{0,62}$")
+
+
+@router.get("/tenants", response_model=Page[Tenant])
+async def list_tenants(ask: Ask) -> Response:
+    """All tenants, and what they have unfinished."""
+    return Json({"items": [Tenant.of(row) for row in await ask.store.tenants.list_tenants()], "next": None})
+
+
+@router.post("/tenants", status_code=201, response_model=Tenant)
+async def create(ask: Ask, body: NewTenant) -> Response:
+    """Make a tenant."""
+    if any(row.slug == body.slug for row in await ask.store.tenants.list_tenants()):
+        raise Refused(409, "exists", "there is a tenant of this slug")
+    return await _set(
+        ask, "tenant.create", body.slug, body.model_dump(exclude_unset=True, exclude={"slug"}), status=201
+    )
+
+
+@router.patch("/tenants/{slug}", response_model=Tenant)
+async def change(ask: Ask, slug: Slug, body: Settings) -> Response:
+    """Change a tenant; what is left out stays, null removes a limit."""
+    await ask.store.tenants.tenant_id(slug)  # an unknown one is not there: it is not made
+    return await _set(ask, "tenant.change", slug, body.model_dump(exclude_unset=True))
+
+
+async def _set(ask: Asking, action: str, slug: str, settings: dict[str, Any], status: int = 200) -> Response:
+    await ask.changing(action, slug, **settings).tenants.set_tenant(slug, settings)
+    rows = await ask.store.tenants.list_tenants()
+    return Json(next(Tenant.of(row) for row in rows if row.slug == slug), status_code=status)

@@ -1,0 +1,44 @@
+"""Workers: who runs jobs, and since when nobody has heard of whom."""
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from fastapi import Response
+from pydantic import Field
+
+from plait.api.guard import new_router
+from plait.api.shapes import Json, Page, Shape
+from plait.api.tenancy import Ask
+
+router = new_router("workers")
+
+
+class Worker(Shape):
+    RAW: ClassVar[frozenset[str]] = frozenset({"metadata"})
+    FROM: ClassVar[dict[str, str]] = {
+        "worker_id": "id",
+        "hostname": "host",
+        "running_count": "running",
+        "last_seen_at": "seen_at",
+        "lease_expires_at": "expires_at",
+    }
+
+    worker_id: int
+    state: str
+    stale: bool = Field(description="It should have been heard of by now.")
+    hostname: str
+    pid: int
+    version: str
+    queues: list[str]
+    definitions: list[str]
+    running_count: int
+    metadata: Any
+    started_at: datetime
+    last_seen_at: datetime
+    lease_expires_at: datetime
+
+
+@router.get("/workers", response_model=Page[Worker])
+async def list_workers(ask: Ask) -> Response:
+    """Those that live, and those that left or were lost within the last hour."""
+    return Json({"items": [Worker.of(row) for row in await ask.store.workers.list_workers()], "next": None})

@@ -1,0 +1,49 @@
+"""`plait api`: the HTTP API, alone."""
+
+from typing import Annotated
+
+import typer
+
+from plait.cli.command import Invocation, command
+
+Host = Annotated[
+    str | None,
+    typer.Option(
+        "--host", metavar="ADDRESS", help="The address to listen on.", show_default="127.0.0.1, or PLAIT_API_HOST"
+    ),
+]
+Port = Annotated[
+    int | None,
+    typer.Option(
+        "--port", metavar="N", min=0, max=65535, help="The port; 0: any.", show_default="8717, or PLAIT_API_PORT"
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("api", short_help="Serve the HTTP API.")(command(api))
+
+
+async def api(
+    cli: Invocation,
+    app_name: Annotated[
+        str | None,
+        typer.Argument(metavar="APP", help="Only to find the database that the app names.", show_default=False),
+    ] = None,
+    host: Host = None,
+    port: Port = None,
+) -> int:
+    """Serve the HTTP API until stopped. It speaks plain HTTP: put TLS before it where others can listen.
+
+    Needs a login with the roles plait_admin and plait_worker, and refuses a superuser's. Keys: plait keys create.
+    """
+    from plait.api.service import Api
+    from plait.cli.serving import configure_logs, place, serve
+    from plait.sdk.app import Plait
+
+    app = cli.load(app_name) if app_name else cli.bind(Plait())
+    configure_logs(app, cli)
+    served = Api(app, host=host, port=port)
+    served.listen()
+    told = [] if cli.json else [f"api at {served.url} on {place(cli, app)}"]
+    return await serve(app, [served], told=told)

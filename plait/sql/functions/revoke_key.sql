@@ -1,0 +1,16 @@
+-- revoke_key: a key opens nothing any more, nor do the sessions that were opened with it.
+--
+--   moves    nothing
+--   locks    the key's row
+--   raises   PL008 when the caller has no such key
+--   called   plait.store.keys.revoke_key
+create or replace function plait.revoke_key(p_key uuid, p_tenant uuid default null, p_all boolean default false) returns void
+language plpgsql security definer set search_path = plait, pg_temp as $$
+declare v_tenant uuid := plait._tenant_or_all(p_tenant, p_all);
+begin
+  update plait.keys set revoked_at = coalesce(revoked_at, plait.now()) where id = p_key and (v_tenant is null or tenant_id = v_tenant);
+  if not found then
+    raise exception 'there is no key %', p_key using errcode = 'PL008';
+  end if;
+  delete from plait.sessions where key_id = p_key;
+end $$;

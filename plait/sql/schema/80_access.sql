@@ -1,0 +1,80 @@
+-- Who may call the API: keys and browser sessions; what they changed (audit); and what they were answered (replies).
+
+-- A key is known by its hash alone: it is 256 random bits, so a plain hash can't be searched. Without a tenant it is an operator's of the
+-- whole installation, or a worker's.
+create table plait.keys (
+  id           uuid primary key,
+  tenant_id    uuid references plait.tenants (id),
+  hash         text collate "C" not null unique,
+  hint         text not null check (length(hint) <= 20),          -- its first characters, for who looks for it
+  name         text not null check (length(name) between 1 and 200),
+  role         text not null check (role in ('viewer', 'operator', 'admin', 'super-admin', 'worker')),
+  created_by   text not null,
+  created_at   timestamptz not null,
+  expires_at   timestamptz,
+  revoked_at   timestamptz,
+  last_used_at timestamptz,                                       -- within a minute
+  constraint keys_tenant check ((tenant_id is null) = (role in ('super-admin', 'worker')))
+);
+
+create index keys_of_tenant on plait.keys (tenant_id, id);
+
+-- What a browser holds instead of a key: it ends with the key that it was opened with. `link`: not yet opened, and good for one opening.
+create table plait.sessions (
+  hash       text collate "C" primary key,
+  key_id     uuid not null references plait.keys (id) on delete cascade,
+  link       boolean not null,
+  csrf       text not null,                                       -- what a page must send with each change
+  created_at timestamptz not null,
+  expires_at timestamptz not null
+);
+
+create index sessions_expiry on plait.sessions (expires_at);
+
+-- One row for each change that somebody made through the API, written in the change's own transaction.
+create table plait.audit (
+  id         uuid primary key,
+  tenant_id  uuid,                                                -- null: of the installation
+  at         timestamptz not null,
+  actor      text not null,                                       -- key <id>, or a login
+  action     text collate "C" not null,                           -- job.cancel, queue.pause …
+  object     text,
+  request_id text,
+  detail     json not null
+);
+
+create index audit_tenant on plait.audit (tenant_id, id);
+create index audit_object on plait.audit (object, id);
+
+-- What a request with an Idempotency-Key was answered, for a day; without an answer it is still under way.
+create table plait.replies (
+  tenant_id  uuid not null,                                       -- the installation's own have the id of nobody
+  key_id     uuid not null,
+  key        text collate "C" not null check (length(key) between 1 and 500),
+  hash       text not null,                                       -- of the request
+  at         timestamptz not null,
+  expires_at timestamptz not null,
+  status     smallint,
+  body       text,
+  primary key (tenant_id, key_id, key)
+);
+
+create index replies_expiry on plait.replies (expires_at);
+
+alter table plait.keys enable row level security;
+alter table plait.keys force row level security;
+create policy owner on plait.keys to plait_owner using (true) with check (true);
+create policy tenant on plait.keys for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.audit enable row level security;
+alter table plait.audit force row level security;
+create policy owner on plait.audit to plait_owner using (true) with check (true);
+create policy tenant on plait.audit for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.replies enable row level security;
+alter table plait.replies force row level security;
+create policy owner on plait.replies to plait_owner using (true) with check (true);
+create policy tenant on plait.replies for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));

@@ -1,0 +1,95 @@
+"""Who changed what. An entry is written in the very statement that makes the change: neither is there without the other."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, NoReturn
+from uuid import UUID
+
+from plait.store.database import Database, Row
+
+_RECORD: Final = "plait.record({}::uuid, {}::text, {}::text, {}::text, {}::text, {}::text::json)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One change, before it is made."""
+
+    tenant_id: UUID | None
+    """None: of the installation."""
+    actor: str
+    action: str
+    object: str | None = None
+    request_id: str | None = None
+    detail: str = "{}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRow:
+    id: UUID
+    tenant_id: UUID | None
+    at: datetime
+    actor: str
+    action: str
+    object: str | None
+    request_id: str | None
+    detail: str
+
+
+class Audit:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def record(self, entry: Entry) -> None:
+        """Write down what was tried and refused: a change that is made is recorded with it, by `Store.auditing`."""
+        await self._db.fetchval(f"select {_record(1)}", *_values(entry))
+
+    async def list_audit(
+        self,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+        actor: str | None = None,
+        action: str | None = None,
+        object: str | None = None,  # noqa: A002 - as the column is called
+        before: UUID | None = None,
+        limit: int = 50,
+    ) -> list[AuditRow]:
+        sql = "select * from plait.list_audit($1, $2, $3, $4, $5, $6, $7)"
+        rows = await self._db.fetch(sql, tenant_id, all_tenants, actor, action, object, before, limit)
+        return [AuditRow(**row) for row in rows]
+
+
+class AuditedDatabase(Database):
+    """The same database, through which every statement leaves an entry in its own transaction."""
+
+    def __init__(self, database: Database, entry: Entry) -> None:
+        self._database = database
+        self._entry = entry
+
+    async def fetch(self, sql: str, *args: Any) -> list[Row]:
+        return await self._database.fetch(_recorded(sql, len(args)), *args, *_values(self._entry))
+
+    async def fetchrow(self, sql: str, *args: Any) -> Row:
+        return await self._database.fetchrow(_recorded(sql, len(args)), *args, *_values(self._entry))
+
+    async def fetchval(self, sql: str, *args: Any) -> Any:
+        return await self._database.fetchval(_recorded(sql, len(args)), *args, *_values(self._entry))
+
+    def transaction(self) -> NoReturn:
+        raise TypeError("an entry goes with one statement: a transaction of several has no place for it")
+
+
+def _recorded(sql: str, arguments: int) -> str:
+    """The statement and its entry as one. Where the statement gives no row, one of nulls comes back."""
+    return (
+        f"with done as materialized ({sql}), recorded as materialized (select {_record(arguments + 1)})"
+        " select done.* from recorded left join done on true"
+    )
+
+
+def _record(first: int) -> str:
+    return _RECORD.format(*(f"${number}" for number in range(first, first + 6)))
+
+
+def _values(entry: Entry) -> list[Any]:
+    return [entry.tenant_id, entry.actor, entry.action, entry.object, entry.request_id, entry.detail]

@@ -1,0 +1,107 @@
+"""Keys of the API and browser sessions. What is secret never comes here: only its hash does."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from plait.model.errors import NotFound
+from plait.model.roles import Role
+from plait.store.database import Database, Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRow:
+    id: UUID
+    tenant_id: UUID | None
+    hint: str
+    name: str
+    role: Role
+    created_by: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Whose a key or a session is."""
+
+    key_id: UUID
+    tenant_id: UUID | None
+    tenant: str | None
+    role: Role
+    name: str
+    csrf: str | None
+    """Of a session: what a page must send with each change."""
+
+
+class Keys:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def create_key(
+        self,
+        *,
+        hash: str,  # noqa: A002 - as the column is called
+        hint: str,
+        name: str,
+        role: Role,
+        tenant_id: UUID | None,
+        expires_at: datetime | None,
+        created_by: str,
+    ) -> UUID:
+        sql = "select plait.create_key($1, $2, $3, $4, $5, $6, $7)"
+        key_id: UUID = await self._db.fetchval(sql, hash, hint, name, role.value, tenant_id, expires_at, created_by)
+        return UUID(bytes=key_id.bytes)
+
+    async def list_keys(
+        self,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+        key_id: UUID | None = None,
+        before: UUID | None = None,
+        limit: int = 50,
+    ) -> list[KeyRow]:
+        sql = "select * from plait.list_keys($1, $2, $3, $4, $5)"
+        return [_key(row) for row in await self._db.fetch(sql, tenant_id, all_tenants, key_id, before, limit)]
+
+    async def get_key(self, key_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> KeyRow:
+        rows = await self.list_keys(tenant_id=tenant_id, all_tenants=all_tenants, key_id=key_id)
+        if not rows:
+            raise NotFound(f"there is no key {key_id}")
+        return rows[0]
+
+    async def revoke_key(self, key_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> None:
+        await self._db.fetchval("select plait.revoke_key($1, $2, $3)", key_id, tenant_id, all_tenants)
+
+    async def authenticate(self, hash: str, *, session: bool = False) -> Holder | None:  # noqa: A002 - as above
+        row = await self._db.fetchrow("select * from plait.authenticate($1, $2)", hash, session)
+        return None if row is None else Holder(**{**row, "role": Role(row["role"])})
+
+    async def open_session(
+        self,
+        key_id: UUID,
+        *,
+        hash: str,  # noqa: A002 - as above
+        csrf: str,
+        ttl: timedelta,
+        link: bool = False,
+    ) -> datetime:
+        """A session, or a link that opens one, once; when it ends."""
+        sql = "select plait.open_session($1, $2, $3, $4, $5)"
+        ends: datetime = await self._db.fetchval(sql, key_id, hash, csrf, ttl, link)
+        return ends
+
+    async def use_link(self, hash: str) -> UUID | None:  # noqa: A002 - as above
+        """The key of a login link, which is used up; None when there is no such link."""
+        key_id: UUID | None = await self._db.fetchval("select plait.use_link($1)", hash)
+        return key_id
+
+    async def close_session(self, hash: str) -> None:  # noqa: A002 - as above
+        await self._db.fetchval("select plait.close_session($1)", hash)
+
+
+def _key(row: Row) -> KeyRow:
+    return KeyRow(**{**row, "role": Role(row["role"])})

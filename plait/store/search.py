@@ -1,0 +1,139 @@
+"""Looking at many jobs: by filters, within bounds; and how they stand as a whole."""
+
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from plait.model.states import Status
+from plait.store.database import Database
+from plait.store.jobs import JOB_COLUMNS, JobRow, job_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which jobs; what is None does not matter."""
+
+    statuses: list[str] | None = None
+    queue: str | None = None
+    definition: str | None = None
+    source: str | None = None
+    worker: int | None = None
+    correlation_id: str | None = None
+    parent: UUID | None = None
+    root: UUID | None = None
+    fan_out: UUID | None = None
+    has_children: bool | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+    search: str | None = None
+    payload: str | None = None
+    """JSON: values by key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    jobs: list[JobRow]
+    stopped: UUID | None
+    """So far was looked, and there may be more below it; None: the end was reached, or the page is full."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FanOutRow:
+    id: UUID
+    strategy: str
+    total: int
+    needed: int
+    succeeded: int
+    failed: int
+    canceled: int
+    decision: str | None
+    created_at: datetime
+    decided_at: datetime | None
+    timeout_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    at: datetime
+    """When what is live was counted."""
+    live: dict[Status, int]
+    oldest_queued_s: float | None
+    failed: int
+    dead_letter: int
+    fan_outs: int
+    workflows: int
+
+
+_NAMES: Final = tuple(field.name for field in fields(Filter))
+_SEARCH: Final = (
+    f"select {', '.join(f'(s.job).{column}' for column in JOB_COLUMNS)}, s.stopped from plait.search_jobs($1, $2, "
+    + ", ".join(f"p_{name} => ${number}" for number, name in enumerate(_NAMES, 3)).replace("$16", "$16::text::json")
+    + ", p_before => $17, p_limit => $18, p_offset => $19) s"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRow:
+    """How attempts ended in one stretch of time."""
+
+    at: datetime
+    enqueued: int
+    succeeded: int
+    failed: int
+    dead_letter: int
+    canceled: int
+    skipped: int
+    retried: int
+    lost: int
+    run_s: float
+
+
+class Search:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def search_jobs(
+        self,
+        wanted: Filter,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+        before: UUID | None = None,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> Found:
+        values = [getattr(wanted, name) for name in _NAMES]
+        rows = await self._db.fetch(_SEARCH, tenant_id, all_tenants, *values, before, limit, offset)
+        jobs = [job_of({name: row[name] for name in JobRow.__slots__}) for row in rows if row["id"] is not None]
+        return Found(jobs=jobs, stopped=rows[-1]["stopped"] if rows else None)
+
+    async def list_fan_outs(
+        self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
+    ) -> list[FanOutRow]:
+        sql = "select * from plait.list_fan_outs($1, $2, $3)"
+        return [FanOutRow(**row) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
+
+    async def overview(self, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> Overview:
+        row = await self._db.fetchrow("select * from plait.overview($1, $2)", tenant_id, all_tenants)
+        return Overview(
+            at=row["o_at"],
+            live={status: row[f"o_{status}"] for status in Status if not status.final},
+            oldest_queued_s=row["o_oldest_queued_s"],
+            failed=row["o_failed"],
+            dead_letter=row["o_dead_letter"],
+            fan_outs=row["o_fan_outs"],
+            workflows=row["o_workflows"],
+        )
+
+    async def history(
+        self,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+        start: datetime | None = None,
+        step: timedelta = timedelta(minutes=1),
+    ) -> list[HistoryRow]:
+        """From the leader's counts of each minute; stretches in which nothing happened are left out."""
+        sql = "select * from plait.history($1, $2, $3, $4)"
+        return [HistoryRow(**row) for row in await self._db.fetch(sql, tenant_id, all_tenants, start, step)]

@@ -1,0 +1,110 @@
+"""Requests that each route takes, made from what a tenant has: for tests that go over all routes."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from plait.api.access import PREFIX, ROUTES
+from plait.model.ids import new_id
+from plait.model.roles import Role
+
+from ..world import World
+from .calling import new_key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Things:
+    """One of each that has an id, of one tenant."""
+
+    job_id: UUID
+    trigger_id: UUID
+    event_id: UUID
+    key_id: UUID
+    worker: int = 0
+
+
+async def make_things(world: World, tenant: str) -> Things:
+    await world.define("add")
+    tenant_id = await world.tenant(tenant)
+    job_id = await world.enqueue("add", tenant=tenant, payload={"secret": f"of {tenant}"}, correlation_id=f"c-{tenant}")
+    trigger_id = await world.trigger("nightly", tenant=tenant, cron="0 2 * * *")
+    event_id = await world.emit("happened", tenant=tenant, secret=f"of {tenant}")
+    key_id, _ = await new_key(world.store, Role.VIEWER, tenant_id)
+    return Things(job_id=job_id, trigger_id=trigger_id, event_id=event_id, key_id=key_id)
+
+
+BODIES: dict[str, Any] = {
+    "POST /jobs": {"definition_key": "add", "payload": {"a": 1}},
+    "POST /jobs/bulk": {"action": "cancel", "filter": {"queue": "default"}, "dry_run": False},
+    "POST /jobs/{job_id}/cancel": {"reason": "no more"},
+    "POST /jobs/{job_id}/retry": {"steps": "keep"},
+    "POST /jobs/{job_id}/reschedule": {"max_attempts": 7},
+    "POST /jobs/{job_id}/signal": {"name": "go", "payload": 1},
+    "POST /jobs/triggers": {
+        "label": "each hour",
+        "trigger_type": "schedule",
+        "cron_expr": "0 * * * *",
+        "definition_key": "add",
+    },
+    "POST /jobs/triggers/preview": {"cron_expr": "0 2 * * *", "timezone": "Europe/Berlin"},
+    "PATCH /jobs/triggers/{trigger_id}": {"priority": 7},
+    "POST /jobs/triggers/{trigger_id}/test": {"run": True},
+    "POST /events": {"name": "e", "data": {"a": 1}},
+    "POST /keys": {"name": "mine", "role": "viewer"},
+    "POST /admin/jobs/definitions": {"key": "sub", "max_attempts": 3},
+    "PATCH /admin/jobs/definitions/{definition_key}": {"max_attempts": 3},
+    "PATCH /queues/{name}": {"max_running": 5},
+    "POST /tenants": {"slug": "new"},
+    "PATCH /tenants/{slug}": {"weight": 2},
+    "POST /session": {"key": "plait_nobody"},
+    "POST /worker/jobs/claim": {"queues": ["default"], "definitions": ["add"]},
+    "POST /worker/jobs/{job_id}/heartbeat": {"worker": 1, "attempt": 1},
+    "POST /worker/jobs/{job_id}/complete": {"worker": 1, "attempt": 1, "result": 1},
+    "POST /worker/jobs/{job_id}/fail": {"worker": 1, "attempt": 1, "error": "no"},
+    "POST /worker/jobs/{job_id}/release": {"worker": 1, "attempt": 1},
+    "POST /worker/jobs/{job_id}/skip": {"worker": 1, "attempt": 1},
+    "POST /worker/jobs/{job_id}/logs": {"worker": 1, "attempt": 1, "stdout": "x"},
+    "POST /worker/leave": {"worker": 1},
+}
+
+NOT_IN_A_TABLE = {"GET /openapi.json"}
+
+
+def names() -> list[str]:
+    return sorted(ROUTES)
+
+
+def short(name: str) -> str:
+    return name.replace(PREFIX, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A request that its route takes."""
+
+    method: str
+    path: str
+    body: Any
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {} if self.body is None else {"json": self.body}
+
+
+def sample(name: str, things: Things, *, tenant: str = "default") -> Sample:
+    """One request of a route, on a tenant's own things."""
+    method, _, path = name.partition(" ")
+    filled = path.format(
+        job_id=things.job_id,
+        trigger_id=things.trigger_id,
+        event_id=things.event_id,
+        key_id=things.key_id,
+        definition_key="add",
+        name="default",
+        slug=tenant,
+    )
+    return Sample(method, filled, BODIES.get(short(name)))
+
+
+def nobodys() -> Things:
+    return Things(job_id=new_id(), trigger_id=new_id(), event_id=new_id(), key_id=new_id())

@@ -1,0 +1,97 @@
+"""Every route, every role: allowed or refused as the table of access says (T132). A route that is not in it does not start."""
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from plait.api import application
+from plait.api.access import PREFIX, ROUTES
+from plait.api.guard import Guarded, new_router
+from plait.model.roles import Role, may
+
+from ..world import World
+from .calling import Calling
+from .samples import BODIES, make_things, names, sample, short
+
+APART = {"GET /api/v1/stream", "POST /api/v1/session", "GET /api/v1/session/link"}
+"""A stream has no end; who signs in has no key yet: test_stream.py, test_sessions.py."""
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name not in APART])
+async def test_a_route_lets_in_whom_the_table_says_and_nobody_else(api: Calling, world: World, name: str) -> None:
+    least = ROUTES[name]
+    refused = await _send(api, name)
+    assert (refused.status_code == 401) == (least is not None)
+    for role in Role:
+        await world.empty()
+        caller = await api.acting(role)
+        api.app.state.known.forget()
+        answer = await _send(caller, name)
+        if least is None or may(role, least):
+            assert answer.status_code < 300 or (name, answer.status_code) in AS_IT_IS, (role, answer.text)
+        else:
+            assert answer.status_code == 403, (role, answer.text)
+            assert answer.json()["type"] == "urn:plait:problem:not-allowed"
+
+
+AS_IT_IS = {(f"POST {PREFIX}/jobs/{{job_id}}/retry", 409)} | {
+    (name, 409) for name in ROUTES if "/worker/" in name and not name.endswith("/claim")
+}
+"""Allowed, but the sample's job is queued, which can't be retried; and no worker of this key holds it."""
+
+
+async def _send(caller: Calling, name: str) -> httpx.Response:
+    made = sample(name, await make_things(caller.world, "default"))
+    return await caller.call(made.method, made.path, **made.options)
+
+
+def test_a_route_without_an_entry_keeps_the_application_from_starting(monkeypatch: pytest.MonkeyPatch) -> None:
+    router = new_router("new")
+
+    @router.get("/new")
+    async def new() -> None: ...
+
+    monkeypatch.setattr(application, "ROUTERS", (*application.ROUTERS, router))
+    with pytest.raises(application.AccessUndecided, match="GET /api/v1/new"):
+        application.check_access()
+
+
+def test_an_entry_without_a_route_keeps_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ROUTES, "GET /api/v1/gone", Role.VIEWER)
+    with pytest.raises(application.AccessUndecided, match="GET /api/v1/gone"):
+        application.check_access()
+
+
+async def test_even_past_that_check_a_route_without_an_entry_is_refused(api: Calling) -> None:
+    router = new_router("new")
+
+    @router.get("/new")
+    async def new() -> str:
+        return "secret"
+
+    api.app.include_router(router)
+    caller = await api.acting("super-admin")
+    assert (await caller.get("/new")).status_code == 403
+
+
+def test_every_route_is_guarded_and_in_the_document(api: Calling) -> None:
+    app: FastAPI = api.app
+    routes = [route for router in application.ROUTERS for route in router.routes]
+    assert routes
+    assert all(isinstance(route, Guarded) for route in routes)
+    assert all(isinstance(route, APIRoute) and len(route.methods or ()) == 1 for route in routes)
+    document = app.openapi()
+    assert document["openapi"].startswith("3.1")
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            least = ROUTES[f"{method.upper()} {path}"]
+            assert operation["x-least-role"] == (least or "anybody")
+            assert bool(operation["security"]) == (least is not None)
+    served = {f"{method.upper()} {path}" for path, item in document["paths"].items() for method in item}
+    assert served == set(ROUTES) - {"GET /api/v1/openapi.json"}
+
+
+def test_the_samples_have_a_body_for_every_route_that_takes_one() -> None:
+    changing = {short(name) for name in names() if name.split()[0] in ("POST", "PATCH", "PUT")}
+    assert changing - set(BODIES) == {"POST /queues/{name}/pause", "POST /queues/{name}/resume"}

@@ -1,0 +1,287 @@
+"""Jobs over HTTP: filters, pages, verbs, keys that make sending again safe."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from plait.model.ids import new_id
+from plait.model.reasons import REMEDIES
+from plait.model.states import Status
+
+from ..project.tree import ROOT
+from ..security.logins import fan_out
+from ..world import World
+from .calling import Calling
+
+
+async def _ids(caller: Calling, **query: Any) -> list[str]:
+    return [one["id"] for one in (await caller.ok("GET", "/jobs", params=query))["items"]]
+
+
+async def test_every_filter_finds_what_it_says(api: Calling, world: World) -> None:
+    await world.define("add")
+    first = str(await world.enqueue("add", queue="mail", correlation_id="c", payload={"to": "a", "n": 7}))
+    await world.advance(minutes=1)
+    middle = await world.now()
+    second = str(await world.enqueue("other", dedupe_key="d"))
+    third = str(await world.enqueue("add"))
+    worker = await world.worker()
+    lease = await worker.claim_one()
+    assert str(lease.job_id) == second
+    caller = await api.acting("viewer")
+    assert await _ids(caller) == [third, second, first]
+    assert await _ids(caller, status="running") == [second]
+    assert await _ids(caller, status=["running", "queued"]) == [third, second, first]
+    assert await _ids(caller, queue="mail") == [first]
+    assert await _ids(caller, definition_key="other") == [second]
+    assert await _ids(caller, source="event") == []
+    assert await _ids(caller, source="manual") == [third, second, first]
+    assert await _ids(caller, worker=worker.id) == [second]
+    assert await _ids(caller, correlation_id="c") == [first]
+    assert await _ids(caller, has_sub_jobs="false") == [third, second, first]
+    assert await _ids(caller, has_sub_jobs="true") == []
+    assert await _ids(caller, created_before=middle.isoformat()) == [first]
+    assert await _ids(caller, created_after=middle.isoformat()) == [third, second]
+    assert await _ids(caller, search="oth") == [second]
+    assert await _ids(caller, search="%") == []
+    assert await _ids(caller, search=first) == [first]
+    assert await _ids(caller, payload="to=a") == [first]
+    assert await _ids(caller, payload=["to=a", "n=7"]) == [first]
+    assert await _ids(caller, payload=["to=a", "n=8"]) == []
+    assert await _ids(caller, limit=1, offset=1) == [second]
+    await worker.fail(lease, permanent=True)
+    assert await _ids(caller, status="failed") == [second]
+    assert await _ids(caller, status="failed", worker=worker.id) == [second]
+    await world.cancel(lease.job_id)
+    await caller.get("/jobs")
+
+
+async def test_pages_have_no_gap_and_no_row_twice(api: Calling, world: World) -> None:
+    """T112."""
+    await world.enqueue_many("add", 25)
+    caller = await api.acting("viewer")
+    everything = await _ids(caller, limit=100)
+    for query in ({}, {"status": "queued"}, {"queue": "default"}, {"payload": "a=b"}):
+        read: list[str] = []
+        cursor: str | None = None
+        while True:
+            listed = await caller.ok(
+                "GET", "/jobs", params={"limit": 7, **query, **({"cursor": cursor} if cursor else {})}
+            )
+            read += [one["id"] for one in listed["items"]]
+            cursor = listed["next"]
+            if cursor is None:
+                break
+        assert read == ([] if "payload" in query else everything)
+
+
+async def test_a_search_that_no_index_serves_is_bounded_and_says_so(world: World) -> None:
+    jobs = await world.enqueue_many("add", 250, payload={"k": "v"})
+    rows = await world.rows("select (job).id, stopped from plait.search_jobs(p_search => 'nothing', p_scan => 100)")
+    assert [tuple(row) for row in rows] == [(None, sorted(jobs)[-101])]
+    rows = await world.rows(
+        "select (job).id, stopped from plait.search_jobs(p_search => 'nothing', p_scan => 100, p_before => $1)",
+        sorted(jobs)[50],
+    )
+    assert rows == []
+
+
+async def test_a_job_is_shown_with_what_is_around_it(api: Calling, world: World) -> None:
+    job = await world.enqueue("add", payload={"a": 1})
+    worker = await world.worker()
+    await worker.claim_one()
+    shown = await (await api.acting("viewer")).ok("GET", f"/jobs/{job}")
+    assert shown["status"] == "running"
+    assert shown["claimed_by_worker"] == worker.id
+    assert shown["lease_expires_at"] is not None
+    assert (shown["parent"], shown["fan_outs"], shown["steps"], shown["children"]["items"]) == (None, [], [], [])
+
+
+async def test_a_tree_is_shown_with_its_fan_outs_steps_and_children(api: Calling, world: World) -> None:
+    tenant = await world.tenant("a")
+    await fan_out(world.store, tenant)
+    caller = await api.acting("viewer", "a")
+    [child, parent] = (await caller.ok("GET", "/jobs"))["items"]
+    shown = await caller.ok("GET", f"/jobs/{parent['id']}")
+    [group] = shown["fan_outs"]
+    assert (group["strategy"], group["total"], group["succeeded"], group["decision"]) == (
+        "collect_all",
+        1,
+        1,
+        "succeeded",
+    )
+    assert [step["kind"] for step in shown["steps"]] == ["stream"]
+    assert [one["id"] for one in shown["children"]["items"]] == [child["id"]]
+    assert (await caller.ok("GET", f"/jobs/{child['id']}"))["parent"]["id"] == parent["id"]
+    for query in ({"parent": parent["id"]}, {"root": parent["id"]}, {"fan_out": group["id"]}):
+        assert await _ids(caller, **query) == [child["id"]]
+    assert await _ids(caller, has_sub_jobs="true") == [parent["id"]]
+    read: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        listed = await caller.ok("GET", f"/jobs/{child['id']}/tree", params={"limit": 1, **cursor})
+        read += [one["id"] for one in listed["items"]]
+        if listed["next"] is None:
+            break
+        cursor = {"cursor": listed["next"]}
+    assert read == [parent["id"], child["id"]]
+    assert (await caller.get(f"/jobs/{child['id']}/tree", params={"cursor": "nonsense"})).status_code == 422
+    summed = await caller.ok("GET", "/jobs/summary")
+    assert (summed["active_fan_outs"], summed["active_workflows"]) == (0, 0)
+
+
+async def test_what_only_carries_numbers_and_depth_is_not_hurt_by_them(api: Calling, world: World) -> None:
+    """T101: what Python could not read goes out as it is stored."""
+    nasty = '{"digits": ' + "7" * 5000 + ', "deep": ' + "[" * 3000 + "]" * 3000 + "}"
+    job = await world.enqueue("add", payload=nasty)
+    caller = await api.acting("viewer")
+    shown = await caller.get(f"/jobs/{job}")
+    assert shown.status_code == 200
+    assert nasty in shown.text
+    assert (await caller.get("/jobs", params={"payload": "digits=7"})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "payload", ['{"a": 1e400}', '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", '{"a": ' + "7" * 5000 + "}", "[]", "{"]
+)
+async def test_a_payload_that_is_no_json_object_is_refused(api: Calling, world: World, payload: str) -> None:
+    await world.define("add")
+    caller = await api.acting("operator")
+    body = f'{{"definition_key": "add", "payload": {payload}}}'
+    answer = await caller.call("POST", "/jobs", content=body.encode(), headers={"Content-Type": "application/json"})
+    assert answer.status_code in (400, 422), answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+async def test_a_payload_is_checked_before_the_job_is_asked_for(api: Calling, world: World) -> None:
+    await world.define("add", schema={"type": "object", "required": ["a"]})
+    caller = await api.acting("operator")
+    refused = await caller.post("/jobs", {"definition_key": "add", "payload": {}})
+    assert refused.status_code == 422
+    assert "required" in refused.json()["detail"]
+    unknown = await caller.post("/jobs", {"definition_key": "typo", "payload": {}})
+    assert unknown.status_code == 422
+    assert "typo" in unknown.json()["detail"]
+    assert await _ids(caller) == []
+    half = b'{"definition_key": "add", "payload": {"a": "\\ud800", "n": 99999999999999999999999999}}'
+    answer = await caller.call("POST", "/jobs", content=half, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (201, 422), answer.text
+
+
+async def test_an_idempotency_key_is_the_jobs_own(api: Calling, world: World) -> None:
+    await world.define("add")
+    caller = await api.acting("operator")
+    body = {"definition_key": "add", "payload": {"a": 1}}
+    first = await caller.post("/jobs", body, headers={"Idempotency-Key": "k"})
+    again = await caller.post("/jobs", body, headers={"Idempotency-Key": "k"})
+    other = await caller.post("/jobs", {**body, "payload": {"a": 2}}, headers={"Idempotency-Key": "k"})
+    assert [first.status_code, again.status_code, other.status_code] == [201, 200, 409]
+    assert first.json()["id"] == again.json()["id"]
+    elsewhere = await api.acting("operator", "b")
+    assert (await elsewhere.post("/jobs", body, headers={"Idempotency-Key": "k"})).status_code == 201
+
+
+async def test_elsewhere_an_answer_is_given_again(api: Calling, world: World) -> None:
+    job = await world.enqueue("add")
+    caller = await api.acting("operator")
+    key = {"Idempotency-Key": "k"}
+    first = await caller.post(f"/jobs/{job}/cancel", {"reason": "r"}, headers=key)
+    assert first.json()["status"] == "canceled"
+    await world.retry(job)
+    again = await caller.post(f"/jobs/{job}/cancel", {"reason": "r"}, headers=key)
+    assert again.json() == first.json()
+    assert again.headers["idempotent-replayed"] == "true"
+    assert await world.status(job) == "queued"
+    assert (await caller.post(f"/jobs/{job}/cancel", {"reason": "x"}, headers=key)).status_code == 409
+    refused = [await caller.post(f"/jobs/{new_id()}/cancel", headers={"Idempotency-Key": "n"}) for _ in range(1)]
+    assert refused[0].status_code == 404
+    await world.advance(hours=25)
+    assert (await caller.post(f"/jobs/{job}/cancel", {"reason": "x"}, headers=key)).json()["status"] == "canceled"
+
+
+async def test_a_quota_is_a_429_that_says_when(api: Calling, world: World) -> None:
+    await world.define("add")
+    await world.tenant("small", max_queued=1)
+    caller = await api.acting("operator", "small")
+    await caller.ok("POST", "/jobs", {"definition_key": "add"})
+    full = await caller.post("/jobs", {"definition_key": "add"})
+    assert full.status_code == 429
+    assert int(full.headers["retry-after"]) > 0
+
+
+async def test_an_operator_cancels_retries_reschedules_and_signals(api: Calling, world: World) -> None:
+    job = await world.enqueue("add")
+    caller = await api.acting("operator")
+    later = (await world.now() + timedelta(hours=1)).isoformat()
+    moved = await caller.ok("POST", f"/jobs/{job}/reschedule", {"scheduled_for": later, "max_attempts": 9})
+    assert moved["status"] == "scheduled"
+    assert (await caller.ok("POST", f"/jobs/{job}/signal", {"name": "go", "payload": {"x": 1}}))[
+        "status"
+    ] == "scheduled"
+    assert (await caller.ok("POST", f"/jobs/{job}/cancel"))["status"] == "canceled"
+    assert (await caller.ok("POST", f"/jobs/{job}/retry", {"max_attempts": 2}))["status"] == "queued"
+    assert (await caller.ok("GET", f"/jobs/{job}"))["max_attempts"] == 2
+    assert (await caller.post(f"/jobs/{job}/retry")).status_code == 409
+    assert (await caller.ok("POST", f"/jobs/{job}/cancel", {"tree": True}))["jobs"] == 1
+    assert (await caller.ok("POST", f"/jobs/{job}/retry", {"tree": "failed"}))["status"] == "queued"
+    forked = await caller.ok("POST", f"/jobs/{job}/retry", {"tree": "all"})
+    assert forked["id"] != str(job)
+    attempts = (await caller.ok("GET", f"/jobs/{job}/attempts"))["items"]
+    assert [one["status"] for one in attempts][:1] == ["canceled"]
+    entries = await world.store.audit.list_audit(tenant_id=await world.tenant())
+    assert [entry.action for entry in reversed(entries)] == [
+        "job.reschedule", "job.signal", "job.cancel", "job.retry", "job.cancel", "job.retry", "job.retry",
+    ]  # fmt: skip
+    assert json.loads(entries[-1].detail)["max_attempts"] == 9
+
+
+async def test_a_super_admin_acts_in_the_jobs_own_tenant(api: Calling, world: World) -> None:
+    job = await world.enqueue("add", tenant="b")
+    caller = await api.acting("super-admin")
+    assert (await caller.ok("POST", f"/jobs/{job}/cancel"))["status"] == "canceled"
+    [entry] = await world.store.audit.list_audit(tenant_id=await world.tenant("b"))
+    assert entry.action == "job.cancel"
+    assert (await caller.get(f"/jobs/{job}", params={"tenant": "default"})).status_code == 404
+
+
+async def test_why_a_job_does_not_run_and_what_would_let_it(api: Calling, world: World) -> None:
+    job = await world.enqueue("add")
+    await world.queue(paused=True)
+    told = await (await api.acting("viewer")).ok("GET", f"/jobs/{job}/explain")
+    assert told["status"] == "queued"
+    assert [one["code"] for one in told["reasons"]] == ["queue_paused", "no_worker", "next"]
+    assert told["reasons"][0]["remedy"] == "resume the queue"
+
+
+def test_every_reason_says_what_would_let_the_job_run() -> None:
+    import re
+
+    text = (ROOT / "plait/sql/functions/explain_job.sql").read_text()
+    codes = set(re.findall(r"return query select '(\w+)'", text)) | {str(status) for status in Status if status.final}
+    assert codes == set(REMEDIES)
+
+
+async def test_the_summary_has_what_is_live_and_what_failed(api: Calling, world: World) -> None:
+    await world.enqueue_many("add", 3)
+    await world.advance(seconds=30)
+    worker = await world.worker()
+    await worker.fail(await worker.claim_one(), permanent=True)
+    await worker.claim_one()
+    told = await (await api.acting("viewer")).ok("GET", "/jobs/summary")
+    assert told["counts"] == {
+        "scheduled": 0, "queued": 1, "running": 1, "waiting": 0, "failed": 1, "dead_letter": 0,
+    }  # fmt: skip
+    assert (told["running"], told["total_waiting"], told["active_fan_outs"]) == (1, 0, 0)
+    assert told["oldest_queued_age_seconds"] == 30
+    other = await (await api.acting("viewer", "b")).ok("GET", "/jobs/summary")
+    assert set(other["counts"].values()) == {0}
+
+
+async def test_the_leaders_count_is_what_a_reader_gets_when_there_is_much(world: World) -> None:
+    """T113."""
+    await world.enqueue_many("add", 3)
+    assert (await world.store.leader.count_live())[0] == 3
+    rows = await world.rows("select queue, state::text, jobs from plait.depths")
+    assert [tuple(row) for row in rows] == [("default", "queued", 3)]

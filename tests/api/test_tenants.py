@@ -1,0 +1,182 @@
+"""S2, S3, S5: a tenant's key and another tenant's things. Generated from the table of access."""
+
+import asyncio
+import random
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+
+from plait.api.access import ROUTES
+from plait.model.roles import Role, may
+
+from ..world import World
+from .calling import Calling
+from .samples import Things, make_things, names, nobodys, sample
+
+OF_THINGS = [name for name in names() if "_id}" in name and "/worker/" not in name]
+"""Workers serve every tenant: what they may touch is decided by leases, in test_worker_protocol.py."""
+LISTS = [
+    name
+    for name in names()
+    if name.startswith("GET ")
+    and "{" not in name
+    and ROUTES[name] not in (None, Role.SUPER_ADMIN)
+    and "stream" not in name
+]
+
+
+async def _ask(caller: Calling, name: str, things: Things, **options: Any) -> httpx.Response:
+    made = sample(name, things)
+    return await caller.call(made.method, made.path, **made.options, **options)
+
+
+@pytest.mark.parametrize("name", OF_THINGS)
+async def test_anothers_things_are_not_there(api: Calling, world: World, name: str) -> None:
+    mine, theirs = await make_things(world, "a"), await make_things(world, "b")
+    before = await world.snapshot()
+    for role in (role for role in (Role.VIEWER, Role.OPERATOR, Role.ADMIN) if may(role, ROUTES[name] or role)):
+        caller = await api.acting(role, "a")
+        foreign, nothing = await _ask(caller, name, theirs), await _ask(caller, name, nobodys())
+        assert foreign.status_code == nothing.status_code == 404, foreign.text
+        assert _but_the_ids(foreign) == _but_the_ids(nothing)
+        named = await _ask(caller, name, theirs, params={"tenant": "b"})
+        assert named.status_code == 404
+        assert str(theirs.job_id) not in str(
+            await world.rows("select * from plait.audit where action <> 'tenant.refused'")
+        )
+    assert await world.snapshot() == before
+    own = await _ask(await api.acting("admin", "a"), name, mine)
+    assert own.status_code != 404, own.text
+
+
+def _but_the_ids(answer: httpx.Response) -> dict[str, Any]:
+    said = answer.json()
+    return {name: said[name] for name in ("type", "title", "status")}
+
+
+@pytest.mark.parametrize("name", LISTS)
+async def test_a_list_has_nothing_of_another_tenant(api: Calling, world: World, name: str) -> None:
+    theirs = await make_things(world, "b")
+    admin = await api.acting("admin", "a")
+    answer = await _ask(admin, name, theirs)
+    assert answer.status_code == 200
+    for value in (theirs.job_id, theirs.trigger_id, theirs.event_id, theirs.key_id, "of b", await world.tenant("b")):
+        assert str(value) not in answer.text
+
+
+async def test_naming_another_tenant_is_refused_and_written_down(api: Calling, world: World) -> None:
+    await make_things(world, "b")
+    b = await world.tenant("b")
+    caller = await api.acting("admin", "a")
+    for named in ("b", str(b)):
+        for answer in (
+            await caller.get("/jobs", params={"tenant": named}),
+            await caller.post("/jobs", {"definition_key": "add"}, params={"tenant": named}),
+        ):
+            assert answer.status_code == 404
+    assert (await caller.post("/jobs", {"definition_key": "add", "tenant_id": str(b)})).status_code == 422
+    entries = await world.store.audit.list_audit(tenant_id=await world.tenant("a"), action="tenant.refused")
+    assert {entry.object for entry in entries} == {"b", str(b)}
+    assert len(entries) == 4
+    assert (await caller.get("/jobs", params={"tenant": "a"})).status_code == 200
+
+
+async def test_a_cursor_or_a_filter_of_anothers_shows_nothing(api: Calling, world: World) -> None:
+    theirs = await make_things(world, "b")
+    caller = await api.acting("admin", "a")
+    for query in (
+        {"parent": theirs.job_id},
+        {"root": theirs.job_id},
+        {"search": theirs.job_id},
+        {"correlation_id": "c-b"},
+        {"payload": "secret=of b"},
+    ):
+        found = await caller.ok("GET", "/jobs", params=query)
+        assert (found["items"], found["next"]) == ([], None)
+
+
+async def test_any_call_on_anothers_things(api: Calling, world: World) -> None:
+    await _many_calls(api, world, 300)
+
+
+@pytest.mark.full
+async def test_three_thousand_calls_on_anothers_things(api: Calling, world: World) -> None:
+    await _many_calls(api, world, 3000)
+
+
+async def _many_calls(api: Calling, world: World, calls: int) -> None:
+    """Any route, any of another's ids in any place, any way of naming the tenant."""
+    lot = random.Random(1)
+    theirs = await make_things(world, "b")
+    await make_things(world, "a")
+    callers = [await api.acting(role, "a") for role in (Role.VIEWER, Role.OPERATOR, Role.ADMIN)]
+    before = await world.snapshot()
+    ids = [theirs.job_id, theirs.trigger_id, theirs.event_id, theirs.key_id]
+    seen = set()
+    for _ in range(calls):
+        caller, name = lot.choice(callers), lot.choice(OF_THINGS)
+        mixed = Things(
+            job_id=lot.choice(ids), trigger_id=lot.choice(ids), event_id=lot.choice(ids), key_id=lot.choice(ids)
+        )
+        query = lot.choice([{}, {"tenant": "b"}, {"search": "of b"}, {"limit": "1"}])
+        answer = await _ask(caller, name, mixed, params=query)
+        seen.add(answer.status_code)
+        assert answer.status_code in (404, 403), (name, answer.text)
+        assert "of b" not in answer.text
+    assert seen == {404, 403}
+    assert await world.snapshot() == before
+
+
+async def test_interleaved_requests_of_many_tenants(api: Calling, world: World) -> None:
+    await _interleaved(api, world, tenants=10, requests=400)
+
+
+@pytest.mark.full
+async def test_ten_thousand_interleaved_requests_of_fifty_tenants(api: Calling, world: World) -> None:
+    await _interleaved(api, world, tenants=50, requests=10_000)
+
+
+async def _interleaved(api: Calling, world: World, *, tenants: int, requests: int) -> None:
+    """S5: connections go from tenant to tenant, with errors and given-up requests in between: nobody sees another's row."""
+    lot = random.Random(2)
+    slugs = [f"t{n}" for n in range(tenants)]
+    things = {slug: await make_things(world, slug) for slug in slugs}
+    callers = {slug: await api.acting("operator", slug) for slug in slugs}
+    ids: dict[str, UUID] = {slug: await world.tenant(slug) for slug in slugs}
+    seen = 0
+
+    async def one() -> None:
+        nonlocal seen
+        slug = lot.choice(slugs)
+        caller, mine = callers[slug], things[slug]
+        match lot.randrange(6):
+            case 0:
+                answer = await caller.get("/jobs")
+                assert {job["tenant_id"] for job in answer.json()["items"]} == {str(ids[slug])}
+            case 1:
+                answer = await caller.get(f"/jobs/{mine.job_id}")
+                assert answer.json()["payload"] == {"secret": f"of {slug}"}
+            case 2:
+                answer = await caller.get("/jobs", params={"status": "nonsense"})
+                assert answer.status_code == 422
+            case 3:
+                answer = await caller.get("/events")
+                assert {event["tenant_id"] for event in answer.json()["items"]} == {str(ids[slug])}
+            case 4:
+                other = lot.choice(slugs)
+                answer = await caller.get(f"/jobs/{things[other].job_id}")
+                assert answer.status_code == (200 if other == slug else 404)
+            case _:
+                asked = asyncio.ensure_future(caller.get("/jobs"))
+                await asyncio.sleep(0)  # sleep: it has begun, and is given up
+                asked.cancel()
+                await asyncio.gather(asked, return_exceptions=True)
+        seen += 1
+
+    rest = requests
+    while rest > 0:
+        await asyncio.gather(*(one() for _ in range(min(rest, 20))))
+        rest -= 20
+    assert seen == requests

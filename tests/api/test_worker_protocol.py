@@ -1,0 +1,147 @@
+"""Workers over HTTP: the leases and fences of native ones, and nothing of another worker's."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from ..world import World
+from .calling import Calling
+
+
+async def _claim(caller: Calling, **options: Any) -> Any:
+    return await caller.ok("POST", "/worker/jobs/claim", {"queues": ["default"], "definitions": ["add"], **options})
+
+
+async def _claimed(caller: Calling) -> tuple[str, dict[str, int]]:
+    """A job that was just claimed: its path, and what every word about it must say."""
+    got = await _claim(caller)
+    [job] = got["jobs"]
+    return f"/worker/jobs/{job['id']}", {"worker": got["worker"], "attempt": job["attempt"]}
+
+
+async def test_a_job_is_claimed_and_completed(api: Calling, world: World) -> None:
+    job = await world.enqueue("add", payload={"a": 1}, tenant="b")
+    caller = await api.acting("worker")
+    got = await _claim(caller)
+    [claimed] = got["jobs"]
+    assert (claimed["id"], claimed["payload"], claimed["attempt"]) == (str(job), {"a": 1}, 1)
+    said = {"worker": got["worker"], "attempt": 1}
+    await caller.ok("POST", f"/worker/jobs/{job}/logs", {**said, "stdout": "one\n", "progress": {"percent": 5}})
+    await caller.ok("POST", f"/worker/jobs/{job}/logs", {**said, "stdout": "two\n"})
+    await caller.ok("POST", f"/worker/jobs/{job}/complete", {**said, "result": {"sum": 2}})
+    row = await world.job(job)
+    assert (row.status, row.result) == ("succeeded", '{"sum": 2}')
+    [attempt] = await world.attempts(job)
+    assert attempt.progress is not None
+    assert '"one\\ntwo\\n"' in attempt.progress
+    assert '"percent": 5' in attempt.progress
+
+
+@pytest.mark.parametrize(
+    ("verb", "body", "status"),
+    [
+        ("fail", {"error": "no"}, "scheduled"),
+        ("fail", {"error": "no\0", "permanent": True}, "failed"),
+        ("fail", {"timeout": True, "delay_seconds": 5}, "scheduled"),
+        ("release", {}, "queued"),
+        ("release", {"delay_seconds": 60}, "scheduled"),
+        ("skip", {"reason": "nothing to do"}, "skipped"),
+    ],
+)
+async def test_every_outcome_ends_as_a_native_workers_would(
+    api: Calling, world: World, verb: str, body: dict[str, Any], status: str
+) -> None:
+    job = await world.enqueue("add")
+    caller = await api.acting("worker")
+    path, said = await _claimed(caller)
+    sent = await caller.post(f"{path}/{verb}", {**said, **body})
+    assert sent.status_code == 200, sent.text
+    assert await world.status(job) == status
+    again = await caller.post(f"{path}/{verb}", {**said, **body})
+    assert again.status_code == 200, "T45: a reply that was lost may be asked for again"
+
+
+async def test_a_stale_attempt_is_refused_and_changes_nothing(api: Calling, world: World) -> None:
+    """T34."""
+    job = await world.enqueue("add")
+    caller = await api.acting("worker")
+    path, said = await _claimed(caller)
+    await world.sql("update plait.workers set expires_at = plait.now() - interval '1 s'")
+    await world.rescue()
+    other = await world.worker()
+    lease = await other.claim_one()
+    assert lease.job_id == job
+    before = await world.snapshot()
+    for verb in ("complete", "fail", "release", "skip", "logs", "heartbeat"):
+        answer = await caller.post(f"{path}/{verb}", said)
+        assert answer.status_code == 409, (verb, answer.text)
+    assert await world.snapshot() == before
+    assert (await caller.post("/worker/jobs/claim", {**_WHERE, "worker": said["worker"]})).status_code == 409
+
+
+_WHERE = {"queues": ["default"], "definitions": ["add"]}
+
+
+async def test_a_worker_is_its_keys_own(api: Calling, world: World) -> None:
+    await world.enqueue("add")
+    mine, other = await api.acting("worker"), await api.acting("worker")
+    path, said = await _claimed(mine)
+    native = await world.worker()
+    for number in (said["worker"], native.id):
+        for verb in ("complete", "fail", "release", "skip", "logs", "heartbeat"):
+            assert (await other.post(f"{path}/{verb}", {**said, "worker": number})).status_code == 409
+        assert (await other.post("/worker/leave", {"worker": number})).status_code == 409
+        assert (await other.post("/worker/jobs/claim", {**_WHERE, "worker": number})).status_code == 409
+    await mine.ok("POST", f"{path}/complete", said)
+
+
+async def test_a_heartbeat_renews_the_lease_and_tells_what_shall_stop(api: Calling, world: World) -> None:
+    first, second = await world.enqueue_many("add", 2)
+    caller = await api.acting("worker")
+    got = await _claim(caller, limit=2)
+    said = {"worker": got["worker"], "attempt": 1}
+    await world.advance(seconds=20)
+    await world.cancel(first)
+    beat = await caller.ok("POST", f"/worker/jobs/{second}/heartbeat", said)
+    assert beat == {"cancel": [str(first)], "gone": []}
+    await world.advance(seconds=20)
+    assert (await world.rescue()).lost == 0
+    held = [{"id": str(second), "attempt": 1}]
+    beat = await caller.ok("POST", f"/worker/jobs/{second}/heartbeat", {**said, "held": held})
+    assert await world.status(first) == "canceled", "what it does not hold is given back, and that one was to stop"
+    assert (await caller.ok("POST", f"/worker/jobs/{first}/heartbeat", said))["gone"] == [str(first)]
+
+
+async def test_a_claim_waits_for_work(api: Calling, world: World) -> None:
+    caller = await api.acting("worker")
+    waiting = asyncio.ensure_future(_claim(caller, wait_seconds=20))
+    while not await world.sql("select count(*) from plait.workers"):
+        await asyncio.sleep(0)  # sleep: only lets the claim begin
+    job = await world.enqueue("add")
+    got = await asyncio.wait_for(waiting, 10)
+    assert [one["id"] for one in got["jobs"]] == [str(job)]
+
+
+async def test_a_claim_that_waits_is_answered_when_the_server_stops(api: Calling) -> None:
+    caller = await api.acting("worker")
+    waiting = asyncio.ensure_future(_claim(caller, wait_seconds=30))
+    await asyncio.sleep(0)  # sleep: only lets it begin
+    api.app.state.stopping.set()
+    assert (await asyncio.wait_for(waiting, 10))["jobs"] == []
+
+
+async def test_a_worker_that_leaves_gives_back_what_it_holds(api: Calling, world: World) -> None:
+    job = await world.enqueue("add")
+    caller = await api.acting("worker")
+    got = await _claim(caller)
+    await caller.ok("POST", "/worker/leave", {"worker": got["worker"]})
+    assert await world.status(job) == "queued"
+
+
+async def test_definitions_of_a_worker_are_known_and_others_left_alone(api: Calling, world: World) -> None:
+    await world.define("add", max_attempts=9)
+    caller = await api.acting("worker")
+    await _claim(caller, definitions=["add", "new"])
+    rows = {row.name: row.max_attempts for row in await world.store.definitions.list_definitions()}
+    assert rows == {"add": 9, "new": 5}
