@@ -28,7 +28,7 @@ from plait.sdk.enqueuer import Enqueuer
 from plait.sdk.events import NewEvent
 from plait.sdk.fan_out import Sub
 from plait.sdk.handle import Handle
-from plait.sdk.job import Job
+from plait.sdk.job import Decorator, Job
 from plait.sdk.node_jobs import NodeJob, NodeOptions, PartOptions, apart, leading
 from plait.sdk.options import check_tenant
 from plait.sdk.portal import Portal
@@ -105,7 +105,7 @@ class Plait:
         on_child_failure: OnChildFailure = "continue",
         allow_nested: bool = True,
         cancel_on_parent_failure: bool = False,
-    ) -> "_Decorator": ...
+    ) -> Decorator: ...
     def job(
         self,
         function: Any = None,
@@ -181,7 +181,7 @@ class Plait:
         overlap: Overlap = "allow",
         jitter: Duration = 0,
         **options: Unpack[TriggerOptions],
-    ) -> "_Decorator":
+    ) -> Decorator:
         """Run a job by the clock: five fields of cron, or every so often. Stands above `@app.job`, or makes a job itself. Without a
         zone it is the tenant's. `catch_up` is for instants that nobody was there for, `overlap` for a job that still runs."""
         timing = schedule_settings(
@@ -195,7 +195,7 @@ class Plait:
         )
         return declaring(self, timing, timing["cron"] or f"every {every}", options)  # type: ignore[return-value]
 
-    def on(self, event: str, **options: Unpack[TriggerOptions]) -> "_Decorator":
+    def on(self, event: str, **options: Unpack[TriggerOptions]) -> Decorator:
         """Run a job for each event of this name: `payload` says which of the event's data are its arguments, as in
         `{"order": "{{event.id}}"}`. Stands above `@app.job`, or makes a job itself."""
         return declaring(self, event_settings(event), f"on {event}", options)  # type: ignore[return-value]
@@ -295,7 +295,7 @@ class Plait:
 
         return decorate
 
-    def leader_job(self, **options: Unpack[PartOptions]) -> "_Decorator":
+    def leader_job(self, **options: Unpack[PartOptions]) -> Decorator:
         """Make a job that runs only on the process that leads, and counts only while that one does."""
 
         def decorate(function: Callable[..., Any]) -> Job[..., Any]:
@@ -391,16 +391,3 @@ class Plait:
     async def _open(self) -> _Connected:
         store = await self.target.open()
         return _Connected(store, Enqueuer(store), Waiter(store), Tenants(store))
-
-
-class _Decorator:
-    """The type of `@app.job(…)`: keeps the function's signature."""
-
-    @overload
-    def __call__(self, job: Job[P, R], /) -> Job[P, R]: ...
-    @overload
-    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Job[P, R]: ...
-    @overload
-    def __call__(self, function: Callable[P, R], /) -> Job[P, R]: ...
-    def __call__(self, function: Any, /) -> Any:
-        raise NotImplementedError

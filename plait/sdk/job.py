@@ -1,9 +1,9 @@
 """A job: a plain function that can also be asked for later, somewhere else, and surely."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, Unpack
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -196,3 +196,16 @@ def _call(call: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if isinstance(call, Mapping):
         return (), dict(call)
     return (call,), {}
+
+
+class Decorator:
+    """The type of `@app.job(…)`: keeps the function's signature."""
+
+    @overload
+    def __call__(self, job: Job[P, R], /) -> Job[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Job[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Job[P, R]: ...
+    def __call__(self, function: Any, /) -> Any:
+        raise NotImplementedError

@@ -390,9 +390,8 @@ class Jobs:
         return [(row["code"], row["explanation"]) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
 
 
-JOB_COLUMNS: Final = tuple(
-    f"{name}::text" if name in ("status", "payload", "result", "progress") else name for name in JobRow.__slots__
-)
+_AS_TEXT: Final = ("status", "payload", "result", "progress")
+JOB_COLUMNS: Final = tuple(f"{name}::text" if name in _AS_TEXT else name for name in JobRow.__slots__)
 _JOB_COLUMNS: Final = ", ".join(JOB_COLUMNS)
 
 

@@ -3,14 +3,14 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _resume_parent
+--   called   _resume_parent, _end_of_nodes
 --
--- Those in its own nursery, and in such as an error has left: what others came to, its handler has seen.
+-- Those in this fan-out, its own nursery or its nodes, and in nurseries such as an error has left: what others came to, its handler has seen.
 create or replace function plait._failures(p_fan_out plait.fan_outs) returns text
 language sql stable set enable_seqscan = off as $$
   with n as (
     select f.id, f.total, f.failed + f.canceled as lost from plait.fan_outs f
-    where f.parent_id = p_fan_out.parent_id and f.strategy = 'nursery' and (f.id = p_fan_out.id or f.decided_at is null)
+    where f.parent_id = p_fan_out.parent_id and (f.id = p_fan_out.id or f.strategy = 'nursery' and f.decided_at is null)
   )
   select format('%s of %s children did not succeed: %s%s', (select sum(lost) from n), (select sum(total) from n),
                 string_agg(format('%s %s %s%s', c.definition, c.id, c.final, coalesce(': ' || left(coalesce(c.error, c.reason), 200), '')), '; '
