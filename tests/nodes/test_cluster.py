@@ -29,7 +29,7 @@ from . import process
 NODES = ("a", "b", "c", "d", "e")
 
 WITNESS = """
-create table effects (job_id uuid, attempt int, holder text, done int, needed int, rule text);
+create table effects (job_id uuid, attempt int, holder text, done int, needed int, rule text, at timestamptz default clock_timestamp());
 grant insert on effects to public;
 create table witnessed (job_id uuid, worker text, leader text);
 create function witness() returns trigger language plpgsql security definer as $$
@@ -46,7 +46,7 @@ when (new.worker is not null and new.status in ('succeeded', 'failed', 'skipped'
 DONE_IN_TIME = """
 select f.parent_id, f.total, (
   select count(*) from plait.jobs j join plait.attempts a on a.job_id = j.id
-  where j.fan_out_id = f.id and a.final = 'succeeded' and a.finished_at <= f.decided_at)
+  where j.fan_out_id = f.id and a.final = 'succeeded' and a.finished_at <= e.at)
 from effects e join plait.fan_outs f on f.parent_id = e.job_id
 """
 
@@ -210,9 +210,8 @@ async def look(admin: asyncpg.Connection, asked: dict[UUID, bool], seen: Counter
         if asked[row["job_id"]]:
             assert row["rule"] == "quorum"
             assert row["done"] >= row["needed"], "the leader acted without a quorum"
-    for job, total, done in await admin.fetch(
-        DONE_IN_TIME
-    ):  # not by what plait says of it, but by what the parts' logs do
+    # Not by what plait says of the job, but by what the logs of its parts say.
+    for job, total, done in await admin.fetch(DONE_IN_TIME):
         assert 2 * done > total or not asked[job], "the leader acted without a quorum"
     stale = await admin.fetch(
         "select w.* from witnessed w join plait.jobs j on j.id = w.job_id where j.parent_id is null and w.worker <> w.leader"

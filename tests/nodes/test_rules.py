@@ -436,6 +436,8 @@ async def check_some_fates(world: World, cluster: Cluster, rounds: int, seed: in
         assert (fate, await cluster.rule(job)) == expected(total, needed, policy, outcomes), (quorum, policy, outcomes)
         assert decided in (None, await cluster.rule(job)), "a decision has changed"
         await world.check()
+        for worker in cluster.nodes.values():
+            await worker.disconnect()
 
 
 async def test_whatever_nodes_do_the_rules_are_those_on_paper(world: World, cluster: Cluster) -> None:
