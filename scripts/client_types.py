@@ -38,19 +38,23 @@ def typescript(document: Schema) -> str:
     for name, schema in _schemas(document):
         parts.append(f"{_about(schema)}export {_interface(name, schema)}")
     routes = [f"  {_quoted(route)}: {_route(operation)};" for route, operation in _operations(document)]
-    parts.append("\n".join(["/** Every route, what it takes and what it answers. */", "export interface Routes {", *routes, "}"]))
+    parts.append(
+        "\n".join(["/** Every route, what it takes and what it answers. */", "export interface Routes {", *routes, "}"])
+    )
     return "\n\n".join(parts) + "\n"
 
 
 def _interface(name: str, schema: Schema) -> str:
     if "enum" in schema:
         return f"type {name} = {' | '.join(map(_quoted, schema['enum']))};"
-    fields = [f"{_about(field, '  ')}  {key}{'' if needed else '?'}: {_ts(field)};" for key, field, needed in _fields(schema)]
+    fields = [
+        f"{_about(field, '  ')}  {key}{'' if needed else '?'}: {_ts(field)};" for key, field, needed in _fields(schema)
+    ]
     return "\n".join([f"interface {name} {{", *fields, "}"])
 
 
 def _route(operation: Schema) -> str:
-    groups = {"path": [], "query": []}
+    groups: dict[str, list[str]] = {"path": [], "query": []}
     for one in operation.get("parameters", []):
         if one["in"] in groups:
             groups[one["in"]].append(f"{one['name']}{'' if one.get('required') else '?'}: {_ts(one['schema'])}")
@@ -67,8 +71,12 @@ def _ts(schema: Schema) -> str:
         plain={"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"},
         anything="unknown",
         array=lambda item: f"{item}[]" if re.fullmatch(r"\w+", item) else f"({item})[]",
-        mapping=lambda key, value: f"Partial<Record<{key}, {value}>>" if key != "string" else f"Record<string, {value}>",
-        inline=lambda schema: "{ " + "; ".join(f"{k}{'' if n else '?'}: {_ts(f)}" for k, f, n in _fields(schema)) + " }",
+        mapping=lambda key, value: (
+            f"Partial<Record<{key}, {value}>>" if key != "string" else f"Record<string, {value}>"
+        ),
+        inline=lambda schema: (
+            "{ " + "; ".join(f"{k}{'' if n else '?'}: {_ts(f)}" for k, f, n in _fields(schema)) + " }"
+        ),
     )
 
 
@@ -81,6 +89,7 @@ def python(document: Schema) -> str:
     routes = ", ".join(_quoted(route) for route, _ in _operations(document))
     parts = [
         '"""Made from the server\'s OpenAPI document by scripts/client_types.py: change that, not this."""',
+        "from __future__ import annotations",
         "from typing import Any, Literal, NotRequired, TypedDict",
         f"Route = Literal[{routes}]",
     ]
@@ -88,7 +97,10 @@ def python(document: Schema) -> str:
         if "enum" in schema:
             parts.append(f"{name} = Literal[{', '.join(map(_quoted, schema['enum']))}]")
             continue
-        fields = [f"    {key}: {_py(field) if needed else f'NotRequired[{_py(field)}]'}" for key, field, needed in _fields(schema)]
+        fields = [
+            f"    {key}: {_py(field) if needed else f'NotRequired[{_py(field)}]'}"
+            for key, field, needed in _fields(schema)
+        ]
         text = " ".join(schema.get("description", "").split())
         about = [f"    {_quoted(text, triple=True)}", ""] if text else []
         parts.append("\n".join([f"class {name}(TypedDict):", *about, *(fields or ["    pass"])]))
@@ -108,7 +120,15 @@ def _py(schema: Schema) -> str:
 
 
 def _formatted(source: str) -> str:
-    ruff = [str(Path(sys.executable).with_name("ruff")), "format", "--config", str(ROOT / "pyproject.toml"), "--stdin-filename", PYTHON.name, "-"]
+    ruff = [
+        str(Path(sys.executable).with_name("ruff")),
+        "format",
+        "--config",
+        str(ROOT / "pyproject.toml"),
+        "--stdin-filename",
+        PYTHON.name,
+        "-",
+    ]
     return subprocess.run(ruff, input=source, capture_output=True, text=True, check=True).stdout
 
 

@@ -1,7 +1,8 @@
 """Made from the server's OpenAPI document by scripts/client_types.py: change that, not this."""
 
-from typing import Any, Literal, NotRequired, TypedDict
+from __future__ import annotations
 
+from typing import Any, Literal, NotRequired, TypedDict
 
 Route = Literal[
     "GET /admin/jobs/definitions",
