@@ -4,7 +4,15 @@ import inspect
 import re
 from pathlib import Path
 
+from fastapi.routing import APIRoute
+
+from plait.api.access import PREFIX, ROUTES
+from plait.api.application import ROUTERS
+from plait.api.guard import name_of
+from plait.api.problems import STATUS
 from plait.model import errors
+from plait.model.roles import Role
+from plait.model.roles import may as allowed
 from plait.model.states import FINAL, LIVE, MOVES, RETRYABLE, Status
 from plait.runtime.settings import Settings
 
@@ -25,7 +33,13 @@ SEED_004 = {
 
 def pages() -> dict[str, str]:
     """The generated pages, by their path below docs/reference."""
-    return {"sql.md": sql(), "errors.md": error_tree(), "settings.md": settings(), "states.md": states()}
+    return {
+        "sql.md": sql(),
+        "errors.md": error_tree(),
+        "settings.md": settings(),
+        "states.md": states(),
+        "api.md": api(),
+    }
 
 
 def sql() -> str:
@@ -56,6 +70,45 @@ def sql() -> str:
             "",
         ]
     )
+
+
+def api() -> str:
+    routes = {name_of(route): route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)}
+    rows = []
+    for name, least in ROUTES.items():
+        method, _, path = name.partition(" ")
+        said = inspect.getdoc(routes[name].endpoint) if name in routes else "The OpenAPI 3.1 document."
+        may = " ".join("yes" if least is None or allowed(role, least) else "·" for role in Role)
+        rows.append(
+            f"| {method} | `{path.removeprefix(PREFIX)}` | {_cell(said or '')} | {least or 'anybody'} | {may} |"
+        )
+    return "\n".join(
+        [
+            "# The HTTP API",
+            NOTE,
+            f"Everything but `/healthz` and `/readyz` is under `{PREFIX}`. Fields, parameters and examples are in the OpenAPI document that the "
+            f"server gives out, `{PREFIX}/openapi.json`. [How to use it](../how-to/api.md).",
+            "",
+            f"A key has one role: {', '.join(f'`{role}`' for role in Role)}. The last column says for each of them, in this order, whether it is let "
+            "in. What is not in this table is refused, and a test asks every route with every role.",
+            "",
+            "| | | | least role | |",
+            "|---|---|---|---|---|",
+            *rows,
+            "",
+            "## Errors",
+            "`application/problem+json`, as RFC 9457 says; `type` is `urn:plait:problem:` and a word. Errors of plait's own:",
+            "",
+            "| error | status |",
+            "|---|---|",
+            *(f"| `{_kebab(error.__name__)}` | {status} |" for error, status in STATUS.items()),
+            "",
+        ]
+    )
+
+
+def _kebab(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def _granted(function: str) -> list[str]:

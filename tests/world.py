@@ -60,6 +60,8 @@ _TABLES = (
     "audit",
     "replies",
     "depths",
+    "minutes",
+    "rolled",
 )
 _TRUNCATE = f"truncate {', '.join(f'plait.{name}' for name in _TABLES)}"
 _FORGET_SETTINGS = f"""

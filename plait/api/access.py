@@ -21,10 +21,13 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /session/link": ANYBODY,
     "GET /session": VIEWER,
     "DELETE /session": VIEWER,
+    "GET /stream": VIEWER,
     # Jobs
     "GET /jobs": VIEWER,
     "POST /jobs": OPERATOR,
     "GET /jobs/summary": VIEWER,
+    "GET /jobs/history": VIEWER,
+    "POST /jobs/bulk": OPERATOR,
     "GET /jobs/{job_id}": VIEWER,
     "GET /jobs/{job_id}/attempts": VIEWER,
     "GET /jobs/{job_id}/steps": VIEWER,

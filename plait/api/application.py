@@ -1,6 +1,7 @@
 """The application: routers, middleware, and the check that the table of access has every route and no other."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -10,6 +11,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from plait import __version__
 from plait.api import (
     audit,
+    bulk,
     definitions,
     events,
     health,
@@ -20,6 +22,7 @@ from plait.api import (
     problems,
     queues,
     sessions,
+    stream,
     tenants,
     triggers,
     worker_protocol,
@@ -27,9 +30,10 @@ from plait.api import (
 )
 from plait.api.access import PREFIX, ROUTES
 from plait.api.bounds import Bounds
-from plait.api.guard import Guard, name_of
+from plait.api.guard import COOKIE, CSRF, Guard, name_of
 from plait.api.known import Known
 from plait.api.problems import Problem
+from plait.api.watching import Watch
 from plait.runtime.settings import Settings
 from plait.store import Store
 
@@ -37,17 +41,18 @@ _ABOUT: Final = """\
 Durable, multi-tenant jobs on Postgres. Send a key as `Authorization: Bearer …`; what it may do, and for which tenant, is its own.
 Lists go on with `cursor`; a change may be sent again with the same `Idempotency-Key`; errors are as RFC 9457 says.
 """
+_PROBLEM: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
-    "4XX": {"model": Problem, "description": "Refused.", "content": {"application/problem+json": {}}},
-    "5XX": {"model": Problem, "description": "Not possible now.", "content": {"application/problem+json": {}}},
+    "4XX": {"description": "Refused.", "content": _PROBLEM},
+    "5XX": {"description": "Not possible now.", "content": _PROBLEM},
 }
 
 
 ROUTERS: Final = tuple(
     module.router
     for module in (
-        health, jobs, job_pages, job_verbs, triggers, events, definitions, queues, workers, tenants, keys, audit,
-        worker_protocol, sessions,
+        health, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, tenants, keys, audit,
+        worker_protocol, sessions, stream,
     )
 )  # fmt: skip
 
@@ -70,14 +75,41 @@ def build(store: Store, settings: Settings | None = None) -> FastAPI:
     app.state.settings = settings
     app.state.guard = Guard(store, settings)
     app.state.known = Known(store)
+    app.state.watch = Watch(store)
+    app.state.bulk = bulk.Bulk(store)
     app.state.workers = {}
     app.state.stopping = asyncio.Event()
     for router in ROUTERS:
         app.include_router(router)
+    described = app.openapi
     problems.register(app)
+    app.openapi = lambda: _document(app, described)  # type: ignore[method-assign]  # how FastAPI lets it be changed
     app.add_middleware(GZipMiddleware, minimum_size=1000)
     app.add_middleware(Bounds, body=settings.api_body)
     return app
+
+
+def _document(app: FastAPI, described: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The OpenAPI document, with who may call what."""
+    if app.openapi_schema is not None:
+        return app.openapi_schema
+    document = described()
+    document["components"]["securitySchemes"] = {
+        "key": {"type": "http", "scheme": "bearer", "description": "A key: `plait keys create`."},
+        "session": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": COOKIE,
+            "description": f"A browser's; changes need {CSRF}.",
+        },
+    }
+    document["components"]["schemas"]["Problem"] = Problem.model_json_schema()
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            least = ROUTES[f"{method.upper()} {path}"]
+            operation["security"] = [] if least is None else [{"key": []}, {"session": []}]
+            operation["x-least-role"] = least.value if least is not None else "anybody"
+    return document
 
 
 class AccessUndecided(Exception):

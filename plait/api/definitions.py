@@ -123,6 +123,7 @@ async def list_definitions(ask: Ask) -> Response:
 
 @router.get("/admin/jobs/definitions/{definition_key:path}", response_model=Definition)
 async def get_definition(ask: Ask, definition_key: str) -> Response:
+    """One definition, with its ETag."""
     return _one(await _get(ask, definition_key))
 
 

@@ -122,6 +122,7 @@ async def list_events(
 
 @router.get("/events/{event_id:uuid}", response_model=EventPage)
 async def get_event(ask: Ask, event_id: UUID) -> Response:
+    """One event, and what each trigger made of it."""
     row = await ask.store.events.get_event(event_id, **ask.scope)
     fires = await ask.store.triggers.list_fires(event_id=row.id, tenant_id=row.tenant_id, limit=1000)
     return Json(EventPage.of(row, fires=[Fire.of(one) for one in fires]))

@@ -38,6 +38,7 @@ class Guard:
         self._store = store
         self._clock = clock
         self._known: dict[tuple[str, bool], tuple[float, Holder | None]] = {}
+        self._good: set[str] = set()
         self._rates = Rates(settings.api_rate, settings.api_rate * 10, clock=clock) if settings.api_rate else None
         self._guesses = Rates(*GUESSES, clock=clock)
 
@@ -76,12 +77,22 @@ class Guard:
 
     async def holder_of(self, request: Request, token: str, *, session: bool) -> Holder:
         """Whose a key or a session is; a refusal where it is nobody's."""
-        if wait := self._guesses.full(_address(request)):
+        hash_ = hash_of(token)
+        # Who was let in before still is: others may come from the same address, behind one proxy.
+        if hash_ not in self._good and (wait := self._guesses.full(_address(request))):
             raise Refused(429, "too-many", "too many keys that are none", headers={"Retry-After": str(wait)})
-        holder = await self._authenticated(hash_of(token), session=session)
+        holder = await self._authenticated(hash_, session=session)
         if holder is None:
+            self._good.discard(hash_)
             self.count_guess(request)
+        if len(self._good) >= REMEMBERED:
+            self._good.clear()
+        self._good.add(hash_)
         return holder
+
+    async def still(self, request: Request) -> None:
+        """A refusal where the key or session with which a long request began is none any more."""
+        await self._holder(request)
 
     def count_guess(self, request: Request) -> NoReturn:
         """Refuse, and remember who tried."""

@@ -1,19 +1,20 @@
 """What is known of a job beside itself: attempts, steps, its tree, why it does not run; and how all jobs stand."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query, Response
-from pydantic import BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field
 
 from plait.api.guard import new_router
 from plait.api.job_shapes import Attempt, Node, Step
-from plait.api.shapes import Json, Limit, Page
+from plait.api.shapes import Json, Limit, Page, Shape
 from plait.api.tenancy import Ask
 from plait.model.errors import InvalidArguments
 from plait.model.reasons import REMEDIES
 from plait.model.states import Status
+from plait.store.jobs import NodeRow
 from plait.store.trees import NodePlace
 
 router = new_router("jobs")
@@ -62,6 +63,32 @@ async def summary(ask: Ask) -> Response:
     )
 
 
+class Stretch(Shape):
+    """How attempts ended in one stretch of time."""
+
+    at: datetime = Field(description="Its beginning.")
+    enqueued: int
+    succeeded: int
+    failed: int
+    dead_letter: int
+    canceled: int
+    skipped: int
+    retried: int = Field(description="Attempts that failed, and the job went on.")
+    lost: int = Field(description="Attempts whose worker was lost.")
+    run_s: float = Field(description="How long handlers ran, in all.")
+
+
+@router.get("/jobs/history", response_model=Page[Stretch])
+async def history(
+    ask: Ask,
+    start: Annotated[AwareDatetime | None, Query(description="From when on; an hour ago when not given.")] = None,
+    step_seconds: Annotated[int, Query(ge=60, le=86_400, description="How long a stretch is.")] = 60,
+) -> Response:
+    """How jobs ended over time, for charts: from the leader's counts, 90 days back. Where nothing happened there is no stretch."""
+    rows = await ask.store.search.history(**ask.scope, start=start, step=timedelta(seconds=step_seconds))
+    return Json({"items": [Stretch.of(row) for row in rows], "next": None})
+
+
 @router.get("/jobs/{job_id:uuid}/attempts", response_model=Page[Attempt])
 async def attempts(ask: Ask, job_id: UUID) -> Response:
     """What happened to a job, in order."""
@@ -85,8 +112,13 @@ async def tree(
 ) -> Response:
     """The whole tree that a job belongs to: its root first, then by fan-out and index."""
     rows = await ask.store.jobs.job_tree(job_id, **ask.scope, after=_after(cursor), limit=limit)
-    last = f"{rows[-1].fan_out_id or UUID(int=0)}.{rows[-1].fan_out_index or -1}" if len(rows) >= limit else None
+    last = _place(rows[-1]) if len(rows) >= limit else None
     return Json({"items": [Node.of(row) for row in rows], "next": last})
+
+
+def _place(node: NodeRow) -> str:
+    index = -1 if node.fan_out_index is None else node.fan_out_index
+    return f"{node.fan_out_id or UUID(int=0)}.{index}"
 
 
 def _after(cursor: str | None) -> NodePlace | None:

@@ -76,7 +76,7 @@ async def enqueue(
 ) -> Response:
     """Ask for a job. Answers 200 instead of 201 where a key says that it exists already."""
     payload = json_text(body.payload)
-    await request.app.state.known.check(body.definition_key, payload)
+    await request.app.state.known.check(body.definition_key, body.payload)
     new = NewJob(
         id=body.id or new_id(),
         definition=body.definition_key,
@@ -110,7 +110,7 @@ async def enqueue(
 
 
 class Filters(BaseModel):
-    """Which jobs. What no index serves is looked for among the newest 20,000 of a page; `next` goes on from there."""
+    """Which jobs. What no index serves is looked for among the newest 10,000, or fewer; `next` goes on from there."""
 
     model_config = ConfigDict(extra="forbid")
 

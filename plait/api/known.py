@@ -1,9 +1,7 @@
 """The definitions there are, as of a few seconds ago: what a payload is checked against before a job is asked for."""
 
 import time
-from typing import Final
-
-import msgspec
+from typing import Any, Final
 
 from plait.model.errors import InvalidArguments
 from plait.model.schemas import faults
@@ -11,6 +9,8 @@ from plait.store import Store
 from plait.store.definitions import DefinitionRow
 
 FRESH_S: Final = 2.0
+RESERVED: Final = "plait."
+"""The API's own jobs: nobody asks for them by name."""
 
 
 class Known:
@@ -26,12 +26,22 @@ class Known:
             self._until = time.monotonic() + FRESH_S
         return self._definitions.get(name)
 
-    async def check(self, name: str, payload: str) -> None:
+    async def check(self, name: str, payload: dict[str, Any]) -> None:
         """Refuse what no worker has ever made known, and a payload that does not fit its schema."""
         definition = await self.definition(name)
-        if definition is None:
+        if definition is None or name.startswith(RESERVED):
             raise InvalidArguments(f"there is no definition {name!r}: a worker or an admin makes it known first")
-        if definition.schema is not None and (wrong := faults(definition.schema, msgspec.json.decode(payload))):
+        if definition.schema is None:
+            return
+        try:
+            wrong = faults(definition.schema, payload)
+        except (
+            ValueError,
+            TypeError,
+            RecursionError,
+        ) as error:  # what JSON text may say and no value can be: half a character
+            wrong = str(error)
+        if wrong is not None:
             raise InvalidArguments(f"the payload does not fit the schema of {name}: {wrong}")
 
     def forget(self) -> None:

@@ -69,6 +69,7 @@ async def pause(ask: Ask, name: Name) -> Response:
 
 @router.post("/queues/{name}/resume", response_model=Queue)
 async def resume(ask: Ask, name: Name) -> Response:
+    """Start its jobs again."""
     return await _set(ask, "queue.resume", name, {"paused": False})
 
 

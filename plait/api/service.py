@@ -51,10 +51,24 @@ class Api:
                     ) from None
                 self._socket = _bound(self._host, 0)
 
+    def close(self) -> None:
+        """Give the address up, where it was taken and nothing was served."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
     async def run(self, stop: Stop) -> None:
+        try:
+            await self._serve(stop)
+        finally:
+            self.close()
+
+    async def _serve(self, stop: Stop) -> None:
         self.listen()
         assert self._socket is not None
-        application = build(await self._app.store(), self._app.settings)
+        store = await self._app.store()
+        await store.health.require_roles("plait_admin", "plait_worker")
+        application = build(store, self._app.settings)
         config = uvicorn.Config(
             application,
             log_config=None,
@@ -66,11 +80,14 @@ class Api:
         server = _Server(config)
         log.info("api listening", url=self.url)
         async with asyncio.TaskGroup() as group:
+            group.create_task(application.state.bulk.run(stop))
             watching = group.create_task(_end(server, application, stop))
             try:
                 await server.serve(sockets=[self._socket])
             finally:
                 watching.cancel()
+                if not stop.requested:
+                    stop.request()  # it ended by itself: nothing else goes on alone
 
 
 def _bound(host: str, port: int) -> socket.socket:

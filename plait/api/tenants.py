@@ -48,11 +48,13 @@ class NewTenant(Settings):
 
 @router.get("/tenants", response_model=Page[Tenant])
 async def list_tenants(ask: Ask) -> Response:
+    """All tenants, and what they have unfinished."""
     return Json({"items": [Tenant.of(row) for row in await ask.store.tenants.list_tenants()], "next": None})
 
 
 @router.post("/tenants", status_code=201, response_model=Tenant)
 async def create(ask: Ask, body: NewTenant) -> Response:
+    """Make a tenant."""
     if any(row.slug == body.slug for row in await ask.store.tenants.list_tenants()):
         raise Refused(409, "exists", "there is a tenant of this slug")
     return await _set(

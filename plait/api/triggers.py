@@ -230,6 +230,7 @@ async def preview_new(ask: Ask, body: Timetable, count: Count = 10) -> Response:
 
 @router.get("/jobs/triggers/{trigger_id:uuid}", response_model=Trigger)
 async def get_trigger(ask: Ask, trigger_id: UUID) -> Response:
+    """One trigger, with its ETag."""
     return _one(await ask.store.triggers.get_trigger(trigger_id, **ask.scope))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 from uuid import uuid4
 
-from plait.leader.count import Count
+from plait.leader.count import Count, RollUp
 from plait.leader.dispatch import Dispatch
 from plait.leader.fire import Fire
 from plait.leader.promote import Promote
@@ -52,6 +52,7 @@ class Leader:
             Rescue(),
             Prune(retention or Retention()),
             Count(),
+            RollUp(),
         )
         # A random part: host names and pids repeat in containers, and two holders of one name would both lead.
         self._holder = f"{platform.node()}:{os.getpid()}:{uuid4().hex[:8]}"

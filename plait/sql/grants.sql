@@ -24,14 +24,14 @@ grant execute on function
   plait.enqueue, plait.enqueue_many, plait.cancel, plait.retry, plait.reschedule, plait.signal,
   plait.cancel_tree, plait.retry_tree, plait.fork, plait.job_tree, plait.list_steps, plait.job_info,
   plait.spawn, plait.after,
-  plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs, plait.overview, plait.list_attempts, plait.summary, plait.explain_job,
+  plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs, plait.overview, plait.history, plait.list_attempts, plait.summary, plait.explain_job,
   plait.set_trigger, plait.delete_trigger, plait.list_triggers, plait.list_fires,
   plait.emit, plait.list_events
   to plait_client, plait_tenant, plait_admin;
 
 grant execute on function
   plait.register_worker, plait.define, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.log_attempt, plait.worker_key, plait.leave,
-  plait.elect, plait.promote, plait.rescue, plait.prune, plait.count_live,
+  plait.elect, plait.promote, plait.rescue, plait.prune, plait.count_live, plait.roll_up,
   plait.open_fan_out, plait.suspend, plait.save_steps, plait.load_steps, plait.gather, plait.resume, plait.cancel_remaining,
   plait.spawn_many, plait.after_many, plait.open_nursery,
   plait.declare_triggers, plait.due_schedules, plait.fire, plait.release_fires,
@@ -45,5 +45,5 @@ grant execute on function
   plait.define, plait.set_definition, plait.set_queue, plait.set_tenant, plait.bind_login, plait.list_queues, plait.list_workers,
   plait.list_tenants, plait.list_definitions, plait.diagnose,
   plait.create_key, plait.list_keys, plait.revoke_key, plait.authenticate, plait.open_session, plait.use_link, plait.close_session,
-  plait.record, plait.list_audit, plait.reserve_reply, plait.store_reply
+  plait.changes, plait.record, plait.list_audit, plait.reserve_reply, plait.store_reply
   to plait_admin;

@@ -19,6 +19,7 @@ from plait.store.search import Search
 from plait.store.tenants import Tenants
 from plait.store.trees import Trees
 from plait.store.triggers import Triggers
+from plait.store.watching import Watching
 from plait.store.workers import Workers
 
 __all__ = ["Database", "Store"]
@@ -41,6 +42,7 @@ class Store:
         self.tenants = Tenants(database)
         self.trees = Trees(database)
         self.triggers = Triggers(database)
+        self.watching = Watching(database)
         self.workers = Workers(database)
 
     @classmethod

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from plait.model.errors import PlaitError, SchemaOutdated, UnsafeRole
+from plait.model.errors import NotGranted, PlaitError, SchemaOutdated, UnsafeRole
 from plait.store.database import Database
 from plait.store.migrate import schema_version
 
@@ -84,6 +84,12 @@ class Health:
                 f"the database has schema {version}, this plait needs {schema_version()}. "
                 + ("Run `plait migrate`." if version < schema_version() else "Upgrade plait.")
             )
+
+    async def require_roles(self, *roles: str) -> None:
+        """Refuse a login that has not all of these roles: it would fail later, at the first call that needs one."""
+        sql = "select array(select r from unnest($1::text[]) r where not pg_has_role(session_user, r, 'member'))"
+        if missing := await self._db.fetchval(sql, list(roles)):
+            raise NotGranted(f"this login needs the roles {' and '.join(roles)}; it has not {' and '.join(missing)}.")
 
     async def diagnose(self) -> list[Finding]:
         return [Finding(**row) for row in await self._db.fetch("select * from plait.diagnose()")]

@@ -89,6 +89,11 @@ class Leader:
         row = await self._db.fetchrow("select * from plait.count_live()")
         return row["o_jobs"], row["o_took_s"]
 
+    async def roll_up(self) -> tuple[bool, float]:
+        """Count how attempts ended, by minutes; whether there is more to do at once, and how many seconds it took."""
+        row = await self._db.fetchrow("select * from plait.roll_up()")
+        return row["o_more"], row["o_took_s"]
+
     async def prune(self, keep: Retention, *, cursor: UUID | None = None, limit: int = 1000) -> tuple[int, UUID | None]:
         """Forget old final jobs, one batch; returns how many, and where to go on."""
         row = await self._db.fetchrow(

@@ -29,6 +29,16 @@ class QueueRow:
     """Whose tree has a serial queue now."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueSettings:
+    name: str
+    paused: bool
+    serial: bool
+    max_running: int | None
+    rate_count: int | None
+    rate_period_s: float | None
+
+
 class Queues:
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -36,6 +46,13 @@ class Queues:
     async def list_queues(self, *, tenant_id: UUID | None = None) -> list[QueueRow]:
         """All of them; with one tenant's jobs alone where it is named."""
         return [QueueRow(**row) for row in await self._db.fetch("select * from plait.list_queues($1)", tenant_id)]
+
+    async def list_settings(self) -> list[QueueSettings]:
+        """Only what was set, which costs nothing to look at."""
+        rows = await self._db.fetch(
+            "select name, paused, serial, max_running, rate_count, rate_period_s from plait.queues order by name"
+        )
+        return [QueueSettings(**row) for row in rows]
 
     async def set_queue(self, name: str, settings: Mapping[str, Any]) -> None:
         text = msgspec.json.encode(dict(settings)).decode()

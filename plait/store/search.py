@@ -1,7 +1,7 @@
 """Looking at many jobs: by filters, within bounds; and how they stand as a whole."""
 
 from dataclasses import dataclass, fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -73,6 +73,22 @@ _SEARCH: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRow:
+    """How attempts ended in one stretch of time."""
+
+    at: datetime
+    enqueued: int
+    succeeded: int
+    failed: int
+    dead_letter: int
+    canceled: int
+    skipped: int
+    retried: int
+    lost: int
+    run_s: float
+
+
 class Search:
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -109,3 +125,15 @@ class Search:
             fan_outs=row["o_fan_outs"],
             workflows=row["o_workflows"],
         )
+
+    async def history(
+        self,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+        start: datetime | None = None,
+        step: timedelta = timedelta(minutes=1),
+    ) -> list[HistoryRow]:
+        """From the leader's counts of each minute; stretches in which nothing happened are left out."""
+        sql = "select * from plait.history($1, $2, $3, $4)"
+        return [HistoryRow(**row) for row in await self._db.fetch(sql, tenant_id, all_tenants, start, step)]

@@ -35,6 +35,7 @@ async def make_things(world: World, tenant: str) -> Things:
 
 BODIES: dict[str, Any] = {
     "POST /jobs": {"definition_key": "add", "payload": {"a": 1}},
+    "POST /jobs/bulk": {"action": "cancel", "filter": {"queue": "default"}, "dry_run": False},
     "POST /jobs/{job_id}/cancel": {"reason": "no more"},
     "POST /jobs/{job_id}/retry": {"steps": "keep"},
     "POST /jobs/{job_id}/reschedule": {"max_attempts": 7},

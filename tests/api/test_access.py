@@ -83,6 +83,11 @@ def test_every_route_is_guarded_and_in_the_document(api: Calling) -> None:
     assert all(isinstance(route, APIRoute) and len(route.methods or ()) == 1 for route in routes)
     document = app.openapi()
     assert document["openapi"].startswith("3.1")
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            least = ROUTES[f"{method.upper()} {path}"]
+            assert operation["x-least-role"] == (least or "anybody")
+            assert bool(operation["security"]) == (least is not None)
     served = {f"{method.upper()} {path}" for path, item in document["paths"].items() for method in item}
     assert served == set(ROUTES) - {"GET /api/v1/openapi.json"}
 

@@ -11,6 +11,7 @@ from plait.model.reasons import REMEDIES
 from plait.model.states import Status
 
 from ..project.tree import ROOT
+from ..security.logins import fan_out
 from ..world import World
 from .calling import Calling
 
@@ -98,6 +99,39 @@ async def test_a_job_is_shown_with_what_is_around_it(api: Calling, world: World)
     assert (shown["parent"], shown["fan_outs"], shown["steps"], shown["children"]["items"]) == (None, [], [], [])
 
 
+async def test_a_tree_is_shown_with_its_fan_outs_steps_and_children(api: Calling, world: World) -> None:
+    tenant = await world.tenant("a")
+    await fan_out(world.store, tenant)
+    caller = await api.acting("viewer", "a")
+    [child, parent] = (await caller.ok("GET", "/jobs"))["items"]
+    shown = await caller.ok("GET", f"/jobs/{parent['id']}")
+    [group] = shown["fan_outs"]
+    assert (group["strategy"], group["total"], group["succeeded"], group["decision"]) == (
+        "collect_all",
+        1,
+        1,
+        "succeeded",
+    )
+    assert [step["kind"] for step in shown["steps"]] == ["stream"]
+    assert [one["id"] for one in shown["children"]["items"]] == [child["id"]]
+    assert (await caller.ok("GET", f"/jobs/{child['id']}"))["parent"]["id"] == parent["id"]
+    for query in ({"parent": parent["id"]}, {"root": parent["id"]}, {"fan_out": group["id"]}):
+        assert await _ids(caller, **query) == [child["id"]]
+    assert await _ids(caller, has_sub_jobs="true") == [parent["id"]]
+    read: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        listed = await caller.ok("GET", f"/jobs/{child['id']}/tree", params={"limit": 1, **cursor})
+        read += [one["id"] for one in listed["items"]]
+        if listed["next"] is None:
+            break
+        cursor = {"cursor": listed["next"]}
+    assert read == [parent["id"], child["id"]]
+    assert (await caller.get(f"/jobs/{child['id']}/tree", params={"cursor": "nonsense"})).status_code == 422
+    summed = await caller.ok("GET", "/jobs/summary")
+    assert (summed["active_fan_outs"], summed["active_workflows"]) == (0, 0)
+
+
 async def test_what_only_carries_numbers_and_depth_is_not_hurt_by_them(api: Calling, world: World) -> None:
     """T101: what Python could not read goes out as it is stored."""
     nasty = '{"digits": ' + "7" * 5000 + ', "deep": ' + "[" * 3000 + "]" * 3000 + "}"
@@ -131,6 +165,9 @@ async def test_a_payload_is_checked_before_the_job_is_asked_for(api: Calling, wo
     assert unknown.status_code == 422
     assert "typo" in unknown.json()["detail"]
     assert await _ids(caller) == []
+    half = b'{"definition_key": "add", "payload": {"a": "\\ud800", "n": 99999999999999999999999999}}'
+    answer = await caller.call("POST", "/jobs", content=half, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (201, 422), answer.text
 
 
 async def test_an_idempotency_key_is_the_jobs_own(api: Calling, world: World) -> None:

@@ -30,7 +30,7 @@ async def test_a_key_is_made_used_listed_and_revoked(api: Calling, world: World)
 
 async def test_the_database_has_no_key(api: Calling, world: World) -> None:
     caller = await api.acting("admin")
-    made = await caller.ok("POST", "/keys", {"name": "k", "role": "viewer"})
+    made = await caller.ok("POST", "/keys", {"name": "k", "role": "viewer"}, headers={"Idempotency-Key": "k"})
     for table in ("keys", "audit", "replies", "sessions"):
         text = str(await world.rows(f"select t::text from plait.{table} t"))
         assert caller.token is not None
@@ -68,14 +68,17 @@ async def test_a_revoke_elsewhere_works_within_five_seconds(api: Calling, world:
 
 
 async def test_guesses_are_slowed_down(api: Calling, world: World) -> None:
-    good = await api.acting("viewer")
+    good, late = await api.acting("viewer"), await api.acting("viewer")
+    assert (await good.get("/jobs")).status_code == 200
     bad = type(api)(world, api.app, api.client, "plait_guess")
     codes = [(await bad.get("/jobs")).status_code for _ in range(int(GUESSES[1]) + 5)]
     assert set(codes[: int(GUESSES[1])]) == {401}
     assert codes[-1] == 429
     slowed = await bad.get("/jobs")
     assert int(slowed.headers["retry-after"]) >= 1
-    assert (await good.get("/healthz")).status_code == 200
+    api.app.state.guard.forget()
+    assert (await good.get("/jobs")).status_code == 200, "who was let in before is not kept out by others"
+    assert (await late.get("/jobs")).status_code == 429
 
 
 async def test_a_key_that_sends_too_much_waits_and_others_do_not(world: World) -> None:

@@ -21,7 +21,7 @@ def _reference() -> ModuleType:
 reference = _reference()
 
 
-@pytest.mark.parametrize("name", ["sql.md", "errors.md", "settings.md", "states.md"])
+@pytest.mark.parametrize("name", ["sql.md", "errors.md", "settings.md", "states.md", "api.md"])
 def test_a_page_of_the_reference_is_up_to_date(name: str) -> None:
     written = (ROOT / "docs" / "reference" / name).read_text()
     assert written == reference.pages()[name], "run: python scripts/reference.py"

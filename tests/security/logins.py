@@ -95,6 +95,7 @@ async def make_two_tenants(database: TestDatabase, logins: Logins) -> TwoTenants
     await clock.advance(minutes=1)
     await Fire().run(store)  # each schedule once
     await store.leader.count_live()
+    await store.leader.roll_up()
     await clock.advance(minutes=-1)
     await store.close()
     await logins.bound_to(b)

@@ -18,6 +18,7 @@ WITHOUT_TENANT = {
     "definitions": "kinds of job belong to the installation",
     "installed": "the schema's version",
     "leader": "who leads",
+    "rolled": "until when minutes are counted",
     "queues": "queues belong to the installation",
     "sessions": "what browsers hold; nobody reads it, and a key says whose it is",
     "workers": "workers serve every tenant",

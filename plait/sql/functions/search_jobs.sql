@@ -6,14 +6,14 @@
 --   called   plait.store.search.search_jobs
 --
 -- Each way begins where few rows are: a tree, a correlation id, what is live, what has failed. What no index serves is found by walking the
--- newest rows, p_scan of them at most (a tenth where each row's status must be looked up). Where that ended the search, the last row has
+-- newest rows, p_scan of them at most (a part of that where each row's payload or status must be looked at). Where that ended the search, the last row has
 -- no job but `stopped`: send it as p_before to go on from there.
 create or replace function plait.search_jobs(
   p_tenant uuid default null, p_all boolean default false, p_statuses text[] default null, p_queue text default null,
   p_definition text default null, p_source text default null, p_worker int default null, p_correlation_id text default null,
   p_parent uuid default null, p_root uuid default null, p_fan_out uuid default null, p_has_children boolean default null,
   p_created_after timestamptz default null, p_created_before timestamptz default null, p_search text default null,
-  p_payload json default null, p_before uuid default null, p_limit int default 50, p_offset int default 0, p_scan int default 20000
+  p_payload json default null, p_before uuid default null, p_limit int default 50, p_offset int default 0, p_scan int default 10000
 ) returns table (job plait.job, stopped uuid)
 language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off
 set enable_hashjoin = off as $$
@@ -69,7 +69,8 @@ begin
       and a.job_id < v_before and a.job_id > v_after order by a.job_id desc offset v_scan / 5 limit 1;
   else
     v_way := 'newest';
-    v_scan := case when v_statuses is null and p_worker is null and p_has_children is null then v_scan else v_scan / 10 end;
+    v_scan := v_scan / case when v_statuses is not null or p_worker is not null or p_has_children is not null then 10
+                            when p_payload is not null then 4 else 1 end;
     if v_tenant is null then
       select j.id into v_stop from plait.jobs j where j.id < v_before and j.id > v_after order by j.id desc offset v_scan limit 1;
     else

@@ -39,6 +39,7 @@ create table plait.audit (
 );
 
 create index audit_tenant on plait.audit (tenant_id, id);
+create index audit_object on plait.audit (object, id);
 
 create table plait.replies (
   tenant_id  uuid not null,                                       -- the installation's own have the id of nobody
@@ -75,6 +76,7 @@ create policy tenant on plait.replies for select to plait_client, plait_tenant, 
 -- Lists by what belongs together, and of what ended otherwise.
 create index jobs_correlation on plait.jobs (tenant_id, correlation_id, id) where correlation_id is not null;
 create index attempts_canceled on plait.attempts (tenant_id, job_id) where final in ('canceled', 'skipped');
+create index attempts_finished on plait.attempts using brin (finished_at) with (pages_per_range = 16);
 
 create table plait.depths (
   tenant_id uuid not null,
@@ -90,4 +92,33 @@ alter table plait.depths enable row level security;
 alter table plait.depths force row level security;
 create policy owner on plait.depths to plait_owner using (true) with check (true);
 create policy tenant on plait.depths for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+create table plait.minutes (
+  tenant_id   uuid not null,
+  minute      timestamptz not null,
+  enqueued    integer not null default 0,            -- by the moment in their ids
+  succeeded   integer not null default 0,            -- these five: jobs that became final
+  failed      integer not null default 0,
+  dead_letter integer not null default 0,
+  canceled    integer not null default 0,
+  skipped     integer not null default 0,
+  retried     integer not null default 0,            -- attempts that failed or timed out, and the job went on
+  lost        integer not null default 0,            -- attempts whose worker was lost
+  run_s       double precision not null default 0,   -- how long handlers ran, in all
+  primary key (tenant_id, minute)
+);
+create index minutes_minute on plait.minutes (minute);
+
+create table plait.rolled (
+  one       boolean primary key default true check (one),
+  closed_to timestamptz not null,
+  seen_at   timestamptz not null,
+  seen_xid  xid8 not null
+);
+
+alter table plait.minutes enable row level security;
+alter table plait.minutes force row level security;
+create policy owner on plait.minutes to plait_owner using (true) with check (true);
+create policy tenant on plait.minutes for select to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));

@@ -44,6 +44,7 @@ create table plait.audit (
 );
 
 create index audit_tenant on plait.audit (tenant_id, id);
+create index audit_object on plait.audit (object, id);
 
 -- What a request with an Idempotency-Key was answered, for a day; without an answer it is still under way.
 create table plait.replies (

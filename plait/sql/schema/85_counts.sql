@@ -16,3 +16,34 @@ alter table plait.depths force row level security;
 create policy owner on plait.depths to plait_owner using (true) with check (true);
 create policy tenant on plait.depths for select to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
+
+-- How attempts ended, minute by minute.
+create table plait.minutes (
+  tenant_id   uuid not null,
+  minute      timestamptz not null,
+  enqueued    integer not null default 0,            -- by the moment in their ids
+  succeeded   integer not null default 0,            -- these five: jobs that became final
+  failed      integer not null default 0,
+  dead_letter integer not null default 0,
+  canceled    integer not null default 0,
+  skipped     integer not null default 0,
+  retried     integer not null default 0,            -- attempts that failed or timed out, and the job went on
+  lost        integer not null default 0,            -- attempts whose worker was lost
+  run_s       double precision not null default 0,   -- how long handlers ran, in all
+  primary key (tenant_id, minute)
+);
+create index minutes_minute on plait.minutes (minute);
+
+-- Until where the minutes are right for ever; and what must have ended before more of them are. See functions/roll_up.sql.
+create table plait.rolled (
+  one       boolean primary key default true check (one),
+  closed_to timestamptz not null,
+  seen_at   timestamptz not null,
+  seen_xid  xid8 not null
+);
+
+alter table plait.minutes enable row level security;
+alter table plait.minutes force row level security;
+create policy owner on plait.minutes to plait_owner using (true) with check (true);
+create policy tenant on plait.minutes for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));

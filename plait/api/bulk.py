@@ -1,0 +1,293 @@
+"""Bulk: cancel or retry all jobs that a filter finds. Looked at first (dry run), then done as a job of its own: tracked, and resumed where
+it was when the process that does it dies.
+
+Such a job is `plait.bulk` in the queue `plait.bulk`; processes that serve the API run it, by the same leases and fences as any worker.
+What it may do is not in its payload, which whoever may enqueue could write, but in the audit, where only the API writes.
+It goes from the newest to the oldest, a page at a time, and keeps in its progress where it is. Each job is changed by the verb that
+would change it alone, with an entry in the audit: what has moved meanwhile and can't be changed any more is counted as left.
+"""
+
+import asyncio
+import contextlib
+import os
+import platform
+from datetime import datetime
+from typing import Any, Final, Literal
+from uuid import UUID
+
+import msgspec
+from fastapi import Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from plait.api.guard import new_router
+from plait.api.jobs import Filters
+from plait.api.shapes import Json
+from plait.api.tenancy import Ask
+from plait.model.errors import DatabaseError, DatabaseUnreachable, InvalidArguments, PlaitError, WorkerLost
+from plait.model.ids import new_id
+from plait.model.states import LIVE, RETRYABLE, Ending, Status
+from plait.runtime.logging import get_logger
+from plait.runtime.service import Stop
+from plait.store import Store
+from plait.store.audit import Entry
+from plait.store.jobs import NewJob
+from plait.store.search import Filter
+from plait.store.workers import Claimed, Settlement
+
+router = new_router("jobs")
+log = get_logger("api")
+
+DEFINITION: Final = "plait.bulk"
+ACTION: Final = "jobs.bulk"
+COUNTED: Final = 10_000
+PAGE: Final = 200
+LEASE_S: Final = 30.0
+LOOK_S: Final = 1.0
+FITTING: Final[dict[str, frozenset[Status]]] = {"cancel": LIVE, "retry": RETRYABLE}
+
+
+class BulkFilter(Filters):
+    """Which jobs: at least one thing must be said of them (T107)."""
+
+
+class BulkRequest(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"action": "retry", "filter": {"status": ["dead_letter"], "queue": "mail"}}]},
+    )
+
+    action: Literal["cancel", "retry"]
+    filter: BulkFilter
+    dry_run: bool = Field(True, description="Only count them.")
+    reason: str | None = Field(None, max_length=500)
+
+
+class BulkAnswer(BaseModel):
+    dry_run: bool
+    matched: int = Field(description="How many there are now, up to 10,000.")
+    more: bool = Field(description="There are more than that, or not all was looked at.")
+    sample: list[UUID]
+    job_id: UUID | None = Field(description="The job that does it: its progress says how far it is.")
+
+
+class Wanted(msgspec.Struct, kw_only=True):
+    """What a bulk job shall do: in the audit, and, for who looks at it, in its payload."""
+
+    action: Literal["cancel", "retry"]
+    filter: dict[str, Any]
+    actor: str
+    before: str
+    """Only jobs that were there when it was asked for."""
+    all_tenants: bool = False
+    reason: str | None = None
+
+
+class Progress(msgspec.Struct, kw_only=True):
+    """Where a bulk job is."""
+
+    done: int = 0
+    left: int = 0
+    before: str | None = None
+    rate: float | None = None
+
+
+@router.post("/jobs/bulk", status_code=202, response_model=BulkAnswer, responses={200: {"model": BulkAnswer}})
+async def bulk(request: Request, ask: Ask, body: BulkRequest) -> Response:
+    """Cancel or retry all jobs that a filter finds. A dry run, unless told otherwise, answers 200 with how many that are."""
+    wanted = _fitting(body)
+    found, more = await _count(ask.store, wanted, ask.tenant_id)
+    answer = {"dry_run": body.dry_run, "matched": len(found), "more": more, "sample": found[:10], "job_id": None}
+    if body.dry_run:
+        return Json(answer)
+    job_id = new_id()
+    payload = Wanted(
+        action=body.action,
+        filter=msgspec.to_builtins({name: getattr(wanted, name) for name in Filter.__slots__}),
+        actor=ask.caller.actor,
+        before=str(job_id),
+        all_tenants=ask.tenant_id is None,
+        reason=body.reason,
+    )
+    new = NewJob(
+        id=job_id,
+        definition=DEFINITION,
+        queue=DEFINITION,
+        payload=msgspec.json.encode(payload).decode(),
+        tenant_id=ask.new_in,
+        timeout_s=86_400.0,
+    )
+    wanted_text = msgspec.to_builtins(payload)
+    changing = ask.changing(ACTION, job_id, tenant_id=ask.new_in, matched=len(found), wanted=wanted_text)
+    await changing.jobs.enqueue_many([new], source="system")
+    request.app.state.bulk.wake.set()
+    return Json({**answer, "job_id": job_id}, status_code=202)
+
+
+def _fitting(body: BulkRequest) -> Filter:
+    """The filter, with only those statuses that the action can change."""
+    if not any(body.filter.model_dump(exclude_none=True, exclude_defaults=True).values()):
+        raise InvalidArguments("say which jobs: an empty filter would mean all of them")
+    fitting = FITTING[body.action]
+    asked = set(body.filter.status or fitting)
+    if not asked & fitting:
+        raise InvalidArguments(f"{body.action} is for jobs that are {', '.join(sorted(fitting))}")
+    filters = body.filter.model_copy(update={"status": sorted(asked & fitting)})
+    return filters.wanted()
+
+
+async def _count(store: Store, wanted: Filter, tenant_id: UUID | None) -> tuple[list[UUID], bool]:
+    found: list[UUID] = []
+    before: UUID | None = None
+    for _ in range(COUNTED // 1000):
+        page = await store.search.search_jobs(
+            wanted, tenant_id=tenant_id, all_tenants=tenant_id is None, before=before, limit=1000
+        )
+        found += [job.id for job in page.jobs if job.definition != DEFINITION]
+        before = page.stopped or (page.jobs[-1].id if len(page.jobs) == 1000 else None)
+        if before is None:
+            return found, False
+    return found, True
+
+
+class Bulk:
+    """The worker of bulk jobs in a process that serves the API."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.wake = asyncio.Event()
+        self._renewed = 0.0
+
+    async def run(self, stop: Stop) -> None:
+        """Run bulk jobs until the wish to stop comes; what is under way is given back."""
+        working = asyncio.ensure_future(self._work())
+        stopping = asyncio.ensure_future(stop.wait())
+        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (working, stopping):
+            task.cancel()
+        await asyncio.gather(working, stopping, return_exceptions=True)
+
+    async def _work(self) -> None:
+        worker: int | None = None
+        try:
+            while True:
+                try:
+                    worker = await self._once(worker)
+                except WorkerLost:
+                    worker = None
+                except PlaitError as error:
+                    log.warning("no bulk job could be run; tried again", error=str(error))
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self.wake.wait(), LOOK_S)
+                self.wake.clear()
+        finally:
+            if worker is not None:
+                with contextlib.suppress(PlaitError):
+                    await asyncio.shield(self._store.workers.leave(worker))
+
+    async def _once(self, worker: int | None) -> int:
+        if worker is None:
+            worker = await self._store.workers.register(
+                host=platform.node(),
+                pid=os.getpid(),
+                version="",
+                queues=[DEFINITION],
+                definitions=[DEFINITION],
+                lease_s=LEASE_S,
+                metadata={"concurrency": 1},
+            )
+            self._renewed = asyncio.get_running_loop().time()
+        if asyncio.get_running_loop().time() - self._renewed > LEASE_S / 3:
+            await self._store.workers.heartbeat(worker, running=0)
+            self._renewed = asyncio.get_running_loop().time()
+        for job in await self._store.workers.claim(worker, DEFINITION):
+            await self._store.workers.settle(worker, [await run_bulk(self._store, worker, job)])
+        return worker
+
+
+async def run_bulk(store: Store, worker: int, job: Claimed) -> Settlement:
+    """Do one bulk job to its end, or until it shall stop; how it ended."""
+    wanted = await _wanted(store, job)
+    if wanted is None:
+        detail = msgspec.json.encode({"error": "nobody asked for this through the API", "permanent": True}).decode()
+        return Settlement(job.job_id, job.attempt, Ending.FAILED, detail=detail)
+    progress = await _resumed(store, job)
+    began, done_before = asyncio.get_running_loop().time(), progress.done
+    tenant_id = None if wanted.all_tenants else job.tenant_id
+    before = UUID(progress.before or wanted.before)
+    while True:
+        page = await store.search.search_jobs(
+            _filter(wanted), tenant_id=tenant_id, all_tenants=tenant_id is None, before=before, limit=PAGE
+        )
+        for one in page.jobs:
+            if one.definition == DEFINITION:
+                continue
+            if await _change(store, wanted, one.id, one.tenant_id, job.job_id):
+                progress.done += 1
+            else:
+                progress.left += 1
+        after = page.stopped or (page.jobs[-1].id if len(page.jobs) == PAGE else None)
+        took = asyncio.get_running_loop().time() - began
+        progress.rate = round((progress.done - done_before) / took, 1) if took > 0 else None
+        progress.before = str(after or before)
+        text = msgspec.json.encode(progress).decode()
+        held = await store.workers.progress(worker, job.job_id, job.attempt, text)
+        beat = await store.workers.heartbeat(worker, running=1)
+        if not held or job.job_id in [asked for asked, _ in beat.cancels]:
+            return Settlement(
+                job.job_id, job.attempt, Ending.CANCELED, detail=msgspec.json.encode({"error": "stopped"}).decode()
+            )
+        if after is None:
+            return Settlement(job.job_id, job.attempt, Ending.SUCCEEDED, result=text)
+        before = after
+
+
+async def _resumed(store: Store, job: Claimed) -> Progress:
+    """Where the last attempt was, if there was one."""
+    for attempt in reversed(await store.jobs.list_attempts(job.job_id, tenant_id=job.tenant_id)):
+        if attempt.progress is not None:
+            with contextlib.suppress(msgspec.MsgspecError):
+                return msgspec.json.decode(attempt.progress, type=Progress)
+    return Progress()
+
+
+async def _wanted(store: Store, job: Claimed) -> Wanted | None:
+    """What the API has written down when it asked for this job."""
+    entries = await store.audit.list_audit(tenant_id=job.tenant_id, action=ACTION, object=str(job.job_id), limit=1)
+    return msgspec.json.decode(entries[0].detail, type=_Entry).wanted if entries else None
+
+
+class _Entry(msgspec.Struct):
+    wanted: Wanted
+
+
+def _filter(wanted: Wanted) -> Filter:
+    """Ids and moments were text."""
+    values: dict[str, Any] = {name: wanted.filter.get(name) for name in Filter.__slots__}
+    for name in ("parent", "root", "fan_out"):
+        values[name] = UUID(values[name]) if values[name] is not None else None
+    for name in ("created_after", "created_before"):
+        values[name] = datetime.fromisoformat(values[name]) if values[name] is not None else None
+    return Filter(**values)
+
+
+async def _change(store: Store, wanted: Wanted, job_id: UUID, tenant_id: UUID, bulk_job: UUID) -> bool:
+    entry = Entry(
+        tenant_id=tenant_id,
+        actor=wanted.actor,
+        action=f"job.{wanted.action}",
+        object=str(job_id),
+        detail=msgspec.json.encode({"bulk": str(bulk_job), "reason": wanted.reason}).decode(),
+    )
+    jobs = store.auditing(entry).jobs
+    try:
+        if wanted.action == "cancel":
+            return await jobs.cancel(job_id, tenant_id=tenant_id, reason=wanted.reason) in (
+                Status.CANCELED,
+                Status.RUNNING,
+            )
+        await jobs.retry(job_id, tenant_id=tenant_id)
+    except DatabaseUnreachable:
+        raise
+    except DatabaseError:
+        return False  # it has moved, or its fan-out is decided: it is left
+    return True

@@ -1,0 +1,29 @@
+"""What moved lately, for those who watch."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from plait.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    kind: Literal["job", "fan_out", "log", "more"]
+    """more: too much moved to tell of each."""
+    tenant_id: UUID | None
+    id: UUID | None
+    detail: str
+
+
+class Watching:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def changes(self, tenants: Sequence[UUID] | None, since: datetime, *, limit: int = 2000) -> list[Change]:
+        """What these tenants' jobs did since; None: everybody's."""
+        wanted = None if tenants is None else list(tenants)
+        rows = await self._db.fetch("select * from plait.changes($1, $2, $3)", wanted, since, limit)
+        return [Change(row["kind"], row["tenant_id"], row["id"], row["detail"]) for row in rows]

@@ -1,0 +1,135 @@
+"""Bulk cancel and retry: counted first, then a job that tells how far it is and goes on where it was."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from plait.api.bulk import DEFINITION, run_bulk
+from plait.model.states import Ending
+
+from ..world import World
+from .calling import Calling
+
+
+class Died(Exception):
+    """The process is gone."""
+
+
+async def _run(world: World) -> Any:
+    """The next bulk job, as a process of the API runs it; its settlement."""
+    worker = await world.worker(queues=[DEFINITION], definitions=[DEFINITION])
+    [claimed] = await world.store.workers.claim(worker.id, DEFINITION)
+    settlement = await run_bulk(world.store, worker.id, claimed)
+    assert await world.store.workers.settle(worker.id, [settlement]) == [True]
+    return settlement
+
+
+async def test_a_dry_run_counts_and_changes_nothing(api: Calling, world: World) -> None:
+    jobs = await world.enqueue_many("add", 5, queue="mail")
+    await world.enqueue("add")
+    caller = await api.acting("operator")
+    before = await world.snapshot()
+    answer = await caller.post("/jobs/bulk", {"action": "cancel", "filter": {"queue": "mail"}})
+    assert answer.status_code == 200
+    told = answer.json()
+    assert (told["dry_run"], told["matched"], told["more"], told["job_id"]) == (True, 5, False, None)
+    assert set(told["sample"]) == {str(job) for job in jobs}
+    assert await world.snapshot() == before
+
+
+async def test_a_bulk_cancel_is_a_job_with_progress_and_an_audit(api: Calling, world: World) -> None:
+    mine = await world.enqueue_many("add", 5, tenant="a", queue="mail")
+    other = await world.enqueue("add", tenant="a")
+    theirs = await world.enqueue("add", tenant="b", queue="mail")
+    caller = await api.acting("operator", "a")
+    body = {"action": "cancel", "filter": {"queue": "mail"}, "dry_run": False, "reason": "wrong addresses"}
+    told = await caller.ok("POST", "/jobs/bulk", body)
+    late = await world.enqueue("add", tenant="a", queue="mail")
+    await _run(world)
+    assert {await world.status(job) for job in mine} == {"canceled"}
+    assert [await world.status(job) for job in (other, theirs, late)] == ["queued"] * 3
+    done = await caller.ok("GET", f"/jobs/{told['job_id']}")
+    assert (done["status"], done["source"]) == ("succeeded", "system")
+    assert (done["result"]["done"], done["result"]["left"]) == (5, 0)
+    entries = await world.store.audit.list_audit(tenant_id=await world.tenant("a"), action="job.cancel")
+    assert {UUID(entry.object or "") for entry in entries} == set(mine)
+    assert json.loads(entries[0].detail) == {"bulk": told["job_id"], "reason": "wrong addresses"}
+
+
+async def test_a_bulk_retry_leaves_what_can_not_be_retried(api: Calling, world: World) -> None:
+    first, second = await world.enqueue_many("add", 2)
+    worker = await world.worker()
+    for lease in await worker.claim(2):
+        await worker.fail(lease, permanent=True)
+    caller = await api.acting("operator")
+    told = await caller.ok(
+        "POST", "/jobs/bulk", {"action": "retry", "filter": {"status": ["failed"]}, "dry_run": False}
+    )
+    assert told["matched"] == 2
+    await world.store.definitions.define([{"name": "add"}])
+    settlement = await _run(world)
+    assert settlement.ending is Ending.SUCCEEDED
+    assert await world.statuses([first, second]) == ["queued", "queued"]
+
+
+async def test_a_bulk_job_that_lost_its_worker_goes_on_where_it_was(
+    api: Calling, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plait.api.bulk.PAGE", 2)
+    jobs = await world.enqueue_many("add", 6)
+    caller = await api.acting("operator")
+    told = await caller.ok("POST", "/jobs/bulk", {"action": "cancel", "filter": {"queue": "default"}, "dry_run": False})
+    worker = await world.worker(queues=[DEFINITION], definitions=[DEFINITION])
+    [claimed] = await world.store.workers.claim(worker.id, DEFINITION)
+    reported = 0
+
+    async def dies(*arguments: Any) -> bool:
+        nonlocal reported
+        reported += 1
+        if reported == 2:
+            raise Died
+        return await type(world.store.workers).progress(world.store.workers, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.store.workers, "progress", dies)
+        with pytest.raises(Died):
+            await run_bulk(world.store, worker.id, claimed)
+    await world.lose(worker)
+    settlement = await _run(world)
+    assert json.loads(settlement.result)["done"] == 4, (
+        "two were reported before, and two that were not are canceled already"
+    )
+    assert set(await world.statuses(jobs)) == {"canceled"}
+    assert await world.status(UUID(told["job_id"])) == "succeeded"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"action": "cancel", "filter": {}},
+        {"action": "cancel", "filter": {"status": [], "payload": []}},
+        {"action": "cancel", "filter": {"status": ["succeeded"]}},
+        {"action": "retry", "filter": {"status": ["queued"]}},
+        {"action": "delete", "filter": {"queue": "mail"}},
+        {"action": "cancel", "filter": {"tenant": "b"}},
+    ],
+)
+async def test_a_filter_that_means_everything_or_nothing_is_refused(api: Calling, body: dict[str, Any]) -> None:
+    """T107."""
+    caller = await api.acting("operator")
+    assert (await caller.post("/jobs/bulk", {**body, "dry_run": False})).status_code == 422
+
+
+async def test_what_a_bulk_job_may_do_is_not_in_its_payload(api: Calling, world: World) -> None:
+    """Whoever may enqueue could write any payload: only what the API wrote down itself counts."""
+    victim = await world.enqueue("add", tenant="b", queue="mail")
+    payload = {"action": "cancel", "filter": {"queue": "mail"}, "actor": "me", "before": "f" * 32, "all_tenants": True}
+    forged = await world.enqueue(DEFINITION, queue=DEFINITION, tenant="a", payload=payload)
+    await _run(world)
+    assert await world.status(forged) == "failed"
+    assert await world.status(victim) == "queued"
+    await world.define(DEFINITION)
+    caller = await api.acting("operator", "a")
+    assert (await caller.post("/jobs", {"definition_key": DEFINITION, "payload": payload})).status_code == 422
