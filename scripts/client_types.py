@@ -87,12 +87,13 @@ def _about(schema: Schema, indent: str = "") -> str:
 
 def python(document: Schema) -> str:
     routes = ", ".join(_quoted(route) for route, _ in _operations(document))
-    parts = [
+    head = [
         '"""Made from the server\'s OpenAPI document by scripts/client_types.py: change that, not this."""',
         "from __future__ import annotations",
         "from typing import Any, Literal, NotRequired, TypedDict",
         f"Route = Literal[{routes}]",
     ]
+    parts = ["\n\n".join(head)]
     for name, schema in _schemas(document):
         if "enum" in schema:
             parts.append(f"{name} = Literal[{', '.join(map(_quoted, schema['enum']))}]")
@@ -193,7 +194,14 @@ def _operations(document: Schema) -> Iterator[tuple[str, Schema]]:
     for path, methods in sorted(document["paths"].items()):
         if path.startswith(PREFIX):
             for method, operation in methods.items():
+                if _is_stream(operation):
+                    continue
                 yield f"{method.upper()} {path.removeprefix(PREFIX)}", operation
+
+
+def _is_stream(operation: Schema) -> bool:
+    """What has no end is no answer to a call."""
+    return any("text/event-stream" in answer.get("content", {}) for answer in operation["responses"].values())
 
 
 def _answer(operation: Schema, typed: Callable[[Schema], str], nothing: str) -> str:

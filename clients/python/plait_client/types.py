@@ -15,7 +15,9 @@ Route = Literal[
     "GET /events/{event_id}",
     "POST /jobs",
     "GET /jobs",
+    "POST /jobs/bulk",
     "GET /jobs/definitions",
+    "GET /jobs/history",
     "GET /jobs/summary",
     "GET /jobs/triggers",
     "POST /jobs/triggers",
@@ -84,6 +86,40 @@ class Attempt(TypedDict):
 class Beat(TypedDict):
     cancel: list[str]
     gone: list[str]
+
+
+class BulkAnswer(TypedDict):
+    dry_run: bool
+    matched: int
+    more: bool
+    sample: list[str]
+    job_id: str | None
+
+
+class BulkFilter(TypedDict):
+    """Which jobs: at least one thing must be said of them (T107)."""
+
+    status: NotRequired[list[Status] | None]
+    source: NotRequired[str | None]
+    queue: NotRequired[str | None]
+    definition_key: NotRequired[str | None]
+    worker: NotRequired[int | None]
+    correlation_id: NotRequired[str | None]
+    parent: NotRequired[str | None]
+    root: NotRequired[str | None]
+    fan_out: NotRequired[str | None]
+    has_sub_jobs: NotRequired[bool | None]
+    created_after: NotRequired[str | None]
+    created_before: NotRequired[str | None]
+    search: NotRequired[str | None]
+    payload: NotRequired[list[str] | None]
+
+
+class BulkRequest(TypedDict):
+    action: Literal["cancel", "retry"]
+    filter: BulkFilter
+    dry_run: NotRequired[bool]
+    reason: NotRequired[str | None]
 
 
 class Cancel(TypedDict):
@@ -581,6 +617,11 @@ class PageOfStep(TypedDict):
     next: NotRequired[str | None]
 
 
+class PageOfStretch(TypedDict):
+    items: list[Stretch]
+    next: NotRequired[str | None]
+
+
 class PageOfTenant(TypedDict):
     items: list[Tenant]
     next: NotRequired[str | None]
@@ -700,6 +741,21 @@ class Step(TypedDict):
     value: Any
     error: str | None
     fan_out_id: str | None
+
+
+class Stretch(TypedDict):
+    """How attempts ended in one stretch of time."""
+
+    at: str
+    enqueued: int
+    succeeded: int
+    failed: int
+    dead_letter: int
+    canceled: int
+    skipped: int
+    retried: int
+    lost: int
+    run_s: float
 
 
 class Summary(TypedDict):

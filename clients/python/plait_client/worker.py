@@ -84,12 +84,7 @@ class Worker:
         with self._signals() if signals else contextlib.nullcontext():
             beating.start()
             try:
-                async with asyncio.TaskGroup() as group:
-                    try:
-                        await self._pump(protocol, group)
-                    finally:
-                        self._stopping.set()
-                        await self._drain(protocol, group)
+                await self._work_and_drain(protocol)
             finally:
                 self._ended.set()
                 await asyncio.to_thread(beating.join)
@@ -97,6 +92,19 @@ class Worker:
                 protocol.close()
                 self._pool.shutdown(wait=False)
                 self._log.info("worker stopped")
+
+    async def _work_and_drain(self, protocol: Protocol) -> None:
+        refused: PlaitError | None = None
+        async with asyncio.TaskGroup() as group:
+            try:
+                await self._pump(protocol, group)
+            except PlaitError as error:
+                refused = error
+            finally:
+                self._stopping.set()
+                await self._drain(protocol, group)
+        if refused is not None:
+            raise refused
 
     async def _pump(self, protocol: Protocol, group: asyncio.TaskGroup) -> None:
         failed = 0

@@ -28,6 +28,47 @@ export interface Beat {
   gone: string[];
 }
 
+export interface BulkAnswer {
+  dry_run: boolean;
+  /** How many there are now, up to 10,000. */
+  matched: number;
+  /** There are more than that, or not all was looked at. */
+  more: boolean;
+  sample: string[];
+  /** The job that does it: its progress says how far it is. */
+  job_id: string | null;
+}
+
+/** Which jobs: at least one thing must be said of them (T107). */
+export interface BulkFilter {
+  /** May be given again. */
+  status?: Status[] | null;
+  source?: string | null;
+  queue?: string | null;
+  definition_key?: string | null;
+  /** It runs there, or ran there last. */
+  worker?: number | null;
+  correlation_id?: string | null;
+  parent?: string | null;
+  root?: string | null;
+  fan_out?: string | null;
+  has_sub_jobs?: boolean | null;
+  created_after?: string | null;
+  created_before?: string | null;
+  /** In definition, correlation id, dedupe key; or an id. */
+  search?: string | null;
+  /** `key=value`, of the payload's own keys; may be given again. */
+  payload?: string[] | null;
+}
+
+export interface BulkRequest {
+  action: "cancel" | "retry";
+  filter: BulkFilter;
+  /** Only count them. */
+  dry_run?: boolean;
+  reason?: string | null;
+}
+
 export interface Cancel {
   reason?: string | null;
   /** And all its sub-jobs. */
@@ -587,6 +628,12 @@ export interface PageOfStep {
   next?: string | null;
 }
 
+export interface PageOfStretch {
+  items: Stretch[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
 export interface PageOfTenant {
   items: Tenant[];
   /** Send it as `cursor` for what follows; null: that was all. */
@@ -714,6 +761,24 @@ export interface Step {
   value: unknown;
   error: string | null;
   fan_out_id: string | null;
+}
+
+/** How attempts ended in one stretch of time. */
+export interface Stretch {
+  /** Its beginning. */
+  at: string;
+  enqueued: number;
+  succeeded: number;
+  failed: number;
+  dead_letter: number;
+  canceled: number;
+  skipped: number;
+  /** Attempts that failed, and the job went on. */
+  retried: number;
+  /** Attempts whose worker was lost. */
+  lost: number;
+  /** How long handlers ran, in all. */
+  run_s: number;
 }
 
 export interface Summary {
@@ -877,7 +942,9 @@ export interface Routes {
   "GET /events/{event_id}": { path: { event_id: string }; query: { tenant?: string | null }; body: undefined; answer: EventPage };
   "POST /jobs": { path: {}; query: { tenant?: string | null }; body: NewJobRequest; answer: NewJobAnswer };
   "GET /jobs": { path: {}; query: { status?: Status[] | null; source?: string | null; queue?: string | null; definition_key?: string | null; worker?: number | null; correlation_id?: string | null; parent?: string | null; root?: string | null; fan_out?: string | null; has_sub_jobs?: boolean | null; created_after?: string | null; created_before?: string | null; search?: string | null; payload?: string[] | null; cursor?: string | null; limit?: number; offset?: number; tenant?: string | null }; body: undefined; answer: Jobs };
+  "POST /jobs/bulk": { path: {}; query: { tenant?: string | null }; body: BulkRequest; answer: BulkAnswer };
   "GET /jobs/definitions": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfKind };
+  "GET /jobs/history": { path: {}; query: { start?: string | null; step_seconds?: number; tenant?: string | null }; body: undefined; answer: PageOfStretch };
   "GET /jobs/summary": { path: {}; query: { tenant?: string | null }; body: undefined; answer: Summary };
   "GET /jobs/triggers": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfTrigger };
   "POST /jobs/triggers": { path: {}; query: { tenant?: string | null }; body: NewTrigger; answer: Trigger };
