@@ -248,6 +248,21 @@ async def test_after_a_claim_whose_answer_was_lost_what_we_do_not_know_of_is_giv
     assert [{"id": job(1)["id"], "attempt": 1}] in said[lost:again]
 
 
+async def test_a_worker_that_comes_before_its_server_waits_for_it() -> None:
+    claims = 0
+
+    def how(asked: Asked) -> Drop | None:
+        nonlocal claims
+        claims += asked.path.endswith("/claim")
+        return "drop" if asked.path.endswith("/claim") and claims <= 2 else None
+
+    async with working([[job(1)]], lambda payload, context: 1, how) as (server, _, logs):
+        await seen(server, "/complete")
+    events = [one["event"] for one in logs]
+    assert events.count("claim failed") == 2
+    assert "worker lost" not in events
+
+
 async def test_no_heartbeat_names_what_is_held_while_a_claim_is_under_way() -> None:
     async with working([[job(1)]], stand, concurrency=2) as (server, _, _):
         await seen(server, "/claim", 2)

@@ -139,7 +139,7 @@ class Worker:
     async def _claim(self, protocol: Protocol, room: int, group: asyncio.TaskGroup) -> None:
         await self._call(self._claiming.acquire)  # a heartbeat that names what we hold may be under way
         try:
-            if time.monotonic() < self._doubt_until:
+            if protocol.worker is not None and time.monotonic() < self._doubt_until:
                 held = [one.held for one in self._held.values()]
                 self._heard(time.monotonic(), await self._call(protocol.beat, None, held), held)
             asked, before = time.monotonic(), protocol.worker
@@ -216,6 +216,7 @@ class Worker:
         """Unless the job, lost and claimed again, is held anew."""
         if self._held.get(execution.job["id"]) is execution:
             del self._held[execution.job["id"]]
+        self._changed.set()
 
     # Heartbeats: a thread of its own
 
@@ -270,6 +271,7 @@ class Worker:
     def _lose_all(self, protocol: Protocol) -> None:
         self._log.warning("worker lost", held=len(self._held))
         protocol.worker = None
+        self._doubt()  # a claim under way may yet answer for the worker that we were
         for execution in self._held.values():
             execution.stop("lost")
         self._held.clear()
@@ -303,13 +305,15 @@ class Worker:
     def _signals(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
         names = (signal.SIGTERM, signal.SIGINT)
-        for name in names:
-            loop.add_signal_handler(name, self.stop)
+        with contextlib.suppress(NotImplementedError):  # on Windows, where Ctrl-C raises instead
+            for name in names:
+                loop.add_signal_handler(name, self.stop)
         try:
             yield
         finally:
-            for name in names:
-                loop.remove_signal_handler(name)
+            with contextlib.suppress(NotImplementedError):
+                for name in names:
+                    loop.remove_signal_handler(name)
 
     def _log_of(self, execution: Execution) -> Logger:
         job = execution.job

@@ -32,6 +32,7 @@ interface Loose {
 
 const PREFIX = "/api/v1";
 const LONGEST_PAUSE_S = 30;
+const LATE = Symbol("late");
 
 export class Transport {
   readonly #settings: ClientSettings;
@@ -66,8 +67,13 @@ export class Transport {
   }
 
   async #send(url: string, method: string, headers: Record<string, string>, body: string | undefined, given: Loose): Promise<unknown> {
-    const limit = AbortSignal.timeout(Math.ceil((given.timeoutSeconds ?? this.#settings.timeoutSeconds) * 1000));
-    const signal = given.signal ? AbortSignal.any([limit, given.signal]) : limit;
+    // Not AbortSignal.any: a signal that lives as long as the process would remember each request.
+    const ending = new AbortController();
+    const { signal } = ending;
+    const stop = (): void => ending.abort();
+    given.signal?.throwIfAborted();
+    const late = setTimeout(() => ending.abort(LATE), (given.timeoutSeconds ?? this.#settings.timeoutSeconds) * 1000);
+    given.signal?.addEventListener("abort", stop, { once: true });
     let answer: Response;
     let text: string;
     try {
@@ -76,7 +82,10 @@ export class Transport {
       text = await answer.text();
     } catch (error) {
       given.signal?.throwIfAborted();
-      throw limit.aborted ? new TimedOut(`${method} ${new URL(url).pathname} had no answer in time`) : new Unreachable(why(error), { cause: error });
+      throw signal.reason === LATE ? new TimedOut(`${method} ${new URL(url).pathname} had no answer in time`) : new Unreachable(why(error), { cause: error });
+    } finally {
+      clearTimeout(late);
+      given.signal?.removeEventListener("abort", stop);
     }
     if (answer.status >= 300) {
       throw refusal(answer.status, text, seconds(answer.headers.get("retry-after")));

@@ -157,9 +157,11 @@ export class Worker {
         continue;
       }
       try {
-        await this.#reconciling;
-        if (performance.now() < this.#doubtUntil) {
+        if (protocol.worker !== null && performance.now() < this.#doubtUntil) {
           await this.#beat(protocol);
+        }
+        while (this.#reconciling) {
+          await this.#reconciling;
         }
         await this.#claim(protocol, room);
         failed = 0;
@@ -337,6 +339,7 @@ export class Worker {
   #loseAll(protocol: Protocol): void {
     this.#log.warning("worker lost", { held: this.#held.size });
     protocol.forget();
+    this.#doubt(); // a claim under way may yet answer for the worker that we were
     this.#log = new Logger(this.#log.sink, { component: "worker" });
     for (const execution of this.#held.values()) {
       execution.stop("lost");

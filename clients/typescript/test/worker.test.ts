@@ -193,6 +193,17 @@ test("after a claim whose answer was lost, what we do not know of is given back 
   await run;
 });
 
+test("a worker that comes before its server waits for it", async () => {
+  let claims = 0;
+  const { server, worker, logs } = await working([[claimed(1)]], () => 1, {}, ({ path }) => (path.endsWith("/claim") && ++claims <= 2 ? "drop" : undefined));
+  const run = worker.run({ signals: false });
+  await server.seen("/complete");
+  worker.stop();
+  await run;
+  assert.ok(logs.filter(({ event }) => event === "claim failed").length === 2);
+  assert.ok(!logs.some(({ event }) => event === "worker lost"));
+});
+
 test("no heartbeat names what is held while a claim is under way", async () => {
   const { server, worker } = await working([[claimed(1)]], untilStopped, { concurrency: 2 });
   const run = worker.run({ signals: false });
