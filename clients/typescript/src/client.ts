@@ -5,7 +5,21 @@ import { newId } from "./ids.js";
 import { checked, type Definition } from "./schema.js";
 import { clientSettings, type ClientOptions } from "./settings.js";
 import { Transport, type Request, type Route } from "./transport.js";
-import type { Cancel, EventPage, Event, Explanation, JobBrief, JobPage, Moved, Attempt, Retry, Routes, Reschedule, Status, Summary } from "./types.js";
+import type {
+  Cancel,
+  EventPage,
+  Event,
+  Explanation,
+  JobBrief,
+  JobPage,
+  Moved,
+  Attempt,
+  Retry,
+  Routes,
+  Reschedule,
+  Status,
+  Summary,
+} from "./types.js";
 
 export interface EnqueueOptions {
   queue?: string;

@@ -32,7 +32,10 @@ export interface Context {
   output(text: string): Promise<void>;
 }
 
-export type Handler<Payload = Record<string, unknown>, Result = unknown> = (payload: Payload, context: Context) => Result | Promise<Result>;
+export type Handler<Payload = Record<string, unknown>, Result = unknown> = (
+  payload: Payload,
+  context: Context,
+) => Result | Promise<Result>;
 
 export interface Registered {
   readonly definition: Definition<unknown, unknown, unknown>;
@@ -97,7 +100,10 @@ export class Execution {
     const done = new AbortController();
     const abandoned = new Promise<never>((_, reject) => {
       const abandon = (): void => {
-        sleep(PATIENCE_MS, undefined, { signal: done.signal, ref: true }).then(() => reject(this.signal.reason as Error), () => undefined);
+        sleep(PATIENCE_MS, undefined, { signal: done.signal, ref: true }).then(
+          () => reject(this.signal.reason as Error),
+          () => undefined,
+        );
       };
       this.signal.addEventListener("abort", abandon, { once: true, signal: done.signal });
     });

@@ -14,7 +14,10 @@ export class Protocol {
   readonly #about: Omit<Claim, "worker" | "limit" | "running" | "wait_seconds">;
   #worker: number | null = null;
 
-  constructor(transport: Transport, about: Omit<Claim, "worker" | "limit" | "running" | "wait_seconds"> & { lease_seconds: number }) {
+  constructor(
+    transport: Transport,
+    about: Omit<Claim, "worker" | "limit" | "running" | "wait_seconds"> & { lease_seconds: number },
+  ) {
     this.#transport = transport;
     this.#about = about;
     this.#leaseSeconds = about.lease_seconds;

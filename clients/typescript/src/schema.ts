@@ -33,7 +33,11 @@ export function define<Payload = Record<string, unknown>, Parsed = Payload, Resu
 }
 
 /** The value as its schema reads it, or SchemaMismatch. */
-export async function checked<Output>(what: string, schema: StandardSchema<unknown, Output> | undefined, value: unknown): Promise<Output> {
+export async function checked<Output>(
+  what: string,
+  schema: StandardSchema<unknown, Output> | undefined,
+  value: unknown,
+): Promise<Output> {
   if (!schema) {
     return value as Output;
   }

@@ -66,7 +66,13 @@ export class Transport {
     }
   }
 
-  async #send(url: string, method: string, headers: Record<string, string>, body: string | undefined, given: Loose): Promise<unknown> {
+  async #send(
+    url: string,
+    method: string,
+    headers: Record<string, string>,
+    body: string | undefined,
+    given: Loose,
+  ): Promise<unknown> {
     // Not AbortSignal.any: a signal that lives as long as the process would remember each request.
     const ending = new AbortController();
     const { signal } = ending;
@@ -78,11 +84,19 @@ export class Transport {
     let text: string;
     try {
       // A redirect would carry the key to who knows where.
-      answer = await this.#settings.fetch(url, { method, headers, signal, redirect: "manual", ...(body === undefined ? {} : { body }) });
+      answer = await this.#settings.fetch(url, {
+        method,
+        headers,
+        signal,
+        redirect: "manual",
+        ...(body === undefined ? {} : { body }),
+      });
       text = await answer.text();
     } catch (error) {
       given.signal?.throwIfAborted();
-      throw signal.reason === LATE ? new TimedOut(`${method} ${new URL(url).pathname} had no answer in time`) : new Unreachable(why(error), { cause: error });
+      throw signal.reason === LATE
+        ? new TimedOut(`${method} ${new URL(url).pathname} had no answer in time`)
+        : new Unreachable(why(error), { cause: error });
     } finally {
       clearTimeout(late);
       given.signal?.removeEventListener("abort", stop);

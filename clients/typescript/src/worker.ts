@@ -150,7 +150,7 @@ export class Worker {
   }
 
   async #pump(protocol: Protocol): Promise<void> {
-    for (let failed = 0; !this.#stopping.signal.aborted; ) {
+    for (let failed = 0; !this.#stopping.signal.aborted;) {
       const room = this.#room();
       if (room === 0) {
         await this.#change();
@@ -265,7 +265,12 @@ export class Worker {
         this.#doubt(); // it goes back with the next heartbeat that names what we hold
       } else {
         const message = error instanceof Error ? error.message : String(error);
-        await this.#settle(protocol, execution, failedFor(REFUSED, `the server refused the outcome (${outcome.verb}): ${message}`), log);
+        await this.#settle(
+          protocol,
+          execution,
+          failedFor(REFUSED, `the server refused the outcome (${outcome.verb}): ${message}`),
+          log,
+        );
       }
     } finally {
       this.#drop(execution);
@@ -305,14 +310,13 @@ export class Worker {
     const sent = performance.now();
     const reply = protocol.beat(one, this.#claiming ? null : all);
     if (!this.#claiming) {
-      // Who wants to claim waits for it.
-      const ended = reply.then(() => undefined, () => undefined);
-      this.#reconciling = ended;
-      void ended.then(() => {
+      // Who wants to claim waits for it, and for one that is under way already.
+      const ended = Promise.allSettled([this.#reconciling, reply]).then(() => {
         if (this.#reconciling === ended) {
           this.#reconciling = undefined;
         }
       });
+      this.#reconciling = ended;
     }
     try {
       const { cancel, gone } = await reply;
@@ -355,7 +359,9 @@ export class Worker {
       this.#log.info("draining", { running: this.#running.size, released: waiting.length });
     }
     // What has not begun goes back at once; what the last claim may still bring goes with the next heartbeat, or with us (T42).
-    const released = waiting.map((execution) => this.#settle(protocol, execution, { verb: "release", body: {} }, this.#logOf(execution)));
+    const released = waiting.map((execution) =>
+      this.#settle(protocol, execution, { verb: "release", body: {} }, this.#logOf(execution)),
+    );
     const ended = Promise.all([...this.#running, ...released]);
     const over = new AbortController();
     const patience = sleep(this.#grace * 1000, undefined, { signal: AbortSignal.any([this.#hurry.signal, over.signal]) });

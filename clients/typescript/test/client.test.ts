@@ -4,8 +4,22 @@ import { afterEach, test } from "node:test";
 import { z } from "zod";
 
 import {
-  BrowserRefused, Conflict, define, InvalidSettings, JobFailed, LeaseLost, newId, NotFound, NotValid, Plait, PlaitError, Refused, SchemaMismatch, TimedOut,
-  TooMany, Unreachable,
+  BrowserRefused,
+  Conflict,
+  define,
+  InvalidSettings,
+  JobFailed,
+  LeaseLost,
+  newId,
+  NotFound,
+  NotValid,
+  Plait,
+  PlaitError,
+  Refused,
+  SchemaMismatch,
+  TimedOut,
+  TooMany,
+  Unreachable,
 } from "../src/index.js";
 import { FakeServer, problem, type Answer, type Answering } from "./server.js";
 
@@ -56,7 +70,11 @@ test("an idempotency key of the caller's is the job's", async () => {
 
 test("what the server refuses for good is not sent again, and is an error of its kind", async () => {
   for (const [status, code, kind] of [
-    [404, "not-found", NotFound], [409, "illegal-move", Conflict], [409, "lease-lost", LeaseLost], [422, "not-valid", NotValid], [500, "internal", Refused],
+    [404, "not-found", NotFound],
+    [409, "illegal-move", Conflict],
+    [409, "lease-lost", LeaseLost],
+    [422, "not-valid", NotValid],
+    [500, "internal", Refused],
     [302, "moved", Refused],
   ] as const) {
     const { server, plait } = await serving(() => problem(status, code, { location: "http://127.0.0.1:1/" }));
@@ -69,14 +87,20 @@ test("what the server refuses for good is not sent again, and is an error of its
 });
 
 test("the parts of a request that are wrong are named", async () => {
-  const { plait } = await serving(() => ({ status: 422, body: { type: "urn:plait:problem:not-valid", detail: "no", errors: [{ at: ["body", "x"], message: "too long" }] } }));
+  const { plait } = await serving(() => ({
+    status: 422,
+    body: { type: "urn:plait:problem:not-valid", detail: "no", errors: [{ at: ["body", "x"], message: "too long" }] },
+  }));
   await assert.rejects(plait.get("x"), /no; body,x: too long/);
 });
 
 test("an error page of something between is an error too", async () => {
   const server = await FakeServer.open(() => ({ status: 418, body: "<html>" }));
   servers.push(server);
-  await assert.rejects(new Plait({ url: server.url, key: "k" }).get("x"), (error) => error instanceof Refused && error.code === "http");
+  await assert.rejects(
+    new Plait({ url: server.url, key: "k" }).get("x"),
+    (error) => error instanceof Refused && error.code === "http",
+  );
 });
 
 test("who is asked too often is heard with its Retry-After at the end", async () => {
@@ -102,13 +126,18 @@ test("a caller's own signal ends a request and what would be tried again", async
 });
 
 test("pages are asked for as they are read", async () => {
-  const { server, plait } = await serving(inTurn({ body: { items: [{ id: "a" }, { id: "b" }], next: "b" } }, { body: { items: [{ id: "c" }], next: null } }));
+  const { server, plait } = await serving(
+    inTurn({ body: { items: [{ id: "a" }, { id: "b" }], next: "b" } }, { body: { items: [{ id: "c" }], next: null } }),
+  );
   const ids = [];
   for await (const job of plait.list({ status: ["failed", "dead_letter"], queue: "a b" })) {
     ids.push(job.id);
   }
   assert.deepEqual(ids, ["a", "b", "c"]);
-  assert.deepEqual(server.paths(), ["GET /jobs?status=failed&status=dead_letter&queue=a+b", "GET /jobs?status=failed&status=dead_letter&queue=a+b&cursor=b"]);
+  assert.deepEqual(server.paths(), [
+    "GET /jobs?status=failed&status=dead_letter&queue=a+b",
+    "GET /jobs?status=failed&status=dead_letter&queue=a+b&cursor=b",
+  ]);
 });
 
 test("a name in a path can't leave it", async () => {
@@ -119,13 +148,22 @@ test("a name in a path can't leave it", async () => {
 });
 
 test("a result is waited for, read by its schema, or told as a failure", async () => {
-  const kind = define({ key: "add", payload: z.object({ a: z.number() }), result: z.object({ at: z.iso.datetime().transform((text) => new Date(text)) }) });
+  const kind = define({
+    key: "add",
+    payload: z.object({ a: z.number() }),
+    result: z.object({ at: z.iso.datetime().transform((text) => new Date(text)) }),
+  });
   const final = (status: string, result: unknown): Answer => ({ body: { status, result, reason: null, last_error: "boom" } });
-  const { plait } = await serving(inTurn(MADE, { body: { status: "running" } }, final("succeeded", { at: "2026-01-01T00:00:00Z" })));
+  const { plait } = await serving(
+    inTurn(MADE, { body: { status: "running" } }, final("succeeded", { at: "2026-01-01T00:00:00Z" })),
+  );
   const handle = await plait.enqueue(kind, { a: 1 });
   assert.deepEqual((await handle.result()).at, new Date("2026-01-01T00:00:00Z"));
   const failing = await serving(inTurn(final("dead_letter", null)));
-  await assert.rejects(failing.plait.job("j").result(), (error) => error instanceof JobFailed && error.status === "dead_letter" && /boom/.test(error.message));
+  await assert.rejects(
+    failing.plait.job("j").result(),
+    (error) => error instanceof JobFailed && error.status === "dead_letter" && /boom/.test(error.message),
+  );
   const slow = await serving(() => ({ body: { status: "queued" } }));
   await assert.rejects(slow.plait.job("j").result({ timeoutSeconds: 0.01 }), TimedOut);
 });
@@ -133,19 +171,25 @@ test("a result is waited for, read by its schema, or told as a failure", async (
 test("a payload that does not fit its schema is never sent, and one that does is sent as it was given", async () => {
   const { server, plait } = await serving(inTurn(MADE));
   const kind = define({ key: "add", payload: z.object({ a: z.number(), b: z.number().default(2) }) });
-  await assert.rejects(plait.enqueue(kind, { a: "1" } as never), (error) => error instanceof SchemaMismatch && error.issues[0]!.path === "a");
+  await assert.rejects(
+    plait.enqueue(kind, { a: "1" } as never),
+    (error) => error instanceof SchemaMismatch && error.issues[0]!.path === "a",
+  );
   assert.equal(server.asked.length, 0);
   await plait.enqueue(kind, { a: 1 });
   assert.deepEqual(server.asked[0]!.body.payload, { a: 1 });
 });
 
 test("settings are checked at once, all of them, and a key is never shown", () => {
-  assert.throws(() => new Plait({ url: "ftp://x", key: "a\nb", retries: -1 }), (error) => {
-    assert.ok(error instanceof InvalidSettings);
-    assert.match(error.message, /url: .*; key: .*; retries: /);
-    assert.doesNotMatch(error.message, /a\nb/);
-    return true;
-  });
+  assert.throws(
+    () => new Plait({ url: "ftp://x", key: "a\nb", retries: -1 }),
+    (error) => {
+      assert.ok(error instanceof InvalidSettings);
+      assert.match(error.message, /url: .*; key: .*; retries: /);
+      assert.doesNotMatch(error.message, /a\nb/);
+      return true;
+    },
+  );
   for (const url of ["http://user:secret@host", "http://host/?x=1", "host:80", ""]) {
     assert.throws(() => new Plait({ url, key: "k" }), InvalidSettings);
   }

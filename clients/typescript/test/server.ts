@@ -70,7 +70,11 @@ export class FakeServer {
 }
 
 export function problem(status: number, code: string, headers: Record<string, string> = {}): Answer {
-  return { status, body: { type: `urn:plait:problem:${code}`, title: "No", status, detail: `no: ${code}`, request_id: "r1" }, headers };
+  return {
+    status,
+    body: { type: `urn:plait:problem:${code}`, title: "No", status, detail: `no: ${code}`, request_id: "r1" },
+    headers,
+  };
 }
 
 export function claimed(number: number, more: Partial<ClaimedJob> = {}): ClaimedJob {

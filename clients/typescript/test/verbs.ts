@@ -6,9 +6,16 @@ import { Conflict, JobFailed, NotFound, NotSignedIn, NotValid, Plait, newId } fr
 
 const plait = new Plait();
 
-const first = await plait.enqueue("double", { n: 21 }, { priority: 0, correlationId: "c1", scheduledFor: new Date("2100-01-01T00:00:00Z") });
+const first = await plait.enqueue(
+  "double",
+  { n: 21 },
+  { priority: 0, correlationId: "c1", scheduledFor: new Date("2100-01-01T00:00:00Z") },
+);
 const job = await first.get();
-assert.deepEqual([job.status, job.payload, job.priority, job.correlation_id, job.attempt_count], ["scheduled", { n: 21 }, 0, "c1", 0]);
+assert.deepEqual(
+  [job.status, job.payload, job.priority, job.correlation_id, job.attempt_count],
+  ["scheduled", { n: 21 }, 0, "c1", 0],
+);
 assert.equal(job.scheduled_for, "2100-01-01T00:00:00Z");
 
 const held = await plait.enqueue("double", { n: 1 }, { dedupeKey: "d", delaySeconds: 60 });

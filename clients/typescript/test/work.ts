@@ -7,7 +7,9 @@ const numbers: StandardSchema<{ n: number }> = {
     version: 1,
     vendor: "test",
     validate: (value) =>
-      typeof (value as { n?: unknown }).n === "number" ? { value: value as { n: number } } : { issues: [{ message: "a number is needed", path: ["n"] }] },
+      typeof (value as { n?: unknown }).n === "number"
+        ? { value: value as { n: number } }
+        : { issues: [{ message: "a number is needed", path: ["n"] }] },
   },
 };
 

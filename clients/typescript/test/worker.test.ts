@@ -4,7 +4,18 @@ import { afterEach, test } from "node:test";
 
 import { z } from "zod";
 
-import { define, NotAllowed, PermanentError, RetryLater, Skip, Snooze, Stopped, Worker, type Handler, type WorkerOptions } from "../src/index.js";
+import {
+  define,
+  NotAllowed,
+  PermanentError,
+  RetryLater,
+  Skip,
+  Snooze,
+  Stopped,
+  Worker,
+  type Handler,
+  type WorkerOptions,
+} from "../src/index.js";
 import { line } from "../src/logs.js";
 import type { ClaimedJob } from "../src/types.js";
 import { claimed, FakeServer, problem, type Answer, type Asked } from "./server.js";
@@ -43,7 +54,15 @@ async function working(
   });
   const logs: Entry[] = [];
   const log = (_: unknown, event: string, fields: object): void => void logs.push({ event, ...fields });
-  const worker = new Worker({ url: server.url, key: "k", log, leaseSeconds: 5, heartbeatSeconds: 0.05, graceSeconds: 0.1, ...options });
+  const worker = new Worker({
+    url: server.url,
+    key: "k",
+    log,
+    leaseSeconds: 5,
+    heartbeatSeconds: 0.05,
+    graceSeconds: 0.1,
+    ...options,
+  });
   worker.handle("add", handler);
   open.push({ server, worker });
   return { server, worker, logs };
@@ -58,14 +77,60 @@ test("what a handler does is what the server is told", async () => {
   const ways: [Handler, string, object][] = [
     [() => 3, "complete", { result: 3 }],
     [() => undefined, "complete", { result: null }],
-    [() => { throw new PermanentError("never"); }, "fail", { error: "PermanentError: never", permanent: true }],
-    [() => { throw new RetryLater(5, "busy"); }, "fail", { error: "RetryLater: busy", delay_seconds: 5 }],
-    [() => { throw new Snooze(60); }, "release", { delay_seconds: 60 }],
-    [() => { throw new Skip("nothing"); }, "skip", { reason: "nothing" }],
-    [() => { throw "text"; }, "fail", { error: "text", permanent: false }],
-    [() => { throw { toString() { throw new Error("worse"); } }; }, "fail", { error: "the handler threw something that can't be shown" }],
+    [
+      () => {
+        throw new PermanentError("never");
+      },
+      "fail",
+      { error: "PermanentError: never", permanent: true },
+    ],
+    [
+      () => {
+        throw new RetryLater(5, "busy");
+      },
+      "fail",
+      { error: "RetryLater: busy", delay_seconds: 5 },
+    ],
+    [
+      () => {
+        throw new Snooze(60);
+      },
+      "release",
+      { delay_seconds: 60 },
+    ],
+    [
+      () => {
+        throw new Skip("nothing");
+      },
+      "skip",
+      { reason: "nothing" },
+    ],
+    [
+      () => {
+        throw "text";
+      },
+      "fail",
+      { error: "text", permanent: false },
+    ],
+    [
+      () => {
+        throw {
+          toString() {
+            throw new Error("worse");
+          },
+        };
+      },
+      "fail",
+      { error: "the handler threw something that can't be shown" },
+    ],
     [() => 1n, "fail", { reason: "not_serializable", permanent: true }],
-    [() => { throw new Error("half \ud83d"); }, "fail", { error: "Error: half \ufffd" }],
+    [
+      () => {
+        throw new Error("half \ud83d");
+      },
+      "fail",
+      { error: "Error: half \ufffd" },
+    ],
   ];
   for (const [handler, verb, expected] of ways) {
     const { server, worker } = await working([[claimed(1)]], handler);
@@ -97,7 +162,9 @@ test("a payload is read by its schema, and one that does not fit fails for good"
 test("a cancel reaches the handler by its signal", async () => {
   const job = claimed(1);
   const beat = { body: { cancel: [job.id], gone: [] } };
-  const { server, worker } = await working([[job]], untilStopped, {}, ({ path }) => (path.endsWith("/heartbeat") ? beat : undefined));
+  const { server, worker } = await working([[job]], untilStopped, {}, ({ path }) =>
+    path.endsWith("/heartbeat") ? beat : undefined,
+  );
   const run = worker.run({ signals: false });
   const { body } = await server.seen("/fail");
   assert.deepEqual([body.reason, body.error], ["canceled", "Stopped: somebody has canceled the job"]);
@@ -106,7 +173,11 @@ test("a cancel reaches the handler by its signal", async () => {
 });
 
 test("a timeout stops the handler, and a handler that ignores it loses its slot", async () => {
-  const { server, worker } = await working([[claimed(1, { timeout_seconds: 0.01 })], [claimed(2)]], ({ n }) => (n === 1 ? new Promise(() => undefined) : 2), { concurrency: 1 });
+  const { server, worker } = await working(
+    [[claimed(1, { timeout_seconds: 0.01 })], [claimed(2)]],
+    ({ n }) => (n === 1 ? new Promise(() => undefined) : 2),
+    { concurrency: 1 },
+  );
   const run = worker.run({ signals: false });
   assert.equal((await server.seen("/fail")).body.timeout, true);
   await server.seen("/complete");
@@ -134,7 +205,10 @@ test("T34 a lost lease stops the handler and nothing is reported", async () => {
     await server.seen(`/${claimed(2).id}/complete`);
     worker.stop();
     await run;
-    assert.deepEqual(server.paths().filter((path) => path.includes(job.id) && !path.endsWith("/heartbeat")), []);
+    assert.deepEqual(
+      server.paths().filter((path) => path.includes(job.id) && !path.endsWith("/heartbeat")),
+      [],
+    );
     assert.ok(logs.some(({ event, job_id }) => event === "lease lost" && job_id === job.id));
   }
   assert.deepEqual(whys, ["lost", "lost"]);
@@ -165,7 +239,12 @@ test("F8 handlers stop when the server can't be reached for as long as the lease
 
 test("an outcome is sent until it is heard", async () => {
   const answers: Answer[] = ["drop", problem(500, "internal"), problem(503, "not-available", { "retry-after": "0" })];
-  const { server, worker } = await working([[claimed(1)]], () => 1, {}, ({ path }) => (path.endsWith("/complete") ? answers.shift() : undefined));
+  const { server, worker } = await working(
+    [[claimed(1)]],
+    () => 1,
+    {},
+    ({ path }) => (path.endsWith("/complete") ? answers.shift() : undefined),
+  );
   const run = worker.run({ signals: false });
   await server.seen("/complete", 4);
   worker.stop();
@@ -173,7 +252,12 @@ test("an outcome is sent until it is heard", async () => {
 });
 
 test("T66 a result that the server won't take fails the job", async () => {
-  const { server, worker } = await working([[claimed(1)]], () => "x", {}, ({ path }) => (path.endsWith("/complete") ? problem(413, "too-large") : undefined));
+  const { server, worker } = await working(
+    [[claimed(1)]],
+    () => "x",
+    {},
+    ({ path }) => (path.endsWith("/complete") ? problem(413, "too-large") : undefined),
+  );
   const run = worker.run({ signals: false });
   const { body } = await server.seen("/fail");
   assert.deepEqual([body.reason, body.permanent], ["outcome_refused", true]);
@@ -183,7 +267,9 @@ test("T66 a result that the server won't take fails the job", async () => {
 
 test("after a claim whose answer was lost, what we do not know of is given back before the next claim", async () => {
   let claims = 0;
-  const { server, worker } = await working([[claimed(1)]], untilStopped, { concurrency: 2 }, ({ path }) => (path.endsWith("/claim") && ++claims === 2 ? "drop" : undefined));
+  const { server, worker } = await working([[claimed(1)]], untilStopped, { concurrency: 2 }, ({ path }) =>
+    path.endsWith("/claim") && ++claims === 2 ? "drop" : undefined,
+  );
   const run = worker.run({ signals: false });
   await server.seen("/claim", 3);
   const paths = server.asked.map(({ path, body }) => (path.endsWith("/heartbeat") ? body.held : path));
@@ -195,7 +281,12 @@ test("after a claim whose answer was lost, what we do not know of is given back 
 
 test("a worker that comes before its server waits for it", async () => {
   let claims = 0;
-  const { server, worker, logs } = await working([[claimed(1)]], () => 1, {}, ({ path }) => (path.endsWith("/claim") && ++claims <= 2 ? "drop" : undefined));
+  const { server, worker, logs } = await working(
+    [[claimed(1)]],
+    () => 1,
+    {},
+    ({ path }) => (path.endsWith("/claim") && ++claims <= 2 ? "drop" : undefined),
+  );
   const run = worker.run({ signals: false });
   await server.seen("/complete");
   worker.stop();
@@ -215,11 +306,15 @@ test("no heartbeat names what is held while a claim is under way", async () => {
 
 test("T42 a worker that is stopped lets handlers end, and releases what has not begun", async () => {
   let end: () => void = () => undefined;
-  const { server, worker, logs } = await working([[1, 2, 3].map((n) => claimed(n))], () => new Promise((ended) => (end = () => ended("done"))), {
-    concurrency: 1,
-    claimLimit: 3,
-    graceSeconds: 30,
-  });
+  const { server, worker, logs } = await working(
+    [[1, 2, 3].map((n) => claimed(n))],
+    () => new Promise((ended) => (end = () => ended("done"))),
+    {
+      concurrency: 1,
+      claimLimit: 3,
+      graceSeconds: 30,
+    },
+  );
   const run = worker.run();
   await server.seen("/heartbeat");
   process.emit("SIGTERM");
@@ -227,7 +322,10 @@ test("T42 a worker that is stopped lets handlers end, and releases what has not 
   end();
   await run;
   const said = server.paths().filter((path) => !path.endsWith("/heartbeat"));
-  assert.deepEqual(said.map((path) => path.split("/").at(-1)), ["claim", "release", "release", "complete", "leave"]);
+  assert.deepEqual(
+    said.map((path) => path.split("/").at(-1)),
+    ["claim", "release", "release", "complete", "leave"],
+  );
   assert.equal(process.listenerCount("SIGTERM"), 0);
   assert.equal(logs.at(-1)!.event, "worker stopped");
 });
@@ -242,7 +340,12 @@ test("T43 past the grace a handler is told, and its job released though it does 
 });
 
 test("a key that may not is told to who started the worker", async () => {
-  const { worker } = await working([], () => 1, {}, () => problem(403, "not-allowed"));
+  const { worker } = await working(
+    [],
+    () => 1,
+    {},
+    () => problem(403, "not-allowed"),
+  );
   await assert.rejects(worker.run({ signals: false }), NotAllowed);
 });
 
@@ -257,7 +360,10 @@ test("logs are one JSON object a line, with the job's and the trace's ids", asyn
   worker.stop();
   await run;
   const mine = logs.find(({ event }) => event === "mine")!;
-  assert.deepEqual([mine["job_id"], mine["trace_id"], mine["worker_id"], mine["attempt"], mine["definition"]], [claimed(1).id, trace, 7, 1, "add"]);
+  assert.deepEqual(
+    [mine["job_id"], mine["trace_id"], mine["worker_id"], mine["attempt"], mine["definition"]],
+    [claimed(1).id, trace, 7, 1, "add"],
+  );
   assert.ok(logs.some(({ event, duration_ms }) => event === "job succeeded" && typeof duration_ms === "number"));
   const written = line("info", "mine", mine);
   assert.equal(written.split("\n").length, 1);
