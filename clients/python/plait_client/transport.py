@@ -92,7 +92,9 @@ class Transport:
         connection = self._connection(timeout)
         kept = False
         try:
-            connection.request(method, target, content, dict(headers))
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.request(method, target, content, dict(headers))
+            # Too large a request is answered before it is read whole: what breaks then is the sending, and the answer is there.
             answer = connection.getresponse()
             body = answer.read()
             kept = not answer.will_close
