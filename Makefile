@@ -17,7 +17,7 @@ export PYTHONUTF8 := 1
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-ways test-full lint format types contracts bench bench-quick lock clean
+.PHONY: help setup demo test test-ways test-full clients lint format types contracts bench bench-quick lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -28,15 +28,18 @@ setup: ## make the environment in .venv (the other targets do so themselves)
 demo: setup ## run a small workload of two tenants on an embedded Postgres
 	@$(BIN)/plait demo $(ARGS)
 
-test: lint types contracts ## all checks, and the tests but for the long ones
+test: lint types contracts clients ## all checks, and the tests but for the long ones
 	$(PYTEST) -m "not full" $(ARGS)
 
 test-ways: setup ## the worker's tests through PgBouncer (apt install pgbouncer) and without notifications
 	PLAIT_TEST_WAY=pgbouncer $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker $(ARGS)
 	PLAIT_TEST_WAY=polling $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker $(ARGS)
 
-test-full: setup ## all tests at full scale
+test-full: setup clients ## all tests at full scale
 	$(PYTEST) $(ARGS)
+
+clients: setup ## make the TypeScript client ready for its tests (Node from the machine, or as a Python package)
+	@scripts/clients
 
 lint: setup ## check style and formatting
 	$(BIN)/ruff check

@@ -1,0 +1,173 @@
+"""One claimed job in this worker: its handler, what may stop it, and how it has ended."""
+
+import asyncio
+import inspect
+import re
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from plait_client.logs import Logger
+from plait_client.outcomes import Outcome, Stopped, Why
+from plait_client.types import ClaimedJob, Held
+
+PATIENCE: Final = 2.0
+"""After a handler was told to stop it has so many seconds; then its slot is another's, whatever it still does (T43, T103)."""
+_TRACE: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")
+
+Handler = Callable[[dict[str, Any], "Context"], Any]
+Tell = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    handler: Handler
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a handler may know of its job, and say while it runs."""
+
+    job_id: str
+    attempt: int
+    tries: int
+    """How many tries count so far, this one included; the last is `max_attempts`."""
+    max_attempts: int
+    tenant_id: str
+    definition: str
+    queue: str
+    correlation_id: str | None
+    trace_id: str
+    """Of this execution, 32 hexadecimal digits; the correlation id where that is such a one."""
+    traceparent: str
+    """For the header of that name, to others."""
+    log: Logger
+    stopped: threading.Event = field(repr=False)
+    """Set when the job shall stop. An `async def` handler is canceled; a `def` handler must look."""
+    _tell: Tell = field(repr=False)
+
+    def progress(self, value: dict[str, Any]) -> None:
+        """Shown with the job while it runs. It blocks: in an `async def` handler, `await asyncio.to_thread(context.progress, …)`."""
+        self._tell(progress=value)
+
+    def output(self, text: str) -> None:
+        """Kept with the attempt: the last 64 KiB. It blocks, as `progress` does."""
+        self._tell(stdout=text)
+
+
+class Execution:
+    """Lives on the worker's loop. `lost` and `stopped` may be looked at from threads."""
+
+    def __init__(self, job: ClaimedJob) -> None:
+        self.job = job
+        correlation = job["correlation_id"] or ""
+        self.trace_id = correlation if _TRACE.fullmatch(correlation) else secrets.token_hex(16)
+        self.why: Why | None = None
+        self.stopped = threading.Event()
+        self.lost = threading.Event()
+        self._stop = asyncio.Event()
+
+    @property
+    def held(self) -> Held:
+        return {"id": self.job["id"], "attempt": self.job["attempt"]}
+
+    def stop(self, why: Why) -> None:
+        self.why = self.why or why
+        if why == "lost":
+            self.why = why
+            self.lost.set()
+        self.stopped.set()
+        self._stop.set()
+
+    def context(self, log: Logger, tell: Tell) -> Context:
+        job = self.job
+        return Context(
+            job_id=job["id"],
+            attempt=job["attempt"],
+            tries=job["tries"],
+            max_attempts=job["max_attempts"],
+            tenant_id=job["tenant_id"],
+            definition=job["definition_key"],
+            queue=job["queue"],
+            correlation_id=job["correlation_id"],
+            trace_id=self.trace_id,
+            traceparent=f"00-{self.trace_id}-{secrets.token_hex(8)}-01",
+            log=log,
+            stopped=self.stopped,
+            _tell=tell,
+        )
+
+    async def run(self, registered: Registered, context: Context) -> Outcome:
+        """Run the handler. Whatever happens is an outcome."""
+        if (why := self.why) is not None:  # before it began
+            return Outcome.of(Stopped(why), why)
+        given = self.job["timeout_seconds"]
+        work = _begun(registered.handler, self.job["payload"], context)
+        stopping = asyncio.ensure_future(self._stop.wait())
+        try:
+            limit = registered.timeout if given is None else given
+            await asyncio.wait({work, stopping}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                self.stop("timeout")  # unless it was stopped for another reason
+                if isinstance(work, asyncio.Task):  # a thread can only be told, by context.stopped
+                    work.cancel()
+                await asyncio.wait({work}, timeout=PATIENCE)
+        finally:
+            stopping.cancel()
+        return self._outcome(work)
+
+    def _outcome(self, work: "asyncio.Future[Any]") -> Outcome:
+        if not work.done():
+            work.add_done_callback(_forget)
+            return Outcome.of(Stopped(self.why or "timeout"), self.why)
+        if work.cancelled():
+            itself = asyncio.CancelledError("the handler canceled itself")
+            return Outcome.of(itself if self.why is None else Stopped(self.why), self.why)
+        error = work.exception()
+        return Outcome.completed(work.result()) if error is None else Outcome.of(error, self.why)
+
+
+def _begun(handler: Handler, payload: Any, context: Context) -> "asyncio.Future[Any]":
+    if inspect.iscoroutinefunction(handler):
+        return asyncio.ensure_future(handler(payload, context))
+    return _in_thread(handler, payload, context)
+
+
+def _in_thread(handler: Handler, payload: Any, context: Context) -> "asyncio.Future[Any]":
+    """In a daemon thread: one that does not listen must not keep the process from ending."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is None:
+            done.set_result(result)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        result: Any = None
+        failed: BaseException | None = None
+        try:
+            result = handler(payload, context)
+        except StopIteration as error:  # a future can't carry it
+            failed = RuntimeError(f"StopIteration: {error}")
+        except BaseException as error:  # noqa: BLE001 - SystemExit too: it is the job that ends
+            failed = error
+        try:
+            loop.call_soon_threadsafe(settle, result, failed)
+        except RuntimeError:
+            return  # the worker has ended without us
+
+    threading.Thread(target=run, name=f"job {context.job_id}", daemon=True).start()
+    return done
+
+
+def _forget(work: "asyncio.Future[Any]") -> None:
+    """What an abandoned handler comes to is nobody's business, and no warning either."""
+    if not work.cancelled():
+        work.exception()

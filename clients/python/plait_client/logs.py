@@ -1,0 +1,50 @@
+"""Logs: one JSON object a line, by the names that plait's own workers use."""
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+Sink = Callable[[str, str, Mapping[str, Any]], None]
+
+
+def to_stderr(level: str, event: str, fields: Mapping[str, Any]) -> None:
+    sys.stderr.write(line(level, event, fields) + "\n")
+    sys.stderr.flush()
+
+
+def line(level: str, event: str, fields: Mapping[str, Any]) -> str:
+    """What a field holds never breaks out of its line."""
+    head = {"timestamp": datetime.now(UTC).isoformat(), "level": level, "event": event}
+    try:
+        return json.dumps({**fields, **head}, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps({**head, "fields": "these can't be shown as JSON"})
+
+
+@dataclass(frozen=True, slots=True)
+class Logger:
+    sink: Sink
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def bind(self, **fields: Any) -> "Logger":
+        return Logger(self.sink, {**self.fields, **fields})
+
+    def debug(self, event: str, **fields: Any) -> None:
+        self._say("debug", event, fields)
+
+    def info(self, event: str, **fields: Any) -> None:
+        self._say("info", event, fields)
+
+    def warning(self, event: str, **fields: Any) -> None:
+        self._say("warning", event, fields)
+
+    def error(self, event: str, **fields: Any) -> None:
+        self._say("error", event, fields)
+
+    def _say(self, level: str, event: str, fields: Mapping[str, Any]) -> None:
+        with contextlib.suppress(Exception):  # a log that can't be written must not end the worker (T44)
+            self.sink(level, event, {**self.fields, **fields})

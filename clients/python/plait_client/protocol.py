@@ -1,0 +1,97 @@
+"""A worker's words to the server. Each names the worker and the attempt: what comes from an attempt that is over is refused, and what comes
+twice is recognised. All of it blocks, and is called from threads.
+"""
+
+import os
+import socket
+import threading
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from plait_client.errors import LeaseLost, PlaitError, Refused
+from plait_client.outcomes import Outcome
+from plait_client.settings import Settings, WorkerSettings
+from plait_client.transport import Transport, passing, pause
+from plait_client.types import Beat, ClaimedJob, Held, Route
+
+NOBODY: Final = "00000000-0000-0000-0000-000000000000"
+VERSION: Final = "plait-client/0.1.0 (python)"
+SETTLE: Final[dict[str, Route]] = {
+    "complete": "POST /worker/jobs/{job_id}/complete",
+    "fail": "POST /worker/jobs/{job_id}/fail",
+    "release": "POST /worker/jobs/{job_id}/release",
+    "skip": "POST /worker/jobs/{job_id}/skip",
+}
+
+
+class Protocol:
+    def __init__(self, settings: Settings, work: WorkerSettings, definitions: Sequence[str]) -> None:
+        self._transport = Transport(settings)
+        self._claims = Transport(settings)
+        self._work = work
+        self._about = {
+            "queues": list(work.queues),
+            "definitions": list(definitions),
+            "lease_seconds": work.lease,
+            "hostname": socket.gethostname()[:200],
+            "pid": os.getpid(),
+            "version": VERSION,
+        }
+        self.worker: int | None = None
+        """The number that the server knows us by; None until the first claim, and after a lease was lost."""
+
+    def claim(self, limit: int, running: int) -> list[ClaimedJob]:
+        """Once only: an answer that is lost may leave jobs with us that we do not know of, and the next claim would take others."""
+        wait = self._work.wait
+        body = {**self._about, "worker": self.worker, "limit": limit, "running": running, "wait_seconds": wait}
+        answer = self._claims.call("POST /worker/jobs/claim", body=body, retries=0, timeout=wait + 15)
+        self.worker = answer["worker"]
+        return cast("list[ClaimedJob]", answer["jobs"])
+
+    def end_claim(self) -> None:
+        """Wait for no more work."""
+        self._claims.close()
+
+    def beat(self, one: Held | None, held: Sequence[Held] | None) -> Beat:
+        """Renew the lease. `held`: all that we run, where no claim is under way; what it leaves out goes back to the queue."""
+        one = one or {"id": NOBODY, "attempt": 0}
+        body = {"worker": self._number(), "attempt": one["attempt"], "held": held if held is None else list(held)}
+        return cast("Beat", self._say("POST /worker/jobs/{job_id}/heartbeat", one["id"], body))
+
+    def settle(self, job: ClaimedJob, outcome: Outcome, lost: threading.Event) -> None:
+        """Say how an attempt has ended, again and again until the server has heard it or the lease is lost."""
+        body = {"worker": self._number(), "attempt": job["attempt"], **outcome.body}
+        tried = 0
+        while True:
+            try:
+                self._say(SETTLE[outcome.verb], job["id"], body)
+            except PlaitError as error:
+                broken = isinstance(error, Refused) and error.status >= 500
+                if not (passing(error) or broken) or lost.wait(pause(error, tried)):
+                    raise
+                tried += 1
+            else:
+                return
+
+    def tell(self, job: ClaimedJob, **body: Any) -> None:
+        self._say(
+            "POST /worker/jobs/{job_id}/logs", job["id"], {"worker": self._number(), "attempt": job["attempt"], **body}
+        )
+
+    def leave(self) -> None:
+        """What we still hold goes back at once."""
+        worker, self.worker = self.worker, None
+        if worker is not None:
+            self._transport.call("POST /worker/leave", body={"worker": worker}, retries=1, timeout=5)
+
+    def close(self) -> None:
+        self._claims.close()
+        self._transport.close()
+
+    def _say(self, route: Route, job_id: str, body: Any) -> Any:
+        return self._transport.call(route, path={"job_id": job_id}, body=body, retries=0, timeout=self._work.lease / 3)
+
+    def _number(self) -> int:
+        if self.worker is None:
+            raise LeaseLost(409, "worker-lost", "this worker holds nothing any more", None, None)
+        return self.worker

@@ -1,0 +1,898 @@
+"""Made from the server's OpenAPI document by scripts/client_types.py: change that, not this."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+Route = Literal[
+    "GET /admin/jobs/definitions",
+    "POST /admin/jobs/definitions",
+    "GET /admin/jobs/definitions/{definition_key}",
+    "PATCH /admin/jobs/definitions/{definition_key}",
+    "GET /audit",
+    "POST /events",
+    "GET /events",
+    "GET /events/{event_id}",
+    "POST /jobs",
+    "GET /jobs",
+    "POST /jobs/bulk",
+    "GET /jobs/definitions",
+    "GET /jobs/history",
+    "GET /jobs/summary",
+    "GET /jobs/triggers",
+    "POST /jobs/triggers",
+    "POST /jobs/triggers/preview",
+    "GET /jobs/triggers/{trigger_id}",
+    "PATCH /jobs/triggers/{trigger_id}",
+    "DELETE /jobs/triggers/{trigger_id}",
+    "GET /jobs/triggers/{trigger_id}/fires",
+    "GET /jobs/triggers/{trigger_id}/preview",
+    "POST /jobs/triggers/{trigger_id}/test",
+    "GET /jobs/{job_id}",
+    "GET /jobs/{job_id}/attempts",
+    "POST /jobs/{job_id}/cancel",
+    "GET /jobs/{job_id}/explain",
+    "POST /jobs/{job_id}/reschedule",
+    "POST /jobs/{job_id}/retry",
+    "POST /jobs/{job_id}/signal",
+    "GET /jobs/{job_id}/steps",
+    "GET /jobs/{job_id}/tree",
+    "GET /keys",
+    "POST /keys",
+    "DELETE /keys/{key_id}",
+    "GET /queues",
+    "PATCH /queues/{name}",
+    "POST /queues/{name}/pause",
+    "POST /queues/{name}/resume",
+    "POST /session",
+    "GET /session",
+    "DELETE /session",
+    "GET /session/link",
+    "GET /tenants",
+    "POST /tenants",
+    "PATCH /tenants/{slug}",
+    "POST /worker/jobs/claim",
+    "POST /worker/jobs/{job_id}/complete",
+    "POST /worker/jobs/{job_id}/fail",
+    "POST /worker/jobs/{job_id}/heartbeat",
+    "POST /worker/jobs/{job_id}/logs",
+    "POST /worker/jobs/{job_id}/release",
+    "POST /worker/jobs/{job_id}/skip",
+    "POST /worker/leave",
+    "GET /workers",
+]
+
+
+class Attempt(TypedDict):
+    """One execution of a job, or what an operator did to it."""
+
+    attempt_no: int
+    status: str
+    final: Status | None
+    worker_id: int | None
+    host: str | None
+    pid: int | None
+    claimed_at: str | None
+    started_at: str | None
+    finished_at: str
+    exit_code: int | None
+    reason: str | None
+    error_text: str | None
+    traceback: str | None
+    result: Any
+    progress: Any
+
+
+class Beat(TypedDict):
+    cancel: list[str]
+    gone: list[str]
+
+
+class BulkAnswer(TypedDict):
+    dry_run: bool
+    matched: int
+    more: bool
+    sample: list[str]
+    job_id: str | None
+
+
+class BulkFilter(TypedDict):
+    """Which jobs: at least one thing must be said of them (T107)."""
+
+    status: NotRequired[list[Status] | None]
+    source: NotRequired[str | None]
+    queue: NotRequired[str | None]
+    definition_key: NotRequired[str | None]
+    worker: NotRequired[int | None]
+    correlation_id: NotRequired[str | None]
+    parent: NotRequired[str | None]
+    root: NotRequired[str | None]
+    fan_out: NotRequired[str | None]
+    has_sub_jobs: NotRequired[bool | None]
+    created_after: NotRequired[str | None]
+    created_before: NotRequired[str | None]
+    search: NotRequired[str | None]
+    payload: NotRequired[list[str] | None]
+
+
+class BulkRequest(TypedDict):
+    action: Literal["cancel", "retry"]
+    filter: BulkFilter
+    dry_run: NotRequired[bool]
+    reason: NotRequired[str | None]
+
+
+class Cancel(TypedDict):
+    reason: NotRequired[str | None]
+    tree: NotRequired[bool]
+
+
+class Change(TypedDict):
+    description: NotRequired[str | None]
+    arg_schema: NotRequired[dict[str, Any] | None]
+    timeout_seconds: NotRequired[float | None]
+    max_attempts: NotRequired[int | None]
+    queue: NotRequired[str | None]
+    priority: NotRequired[int | None]
+    max_running: NotRequired[int | None]
+    rate_count: NotRequired[int | None]
+    rate_period_seconds: NotRequired[float | None]
+    key_max_running: NotRequired[int | None]
+    key_rate_count: NotRequired[int | None]
+    key_rate_period_seconds: NotRequired[float | None]
+    is_active: NotRequired[bool | None]
+
+
+class Claim(TypedDict):
+    worker: NotRequired[int | None]
+    queues: list[str]
+    definitions: list[str]
+    limit: NotRequired[int]
+    running: NotRequired[int]
+    wait_seconds: NotRequired[float]
+    lease_seconds: NotRequired[float]
+    hostname: NotRequired[str]
+    pid: NotRequired[int]
+    version: NotRequired[str]
+
+
+class ClaimedJob(TypedDict):
+    id: str
+    attempt: int
+    tries: int
+    max_attempts: int
+    tenant_id: str
+    definition_key: str
+    queue: str
+    payload: Any
+    timeout_seconds: float | None
+    correlation_id: str | None
+
+
+class Claims(TypedDict):
+    worker: int
+    jobs: list[ClaimedJob]
+
+
+class Complete(TypedDict):
+    worker: int
+    attempt: int
+    result: NotRequired[Any]
+
+
+class Definition(TypedDict):
+    key: str
+    kind: str
+    description: str
+    arg_schema: Any
+    is_active: bool
+    queue: str
+    priority: int
+    max_attempts: int
+    timeout_seconds: float
+    max_running: int | None
+    rate_count: int | None
+    rate_period_seconds: float | None
+    key_max_running: int | None
+    key_rate_count: int | None
+    key_rate_period_seconds: float | None
+    updated_at: str
+
+
+class Emitted(TypedDict):
+    ids: list[str]
+
+
+class Entry(TypedDict):
+    id: str
+    tenant_id: str | None
+    at: str
+    actor: str
+    action: str
+    object: str | None
+    request_id: str | None
+    detail: Any
+
+
+class Event(TypedDict):
+    id: str
+    tenant_id: str
+    name: str
+    at: str
+    dispatched_at: str | None
+    jobs: int
+    correlation_id: str | None
+    error: str | None
+    data: Any
+
+
+class EventPage(TypedDict):
+    id: str
+    tenant_id: str
+    name: str
+    at: str
+    dispatched_at: str | None
+    jobs: int
+    correlation_id: str | None
+    error: str | None
+    data: Any
+    fires: list[Fire]
+
+
+class Explanation(TypedDict):
+    id: str
+    status: Status
+    reasons: list[Reason]
+
+
+class Fail(TypedDict):
+    worker: int
+    attempt: int
+    error: NotRequired[str]
+    traceback: NotRequired[str | None]
+    reason: NotRequired[str | None]
+    permanent: NotRequired[bool]
+    timeout: NotRequired[bool]
+    delay_seconds: NotRequired[float | None]
+    exit_code: NotRequired[int | None]
+
+
+class FanOut(TypedDict):
+    """A fan-out of a job: its children in numbers."""
+
+    id: str
+    strategy: str
+    total: int
+    needed: int
+    succeeded: int
+    failed: int
+    canceled: int
+    decision: str | None
+    created_at: str
+    decided_at: str | None
+    timeout_at: str | None
+
+
+class Fire(TypedDict):
+    id: str
+    trigger_id: str
+    label: str
+    at: str
+    instant: str | None
+    event_id: str | None
+    outcome: str
+    job_id: str | None
+    error: str | None
+
+
+class Health(TypedDict):
+    status: Literal["ok"]
+
+
+class Heartbeat(TypedDict):
+    worker: int
+    attempt: int
+    held: NotRequired[list[Held] | None]
+
+
+class Held(TypedDict):
+    id: str
+    attempt: int
+
+
+class Instant(TypedDict):
+    instant: str
+    local: str
+    note: str | None
+
+
+class JobBrief(TypedDict):
+    """A job, without what it carries."""
+
+    id: str
+    tenant_id: str
+    definition_key: str
+    status: Status
+    queue: str
+    priority: int
+    source: str
+    source_ref: str | None
+    correlation_id: str | None
+    dedupe_key: str | None
+    limit_key: str | None
+    created_at: str
+    queued_at: str
+    scheduled_for: str | None
+    run_at: str | None
+    started_at: str | None
+    finished_at: str | None
+    attempt_count: int
+    tries: int | None
+    max_attempts: int
+    timeout_seconds: float | None
+    claimed_by_worker: int | None
+    cancel_requested_at: str | None
+    reason: str | None
+    last_error: str | None
+    parent_id: str | None
+    root_id: str | None
+    fan_out_id: str | None
+    fan_out_index: int | None
+    depth: int | None
+    wait_on: str | None
+    wake_at: str | None
+
+
+class JobPage(TypedDict):
+    """A job, whole, with what is around it."""
+
+    id: str
+    tenant_id: str
+    definition_key: str
+    status: Status
+    queue: str
+    priority: int
+    source: str
+    source_ref: str | None
+    correlation_id: str | None
+    dedupe_key: str | None
+    limit_key: str | None
+    created_at: str
+    queued_at: str
+    scheduled_for: str | None
+    run_at: str | None
+    started_at: str | None
+    finished_at: str | None
+    attempt_count: int
+    tries: int | None
+    max_attempts: int
+    timeout_seconds: float | None
+    claimed_by_worker: int | None
+    cancel_requested_at: str | None
+    reason: str | None
+    last_error: str | None
+    parent_id: str | None
+    root_id: str | None
+    fan_out_id: str | None
+    fan_out_index: int | None
+    depth: int | None
+    wait_on: str | None
+    wake_at: str | None
+    idempotency_key: str | None
+    forked_from: str | None
+    payload: Any
+    result: Any
+    progress: Any
+    lease_expires_at: str | None
+    parent: JobBrief | None
+    fan_outs: list[FanOut]
+    steps: list[Step]
+    children: PageOfJobBrief
+
+
+class Jobs(TypedDict):
+    items: list[JobBrief]
+    next: NotRequired[str | None]
+    complete: bool
+
+
+class Key(TypedDict):
+    id: str
+    tenant_id: str | None
+    hint: str
+    name: str
+    role: Role
+    created_by: str
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+    last_used_at: str | None
+
+
+class Kind(TypedDict):
+    """A kind of job, for who asks for one."""
+
+    key: str
+    kind: str
+    description: str
+    arg_schema: Any
+    is_active: bool
+    queue: str
+    priority: int
+    max_attempts: int
+    timeout_seconds: float
+
+
+class Leave(TypedDict):
+    worker: int
+
+
+class Logs(TypedDict):
+    worker: int
+    attempt: int
+    stdout: NotRequired[str]
+    stderr: NotRequired[str]
+    progress: NotRequired[dict[str, Any] | None]
+
+
+class MadeKey(TypedDict):
+    id: str
+    tenant_id: str | None
+    hint: str
+    name: str
+    role: Role
+    created_by: str
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+    last_used_at: str | None
+    key: str
+
+
+class Moved(TypedDict):
+    """What a verb has made of a job."""
+
+    id: str
+    status: Status
+    jobs: NotRequired[int]
+
+
+class NewDefinition(TypedDict):
+    description: NotRequired[str | None]
+    arg_schema: NotRequired[dict[str, Any] | None]
+    timeout_seconds: NotRequired[float | None]
+    max_attempts: NotRequired[int | None]
+    queue: NotRequired[str | None]
+    priority: NotRequired[int | None]
+    max_running: NotRequired[int | None]
+    rate_count: NotRequired[int | None]
+    rate_period_seconds: NotRequired[float | None]
+    key_max_running: NotRequired[int | None]
+    key_rate_count: NotRequired[int | None]
+    key_rate_period_seconds: NotRequired[float | None]
+    key: str
+
+
+class NewJobAnswer(TypedDict):
+    id: str
+    tenant_id: str
+    status: Status
+    definition_key: str
+    queued_at: str
+    deduplicated: bool
+
+
+class NewJobRequest(TypedDict):
+    definition_key: str
+    payload: NotRequired[dict[str, Any]]
+    queue: NotRequired[str | None]
+    priority: NotRequired[int | None]
+    max_attempts: NotRequired[int | None]
+    scheduled_for: NotRequired[str | None]
+    delay_seconds: NotRequired[float | None]
+    timeout_seconds: NotRequired[float | None]
+    dedupe_key: NotRequired[str | None]
+    limit_key: NotRequired[str | None]
+    correlation_id: NotRequired[str | None]
+    id: NotRequired[str | None]
+
+
+class NewKey(TypedDict):
+    name: str
+    role: Role
+    expires_at: NotRequired[str | None]
+
+
+class NewTenant(TypedDict):
+    name: NotRequired[str | None]
+    time_zone: NotRequired[str | None]
+    paused: NotRequired[bool | None]
+    weight: NotRequired[int | None]
+    max_running: NotRequired[int | None]
+    max_queued: NotRequired[int | None]
+    slug: str
+
+
+class NewTrigger(TypedDict):
+    is_enabled: NotRequired[bool | None]
+    event_name: NotRequired[str | None]
+    cron_expr: NotRequired[str | None]
+    every_seconds: NotRequired[float | None]
+    timezone: NotRequired[str | None]
+    definition_key: str
+    payload_template: NotRequired[dict[str, Any] | None]
+    dedupe_window_seconds: NotRequired[int | None]
+    queue: NotRequired[str | None]
+    priority: NotRequired[int | None]
+    max_attempts: NotRequired[int | None]
+    timeout_seconds: NotRequired[float | None]
+    correlation_id: NotRequired[str | None]
+    dedupe_key: NotRequired[str | None]
+    limit_key: NotRequired[str | None]
+    catch_up: NotRequired[Literal["none", "one", "all", "window"] | None]
+    catch_up_window_seconds: NotRequired[float | None]
+    overlap: NotRequired[Literal["allow", "skip", "queue"] | None]
+    jitter_seconds: NotRequired[float | None]
+    label: str
+    trigger_type: Literal["event", "schedule"]
+
+
+class Node(TypedDict):
+    """One job of a tree."""
+
+    id: str
+    parent_id: str | None
+    fan_out_id: str | None
+    fan_out_index: int | None
+    depth: int
+    definition_key: str
+    queue: str
+    status: Status
+    attempt_count: int
+    wait_on: str | None
+    last_error: str | None
+    created_at: str
+    finished_at: str | None
+    own_s: float | None
+    total_s: float | None
+
+
+class PageOfAttempt(TypedDict):
+    items: list[Attempt]
+    next: NotRequired[str | None]
+
+
+class PageOfDefinition(TypedDict):
+    items: list[Definition]
+    next: NotRequired[str | None]
+
+
+class PageOfEntry(TypedDict):
+    items: list[Entry]
+    next: NotRequired[str | None]
+
+
+class PageOfEvent(TypedDict):
+    items: list[Event]
+    next: NotRequired[str | None]
+
+
+class PageOfFire(TypedDict):
+    items: list[Fire]
+    next: NotRequired[str | None]
+
+
+class PageOfInstant(TypedDict):
+    items: list[Instant]
+    next: NotRequired[str | None]
+
+
+class PageOfJobBrief(TypedDict):
+    items: list[JobBrief]
+    next: NotRequired[str | None]
+
+
+class PageOfKey(TypedDict):
+    items: list[Key]
+    next: NotRequired[str | None]
+
+
+class PageOfKind(TypedDict):
+    items: list[Kind]
+    next: NotRequired[str | None]
+
+
+class PageOfNode(TypedDict):
+    items: list[Node]
+    next: NotRequired[str | None]
+
+
+class PageOfQueue(TypedDict):
+    items: list[Queue]
+    next: NotRequired[str | None]
+
+
+class PageOfStep(TypedDict):
+    items: list[Step]
+    next: NotRequired[str | None]
+
+
+class PageOfStretch(TypedDict):
+    items: list[Stretch]
+    next: NotRequired[str | None]
+
+
+class PageOfTenant(TypedDict):
+    items: list[Tenant]
+    next: NotRequired[str | None]
+
+
+class PageOfTrigger(TypedDict):
+    items: list[Trigger]
+    next: NotRequired[str | None]
+
+
+class PageOfWorker(TypedDict):
+    items: list[Worker]
+    next: NotRequired[str | None]
+
+
+class Problem(TypedDict):
+    """An error, as RFC 9457 says."""
+
+    type: str
+    title: str
+    status: int
+    detail: NotRequired[str | None]
+    instance: NotRequired[str | None]
+    request_id: NotRequired[str | None]
+    errors: NotRequired[list[dict[str, Any]] | None]
+
+
+class Queue(TypedDict):
+    name: str
+    paused: bool
+    mode: Literal["parallel", "serial"]
+    queued: int
+    scheduled: int
+    running: int
+    waiting: int
+    oldest_queued_age_seconds: float | None
+    workers: int
+    max_running: int | None
+    rate_count: int | None
+    rate_period_seconds: float | None
+    root_id: str | None
+
+
+class Reason(TypedDict):
+    code: str
+    explanation: str
+    remedy: str | None
+
+
+class Release(TypedDict):
+    worker: int
+    attempt: int
+    delay_seconds: NotRequired[float | None]
+
+
+class Reschedule(TypedDict):
+    scheduled_for: NotRequired[str | None]
+    max_attempts: NotRequired[int | None]
+
+
+class Retry(TypedDict):
+    tree: NotRequired[Literal["failed", "all"] | None]
+    steps: NotRequired[Literal["keep", "drop"]]
+    scheduled_for: NotRequired[str | None]
+    max_attempts: NotRequired[int | None]
+
+
+Role = Literal["viewer", "operator", "admin", "super-admin", "worker"]
+
+
+class Session(TypedDict):
+    role: Role
+    tenant_id: str | None
+    tenant: str | None
+    name: str
+    csrf: str | None
+    expires_at: NotRequired[str | None]
+
+
+class Settled(TypedDict):
+    id: str
+    attempt: int
+
+
+class SignIn(TypedDict):
+    key: str
+
+
+class Signal(TypedDict):
+    name: str
+    payload: NotRequired[Any]
+    id: NotRequired[str | None]
+
+
+class SkipIt(TypedDict):
+    worker: int
+    attempt: int
+    reason: NotRequired[str]
+
+
+Status = Literal[
+    "scheduled", "queued", "running", "waiting", "succeeded", "failed", "dead_letter", "canceled", "skipped"
+]
+
+
+class Step(TypedDict):
+    """A step of a durable job."""
+
+    seq: int
+    name: str
+    occurrence: int
+    kind: str
+    attempt: int
+    at: str
+    done: bool
+    due_at: str | None
+    value: Any
+    error: str | None
+    fan_out_id: str | None
+
+
+class Stretch(TypedDict):
+    """How attempts ended in one stretch of time."""
+
+    at: str
+    enqueued: int
+    succeeded: int
+    failed: int
+    dead_letter: int
+    canceled: int
+    skipped: int
+    retried: int
+    lost: int
+    run_s: float
+
+
+class Summary(TypedDict):
+    at: str
+    counts: dict[Status, int]
+    total_waiting: int
+    running: int
+    oldest_queued_age_seconds: float | None
+    active_fan_outs: int
+    active_workflows: int
+
+
+class Tenant(TypedDict):
+    id: str
+    slug: str
+    name: str
+    time_zone: str
+    created_at: str
+    paused: bool
+    weight: int
+    max_running: int | None
+    max_queued: int | None
+    queued: int
+    running: int
+
+
+class Timetable(TypedDict):
+    """A schedule that is not there yet, to look at."""
+
+    cron_expr: NotRequired[str | None]
+    every_seconds: NotRequired[float | None]
+    timezone: NotRequired[str]
+
+
+class Trial(TypedDict):
+    data: NotRequired[dict[str, Any]]
+    run: NotRequired[bool]
+
+
+class Tried(TypedDict):
+    definition_key: str
+    payload: Any
+    correlation_id: str | None
+    dedupe_key: str | None
+    limit_key: str | None
+    job_id: str | None
+
+
+class Trigger(TypedDict):
+    id: str
+    tenant_id: str
+    label: str
+    trigger_type: str
+    origin: str
+    is_enabled: bool
+    event_name: str | None
+    cron_expr: str | None
+    every_seconds: float | None
+    timezone: str | None
+    definition_key: str
+    payload_template: Any
+    dedupe_window_seconds: int
+    queue: str | None
+    priority: int | None
+    max_attempts: int | None
+    timeout_seconds: float | None
+    correlation_id: str | None
+    dedupe_key: str | None
+    limit_key: str | None
+    catch_up: str
+    catch_up_window_seconds: float | None
+    overlap: str
+    jitter_seconds: float
+    next_at: str | None
+    last_at: str | None
+    last_job_id: str | None
+    fired: int
+    missed: int
+    skipped: int
+    held: int
+    error: str | None
+    created_by: str
+    created_at: str
+    updated_at: str
+
+
+class Worker(TypedDict):
+    worker_id: int
+    state: str
+    stale: bool
+    hostname: str
+    pid: int
+    version: str
+    queues: list[str]
+    definitions: list[str]
+    running_count: int
+    metadata: Any
+    started_at: str
+    last_seen_at: str
+    lease_expires_at: str
+
+
+class QueuesSettings(TypedDict):
+    mode: NotRequired[Literal["parallel", "serial"] | None]
+    max_running: NotRequired[int | None]
+    rate_count: NotRequired[int | None]
+    rate_period_seconds: NotRequired[float | None]
+
+
+class TenantsSettings(TypedDict):
+    name: NotRequired[str | None]
+    time_zone: NotRequired[str | None]
+    paused: NotRequired[bool | None]
+    weight: NotRequired[int | None]
+    max_running: NotRequired[int | None]
+    max_queued: NotRequired[int | None]
+
+
+class TriggersSettings(TypedDict):
+    """What a trigger is made of; what is left out stays, or is as usual."""
+
+    is_enabled: NotRequired[bool | None]
+    event_name: NotRequired[str | None]
+    cron_expr: NotRequired[str | None]
+    every_seconds: NotRequired[float | None]
+    timezone: NotRequired[str | None]
+    definition_key: NotRequired[str | None]
+    payload_template: NotRequired[dict[str, Any] | None]
+    dedupe_window_seconds: NotRequired[int | None]
+    queue: NotRequired[str | None]
+    priority: NotRequired[int | None]
+    max_attempts: NotRequired[int | None]
+    timeout_seconds: NotRequired[float | None]
+    correlation_id: NotRequired[str | None]
+    dedupe_key: NotRequired[str | None]
+    limit_key: NotRequired[str | None]
+    catch_up: NotRequired[Literal["none", "one", "all", "window"] | None]
+    catch_up_window_seconds: NotRequired[float | None]
+    overlap: NotRequired[Literal["allow", "skip", "queue"] | None]
+    jitter_seconds: NotRequired[float | None]

@@ -1,0 +1,231 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { JobFailed, TimedOut } from "./errors.js";
+import { newId } from "./ids.js";
+import { checked, type Definition } from "./schema.js";
+import { clientSettings, type ClientOptions } from "./settings.js";
+import { Transport, type Request, type Route } from "./transport.js";
+import type {
+  Cancel,
+  EventPage,
+  Event,
+  Explanation,
+  JobBrief,
+  JobPage,
+  Moved,
+  Attempt,
+  Retry,
+  Routes,
+  Reschedule,
+  Status,
+  Summary,
+} from "./types.js";
+
+export interface EnqueueOptions {
+  queue?: string;
+  /** Lower runs first. */
+  priority?: number;
+  maxAttempts?: number;
+  scheduledFor?: Date | string;
+  delaySeconds?: number;
+  timeoutSeconds?: number;
+  /** One unfinished job at a time has it: another enqueue gets that one, marked `deduplicated`. */
+  dedupeKey?: string;
+  /** The same payload gets the same job, however late; another payload is a Conflict. */
+  idempotencyKey?: string;
+  limitKey?: string;
+  correlationId?: string;
+  /** For super-admins. */
+  tenant?: string;
+  signal?: AbortSignal;
+}
+
+export interface WaitOptions {
+  /** Seconds; else for as long as it takes. */
+  timeoutSeconds?: number;
+  signal?: AbortSignal;
+}
+
+type Tenanted = { tenant?: string };
+type Listing = Routes["GET /jobs"]["query"];
+const FINAL: ReadonlySet<Status> = new Set(["succeeded", "failed", "dead_letter", "canceled", "skipped"]);
+const LOOKS_S = [0.1, 0.2, 0.4, 0.8, 1.5, 2];
+
+/** plait over HTTP. One for a process is enough; it keeps no state but its settings. */
+export class Plait {
+  readonly #transport: Transport;
+
+  constructor(options: ClientOptions = {}) {
+    this.#transport = new Transport(clientSettings(options));
+  }
+
+  /** Any route of the API, typed by its OpenAPI document. The methods below are these, by name. */
+  async call<R extends Route>(route: R, request: Request<R>): Promise<Routes[R]["answer"]> {
+    return await this.#transport.call(route, request);
+  }
+
+  /** Ask for a job. Sent again after a lost answer it is the same job. */
+  async enqueue<Payload extends object, Result = unknown>(
+    kind: string | Definition<Payload, unknown, Result>,
+    payload: Payload,
+    options: EnqueueOptions = {},
+  ): Promise<Handle<Result>> {
+    const definition = typeof kind === "string" ? { key: kind } : kind;
+    // Checked, and sent as it was given: what the schema makes of it is the worker's.
+    await checked(`the payload of ${definition.key}`, definition.payload, payload);
+    const { queue, priority, maxAttempts, delaySeconds, timeoutSeconds, dedupeKey, limitKey, correlationId } = options;
+    const made = await this.call("POST /jobs", {
+      query: { tenant: options.tenant ?? null },
+      headers: options.idempotencyKey === undefined ? {} : { "idempotency-key": options.idempotencyKey },
+      signal: options.signal,
+      body: {
+        id: newId(),
+        definition_key: definition.key,
+        payload: payload as Record<string, unknown>,
+        queue: queue ?? null,
+        priority: priority ?? null,
+        max_attempts: maxAttempts ?? null,
+        scheduled_for: iso(options.scheduledFor),
+        delay_seconds: delaySeconds ?? null,
+        timeout_seconds: timeoutSeconds ?? null,
+        dedupe_key: dedupeKey ?? null,
+        limit_key: limitKey ?? null,
+        correlation_id: correlationId ?? null,
+      },
+    });
+    return new Handle<Result>(this, made.id, made.deduplicated, definition as Definition<unknown, unknown, Result>);
+  }
+
+  /** A handle on a job that exists. */
+  job<Result = unknown>(id: string, definition?: Definition<unknown, unknown, Result>): Handle<Result> {
+    return new Handle<Result>(this, id, false, definition);
+  }
+
+  async get(id: string, query: Tenanted = {}): Promise<JobPage> {
+    return await this.call("GET /jobs/{job_id}", { path: { job_id: id }, query });
+  }
+
+  /** Jobs, newest first, page after page for as long as they are asked for. */
+  async *list(filter: Omit<Listing, "cursor" | "offset"> = {}): AsyncGenerator<JobBrief, void, void> {
+    let cursor: string | null = null;
+    do {
+      const page: Routes["GET /jobs"]["answer"] = await this.call("GET /jobs", { query: { ...filter, cursor } });
+      yield* page.items;
+      cursor = page.next ?? null;
+    } while (cursor !== null);
+  }
+
+  async attempts(id: string): Promise<Attempt[]> {
+    return (await this.call("GET /jobs/{job_id}/attempts", { path: { job_id: id } })).items;
+  }
+
+  /** A running job is asked to stop; a final one stays as it is. */
+  async cancel(id: string, body: Cancel = {}): Promise<Moved> {
+    return await this.call("POST /jobs/{job_id}/cancel", { path: { job_id: id }, body });
+  }
+
+  /** Run a final job again: any but a succeeded one. */
+  async retry(id: string, body: Retry = {}): Promise<Moved> {
+    return await this.call("POST /jobs/{job_id}/retry", { path: { job_id: id }, body });
+  }
+
+  async reschedule(id: string, body: Reschedule): Promise<Moved> {
+    return await this.call("POST /jobs/{job_id}/reschedule", { path: { job_id: id }, body });
+  }
+
+  async signal(id: string, name: string, payload: unknown = null): Promise<Moved> {
+    return await this.call("POST /jobs/{job_id}/signal", { path: { job_id: id }, body: { name, payload } });
+  }
+
+  /** Why a job does not run, and what would let it. */
+  async explain(id: string): Promise<Explanation> {
+    return await this.call("GET /jobs/{job_id}/explain", { path: { job_id: id } });
+  }
+
+  async summary(query: Tenanted = {}): Promise<Summary> {
+    return await this.call("GET /jobs/summary", { query });
+  }
+
+  /** Tell of an event: each trigger that it matches makes a job. The event's id. */
+  async emit(name: string, data: Record<string, unknown> = {}, options: { correlationId?: string } = {}): Promise<string> {
+    const body = { id: newId(), name, data, correlation_id: options.correlationId ?? null };
+    const { ids } = await this.call("POST /events", { body });
+    return ids[0]!;
+  }
+
+  async *events(filter: { name?: string; failed?: boolean; limit?: number } & Tenanted = {}): AsyncGenerator<Event, void, void> {
+    let cursor: string | null = null;
+    do {
+      const page: Routes["GET /events"]["answer"] = await this.call("GET /events", { query: { ...filter, cursor } });
+      yield* page.items;
+      cursor = page.next ?? null;
+    } while (cursor !== null);
+  }
+
+  async event(id: string): Promise<EventPage> {
+    return await this.call("GET /events/{event_id}", { path: { event_id: id } });
+  }
+
+  /** The job, once it is final. */
+  async wait(id: string, { timeoutSeconds = Infinity, signal }: WaitOptions = {}): Promise<JobPage> {
+    const until = performance.now() + timeoutSeconds * 1000;
+    for (let looked = 0; ; looked++) {
+      const job = await this.call("GET /jobs/{job_id}", { path: { job_id: id }, signal });
+      if (FINAL.has(job.status)) {
+        return job;
+      }
+      const left = until - performance.now();
+      if (left <= 0) {
+        throw new TimedOut(`job ${id} is ${job.status} after ${timeoutSeconds} s`);
+      }
+      const pause = (LOOKS_S[looked] ?? LOOKS_S.at(-1)!) * 1000;
+      await sleep(Math.min(pause, left), undefined, signal ? { signal } : {});
+    }
+  }
+}
+
+/** A job that was asked for. */
+export class Handle<Result = unknown> {
+  readonly #plait: Plait;
+  readonly #definition: Definition<unknown, unknown, Result> | undefined;
+
+  constructor(
+    plait: Plait,
+    readonly id: string,
+    /** An older job held the key, and this is the one. */
+    readonly deduplicated: boolean,
+    definition: Definition<unknown, unknown, Result> | undefined,
+  ) {
+    this.#plait = plait;
+    this.#definition = definition;
+  }
+
+  async get(): Promise<JobPage> {
+    return await this.#plait.get(this.id);
+  }
+
+  async status(): Promise<Status> {
+    return (await this.get()).status;
+  }
+
+  /** What the job has returned; JobFailed where it has ended otherwise. */
+  async result(options: WaitOptions = {}): Promise<Result> {
+    const { status, reason, last_error: error, result } = await this.#plait.wait(this.id, options);
+    if (status !== "succeeded") {
+      throw new JobFailed(this.id, status, reason, error);
+    }
+    return await checked(`the result of job ${this.id}`, this.#definition?.result, result);
+  }
+
+  async cancel(body: Cancel = {}): Promise<Moved> {
+    return await this.#plait.cancel(this.id, body);
+  }
+
+  async retry(body: Retry = {}): Promise<Moved> {
+    return await this.#plait.retry(this.id, body);
+  }
+}
+
+function iso(at: Date | string | undefined): string | null {
+  return at instanceof Date ? at.toISOString() : (at ?? null);
+}

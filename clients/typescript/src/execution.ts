@@ -1,0 +1,126 @@
+// One claimed job in this worker: its handler, what may stop it, and how it has ended.
+
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { SchemaMismatch } from "./errors.js";
+import type { Logger } from "./logs.js";
+import { failedFor, outcomeOf, Stopped, type Outcome } from "./outcomes.js";
+import { checked, type Definition } from "./schema.js";
+import type { ClaimedJob } from "./types.js";
+
+export interface Context {
+  readonly jobId: string;
+  readonly attempt: number;
+  /** How many tries count so far, this one included; the last is `maxAttempts`. */
+  readonly tries: number;
+  readonly maxAttempts: number;
+  readonly tenantId: string;
+  readonly definition: string;
+  readonly queue: string;
+  readonly correlationId: string | null;
+  /** Of this execution, 32 hexadecimal digits; the correlation id where that is such a one. */
+  readonly traceId: string;
+  /** For the header of that name, to others. */
+  readonly traceparent: string;
+  /** Fires when the job shall stop; its reason is a Stopped that says why. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /** Shown with the job while it runs. */
+  progress(value: Record<string, unknown>): Promise<void>;
+  /** Kept with the attempt: the last 64 KiB. */
+  output(text: string): Promise<void>;
+}
+
+export type Handler<Payload = Record<string, unknown>, Result = unknown> = (
+  payload: Payload,
+  context: Context,
+) => Result | Promise<Result>;
+
+export interface Registered {
+  readonly definition: Definition<unknown, unknown, unknown>;
+  readonly handler: Handler<never>;
+  readonly timeoutSeconds: number;
+}
+
+/** After a handler was told to stop it has so long; then its slot is another's, whatever it still does (T43, T103). */
+const PATIENCE_MS = 2000;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export class Execution {
+  readonly traceId: string;
+  readonly traceparent: string;
+  readonly #stop = new AbortController();
+  readonly #lost = new AbortController();
+
+  constructor(readonly job: ClaimedJob) {
+    const correlation = job.correlation_id ?? "";
+    this.traceId = /^(?!0{32})[0-9a-f]{32}$/.test(correlation) ? correlation : randomBytes(16).toString("hex");
+    this.traceparent = `00-${this.traceId}-${randomBytes(8).toString("hex")}-01`;
+  }
+
+  /** Fires when another worker holds the job: nothing more is said about it. */
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  stop(why: Stopped["why"]): void {
+    if (why === "lost") {
+      this.#lost.abort(new Stopped(why));
+    }
+    this.#stop.abort(new Stopped(why));
+  }
+
+  /** Run the handler. Never throws: whatever happens is an outcome. */
+  async run(registered: Registered, context: Context): Promise<Outcome> {
+    const { definition, handler, timeoutSeconds } = registered;
+    const limit = (this.job.timeout_seconds ?? timeoutSeconds) * 1000;
+    const timer = limit <= LONGEST_TIMER_MS ? setTimeout(() => this.stop("timeout"), limit) : undefined;
+    try {
+      const payload = await checked(`the payload of ${definition.key}`, definition.payload, this.job.payload);
+      const result = await this.#unlessAbandoned(async () => await handler(payload as never, context));
+      await checked(`the result of ${definition.key}`, definition.result, result);
+      return completed(result);
+    } catch (error) {
+      const stopped: unknown = this.signal.reason;
+      return error instanceof SchemaMismatch
+        ? failedFor("schema_mismatch", error.message)
+        : outcomeOf(error, stopped instanceof Stopped ? stopped : undefined);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #unlessAbandoned<T>(work: () => Promise<T>): Promise<T> {
+    this.signal.throwIfAborted();
+    const done = new AbortController();
+    const abandoned = new Promise<never>((_, reject) => {
+      const abandon = (): void => {
+        sleep(PATIENCE_MS, undefined, { signal: done.signal, ref: true }).then(
+          () => reject(this.signal.reason as Error),
+          () => undefined,
+        );
+      };
+      this.signal.addEventListener("abort", abandon, { once: true, signal: done.signal });
+    });
+    try {
+      return await Promise.race([work(), abandoned]);
+    } finally {
+      done.abort();
+    }
+  }
+}
+
+/** What JSON has no word for fails the job, and not the worker (T65). */
+function completed(result: unknown): Outcome {
+  try {
+    JSON.stringify(result);
+  } catch (error) {
+    return failedFor("not_serializable", `the result can't be written as JSON: ${String(error)}`);
+  }
+  return { verb: "complete", body: { result: result ?? null } };
+}

@@ -1,0 +1,54 @@
+// Logs: one JSON object a line, by the names that plait's own workers use.
+
+export type Level = "debug" | "info" | "warning" | "error";
+export type Fields = Readonly<Record<string, unknown>>;
+export type Sink = (level: Level, event: string, fields: Fields) => void;
+
+/** To standard error. What a field holds never breaks out of its line. */
+export const toStderr: Sink = (level, event, fields) => {
+  process.stderr.write(line(level, event, fields) + "\n");
+};
+
+export function line(level: Level, event: string, fields: Fields): string {
+  const head = { timestamp: new Date().toISOString(), level, event };
+  try {
+    return JSON.stringify({ ...fields, ...head });
+  } catch {
+    return JSON.stringify({ ...head, fields: "these can't be shown as JSON" });
+  }
+}
+
+export class Logger {
+  constructor(
+    readonly sink: Sink,
+    readonly fields: Fields,
+  ) {}
+
+  with(fields: Fields): Logger {
+    return new Logger(this.sink, { ...this.fields, ...fields });
+  }
+
+  debug(event: string, fields: Fields = {}): void {
+    this.#say("debug", event, fields);
+  }
+
+  info(event: string, fields: Fields = {}): void {
+    this.#say("info", event, fields);
+  }
+
+  warning(event: string, fields: Fields = {}): void {
+    this.#say("warning", event, fields);
+  }
+
+  error(event: string, fields: Fields = {}): void {
+    this.#say("error", event, fields);
+  }
+
+  #say(level: Level, event: string, fields: Fields): void {
+    try {
+      this.sink(level, event, { ...this.fields, ...fields });
+    } catch {
+      // A log that can't be written must not end the worker (T44).
+    }
+  }
+}

@@ -1,0 +1,101 @@
+// A worker's words to the server. Each names the worker and the attempt: what comes from an attempt that is over is refused, and what
+// comes twice is recognised.
+
+import { LeaseLost, Refused } from "./errors.js";
+import type { Outcome } from "./outcomes.js";
+import { passing, pause, type Transport } from "./transport.js";
+import type { Beat, Claim, ClaimedJob, Held } from "./types.js";
+
+const NOBODY = "00000000-0000-0000-0000-000000000000";
+
+export class Protocol {
+  readonly #transport: Transport;
+  readonly #leaseSeconds: number;
+  readonly #about: Omit<Claim, "worker" | "limit" | "running" | "wait_seconds">;
+  #worker: number | null = null;
+
+  constructor(
+    transport: Transport,
+    about: Omit<Claim, "worker" | "limit" | "running" | "wait_seconds"> & { lease_seconds: number },
+  ) {
+    this.#transport = transport;
+    this.#about = about;
+    this.#leaseSeconds = about.lease_seconds;
+  }
+
+  /** The number that the server knows us by; null until the first claim, and after a lease was lost. */
+  get worker(): number | null {
+    return this.#worker;
+  }
+
+  /** Once only: an answer that is lost may leave jobs with us that we do not know of, and the next claim would take others. */
+  async claim(limit: number, running: number, waitSeconds: number, signal: AbortSignal): Promise<ClaimedJob[]> {
+    const { worker, jobs } = await this.#transport.call("POST /worker/jobs/claim", {
+      body: { ...this.#about, worker: this.#worker, limit, running, wait_seconds: waitSeconds },
+      retries: 0,
+      timeoutSeconds: waitSeconds + 15,
+      signal,
+    });
+    this.#worker = worker;
+    return jobs;
+  }
+
+  /** Renew the lease. `held`: all that we run, where no claim is under way; what it leaves out goes back to the queue. */
+  async beat(one: Held | undefined, held: Held[] | null): Promise<Beat> {
+    return await this.#transport.call("POST /worker/jobs/{job_id}/heartbeat", {
+      path: { job_id: one?.id ?? NOBODY },
+      body: { worker: this.#number(), attempt: one?.attempt ?? 0, held },
+      retries: 0,
+      timeoutSeconds: this.#leaseSeconds / 3,
+    });
+  }
+
+  /**
+   * Say how an attempt has ended, again and again until the server has heard it or the lease is lost. What is under way is let be: the
+   * server may have taken it just before it told a heartbeat that the job is gone.
+   */
+  async settle(job: ClaimedJob, { verb, body }: Outcome, lost: AbortSignal): Promise<void> {
+    const request = { path: { job_id: job.id }, retries: 0, timeoutSeconds: this.#leaseSeconds / 3 };
+    const said = { worker: this.#number(), attempt: job.attempt };
+    for (let tried = 0; ; tried++) {
+      try {
+        await this.#transport.call(`POST /worker/jobs/{job_id}/${verb}`, { ...request, body: { ...said, ...body } });
+        return;
+      } catch (error) {
+        const broken = error instanceof Refused && error.status >= 500;
+        if (lost.aborted || !(passing(error) || broken)) {
+          throw error;
+        }
+        await pause(error, tried, lost);
+      }
+    }
+  }
+
+  async tell(job: ClaimedJob, body: { stdout?: string; stderr?: string; progress?: Record<string, unknown> }): Promise<void> {
+    await this.#transport.call("POST /worker/jobs/{job_id}/logs", {
+      path: { job_id: job.id },
+      body: { worker: this.#number(), attempt: job.attempt, ...body },
+    });
+  }
+
+  /** What we still hold goes back at once. */
+  async leave(): Promise<void> {
+    if (this.#worker !== null) {
+      const worker = this.#worker;
+      this.#worker = null;
+      await this.#transport.call("POST /worker/leave", { body: { worker }, retries: 1, timeoutSeconds: 5 });
+    }
+  }
+
+  /** The server has declared us lost: the next claim makes us another worker. */
+  forget(): void {
+    this.#worker = null;
+  }
+
+  #number(): number {
+    if (this.#worker === null) {
+      throw new LeaseLost(409, "worker-lost", "this worker holds nothing any more", {}, undefined);
+    }
+    return this.#worker;
+  }
+}

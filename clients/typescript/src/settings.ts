@@ -1,0 +1,87 @@
+import { BrowserRefused, InvalidSettings } from "./errors.js";
+
+export interface ClientOptions {
+  /** Where the API is; else PLAIT_URL. */
+  url?: string;
+  /** A key of the API; else PLAIT_KEY. */
+  key?: string;
+  /** Seconds that one request may take; 30. */
+  timeoutSeconds?: number;
+  /** How often a request is sent again after no answer, 429, 502, 503 or 504; 4. */
+  retries?: number;
+  /** In place of the global fetch. */
+  fetch?: typeof fetch;
+}
+
+export interface ClientSettings {
+  readonly url: string;
+  readonly key: string;
+  readonly timeoutSeconds: number;
+  readonly retries: number;
+  readonly fetch: typeof fetch;
+}
+
+export function clientSettings(options: ClientOptions): ClientSettings {
+  refuseBrowsers();
+  const check = new Checks();
+  const settings = {
+    url: check.url(options.url ?? process.env["PLAIT_URL"]),
+    key: check.key(options.key ?? process.env["PLAIT_KEY"]),
+    timeoutSeconds: check.number("timeoutSeconds", options.timeoutSeconds ?? 30, 0.001, 3600),
+    retries: check.integer("retries", options.retries ?? 4, 0, 100),
+    fetch: options.fetch ?? globalThis.fetch,
+  };
+  check.done();
+  return settings;
+}
+
+function refuseBrowsers(): void {
+  const scope = globalThis as { window?: unknown; document?: unknown; importScripts?: unknown };
+  const server = typeof process !== "undefined" && typeof process.versions?.node === "string";
+  if (!server || (scope.window !== undefined && scope.document !== undefined) || scope.importScripts !== undefined) {
+    throw new BrowserRefused();
+  }
+}
+
+/** Collects all that is wrong, so that who starts a process is told once. */
+export class Checks {
+  readonly #faults: string[] = [];
+
+  url(given: string | undefined): string {
+    if (!given) {
+      return this.#fault("url: give it, or set PLAIT_URL", "");
+    }
+    const url = URL.canParse(given) ? new URL(given) : undefined;
+    if (!url || !["http:", "https:"].includes(url.protocol) || url.username || url.search || url.hash) {
+      return this.#fault("url: an address like https://plait.example, without a query and without a password", "");
+    }
+    return url.href.replace(/\/+$/, "");
+  }
+
+  key(given: string | undefined): string {
+    if (!given) {
+      return this.#fault("key: give it, or set PLAIT_KEY", "");
+    }
+    // The value is never named: messages are logged.
+    return /^[\x21-\x7e]+$/.test(given) ? given : this.#fault("key: it has characters that no key has", "");
+  }
+
+  number(name: string, value: number, least: number, most: number): number {
+    return value >= least && value <= most ? value : this.#fault(`${name}: from ${least} to ${most}, not ${value}`, least);
+  }
+
+  integer(name: string, value: number, least: number, most: number): number {
+    return Number.isInteger(value) ? this.number(name, value, least, most) : this.#fault(`${name}: a whole number`, least);
+  }
+
+  done(): void {
+    if (this.#faults.length > 0) {
+      throw new InvalidSettings(this.#faults.join("; "));
+    }
+  }
+
+  #fault<T>(text: string, instead: T): T {
+    this.#faults.push(text);
+    return instead;
+  }
+}

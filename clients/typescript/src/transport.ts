@@ -1,0 +1,170 @@
+// Requests, typed by the routes of the OpenAPI document, and sent again where that is safe.
+//
+// Every change carries what makes it safe: an Idempotency-Key, an id, or (worker, attempt). A claim does not, and is sent once.
+
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { refusal, Refused, TimedOut, TooMany, Unreachable } from "./errors.js";
+import type { ClientSettings } from "./settings.js";
+import type { Routes } from "./types.js";
+
+export type Route = keyof Routes;
+type Needed<Name extends string, Value> = {} extends Value ? { [name in Name]?: Value } : { [name in Name]: Value };
+
+export type Request<R extends Route> = Needed<"path", Routes[R]["path"]> & {
+  query?: Routes[R]["query"];
+  headers?: Record<string, string>;
+  signal?: AbortSignal | undefined;
+  timeoutSeconds?: number;
+  retries?: number;
+} & (undefined extends Routes[R]["body"] ? { body?: Routes[R]["body"] } : { body: Routes[R]["body"] });
+
+interface Loose {
+  path?: Record<string, string>;
+  query?: Record<string, unknown>;
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal | undefined;
+  timeoutSeconds?: number;
+  retries?: number;
+}
+
+const PREFIX = "/api/v1";
+const LONGEST_PAUSE_S = 30;
+const LATE = Symbol("late");
+
+export class Transport {
+  readonly #settings: ClientSettings;
+
+  constructor(settings: ClientSettings) {
+    this.#settings = settings;
+  }
+
+  async call<R extends Route>(route: R, request: Request<R>): Promise<Routes[R]["answer"]> {
+    const given = request as Loose;
+    const [method = "", template = ""] = route.split(" ");
+    const url = this.#settings.url + PREFIX + filled(template, given.path ?? {}) + queried(given.query ?? {});
+    const body = given.body === undefined ? undefined : JSON.stringify(given.body);
+    const headers: Record<string, string> = {
+      authorization: `Bearer ${this.#settings.key}`,
+      accept: "application/json",
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(method === "GET" || NOT_REPLAYED.test(template) ? {} : { "idempotency-key": randomUUID() }),
+      ...given.headers,
+    };
+    const retries = given.retries ?? this.#settings.retries;
+    for (let tried = 0; ; tried++) {
+      try {
+        return (await this.#send(url, method, headers, body, given)) as Routes[R]["answer"];
+      } catch (error) {
+        if (tried >= retries || given.signal?.aborted || !passing(error)) {
+          throw error;
+        }
+        await pause(error, tried, given.signal);
+      }
+    }
+  }
+
+  async #send(
+    url: string,
+    method: string,
+    headers: Record<string, string>,
+    body: string | undefined,
+    given: Loose,
+  ): Promise<unknown> {
+    // Not AbortSignal.any: a signal that lives as long as the process would remember each request.
+    const ending = new AbortController();
+    const { signal } = ending;
+    const stop = (): void => ending.abort();
+    given.signal?.throwIfAborted();
+    const late = setTimeout(() => ending.abort(LATE), (given.timeoutSeconds ?? this.#settings.timeoutSeconds) * 1000);
+    given.signal?.addEventListener("abort", stop, { once: true });
+    let answer: Response;
+    let text: string;
+    try {
+      // A redirect would carry the key to who knows where.
+      answer = await this.#settings.fetch(url, {
+        method,
+        headers,
+        signal,
+        redirect: "manual",
+        ...(body === undefined ? {} : { body }),
+      });
+      text = await answer.text();
+    } catch (error) {
+      given.signal?.throwIfAborted();
+      throw signal.reason === LATE
+        ? new TimedOut(`${method} ${new URL(url).pathname} had no answer in time`)
+        : new Unreachable(why(error), { cause: error });
+    } finally {
+      clearTimeout(late);
+      given.signal?.removeEventListener("abort", stop);
+    }
+    if (answer.status >= 300) {
+      throw refusal(answer.status, text, seconds(answer.headers.get("retry-after")));
+    }
+    if (text === "") {
+      return undefined;
+    }
+    try {
+      return JSON.parse(text) as unknown;
+    } catch (error) {
+      throw new Unreachable(`${method} ${new URL(url).pathname} was answered, but not by JSON`, { cause: error });
+    }
+  }
+}
+
+/** There the key would be the job's own; a job's id makes it safe to ask again. Workers' words are fenced by the attempt. */
+const NOT_REPLAYED = /^\/(jobs|worker\/.*)$/;
+
+/** Whether the same request may do better later. */
+export function passing(error: unknown): boolean {
+  if (error instanceof Refused) {
+    return error instanceof TooMany || [502, 503, 504].includes(error.status) || error.code === "under-way";
+  }
+  return error instanceof Unreachable || error instanceof TimedOut;
+}
+
+/** Wait before the next try: as long as the server said, else longer each time. */
+export async function pause(error: unknown, tried: number, signal?: AbortSignal): Promise<void> {
+  const said = error instanceof Refused ? error.retryAfter : undefined;
+  const backoff = 0.2 * 2 ** Math.min(tried, 6) * (0.8 + 0.4 * Math.random());
+  await sleep(Math.min(said ?? backoff, LONGEST_PAUSE_S) * 1000, undefined, signal ? { signal } : {});
+}
+
+function filled(template: string, path: Record<string, string>): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = path[name];
+    // A dot is no segment of ours, and URL would take it for a step up.
+    if (value === undefined || value === "" || value === "." || value === "..") {
+      throw new TypeError(`${template} needs ${name}`);
+    }
+    return encodeURIComponent(value);
+  });
+}
+
+function queried(query: Record<string, unknown>): string {
+  const made = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined && one !== null) {
+        made.append(name, String(one));
+      }
+    }
+  }
+  return made.size > 0 ? `?${made}` : "";
+}
+
+function seconds(header: string | null): number | undefined {
+  if (header === null) {
+    return undefined;
+  }
+  const number = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
+  return Number.isNaN(number) ? undefined : Math.max(0, number);
+}
+
+function why(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return `the server can't be reached: ${cause instanceof Error ? cause.message || cause.name : String(cause)}`;
+}

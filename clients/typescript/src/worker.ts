@@ -1,0 +1,428 @@
+// A worker over HTTP: it claims jobs, runs their handlers, and says how they ended. It has no connection to the database.
+//
+// Three things go on at once: one claim at a time, which waits at the server for work; a heartbeat, which renews the lease of all that is
+// held and learns what shall stop; and the handlers. All that is claimed is in `#held` until the server has acknowledged its end, so that
+// a heartbeat that names what we hold never gives back what is only being settled (T33). Such a heartbeat is sent only while no claim is
+// under way: it would give back what that claim's answer is just bringing.
+
+import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { LeaseLost, Refused } from "./errors.js";
+import { Execution, type Context, type Handler, type Registered } from "./execution.js";
+import { Logger, toStderr, type Sink } from "./logs.js";
+import { failedFor, type Outcome } from "./outcomes.js";
+import { Protocol } from "./protocol.js";
+import type { Definition } from "./schema.js";
+import { Checks, clientSettings, type ClientOptions } from "./settings.js";
+import { passing, pause, Transport } from "./transport.js";
+import type { ClaimedJob } from "./types.js";
+
+export interface WorkerOptions extends ClientOptions {
+  /** ["default"] */
+  queues?: string[];
+  /** How many handlers run at once; 10. */
+  concurrency?: number;
+  /** How many jobs are held at most, those included that wait here for a free handler; as `concurrency`. */
+  claimLimit?: number;
+  /** After so many seconds without a word from us our jobs are others'; 30. */
+  leaseSeconds?: number;
+  /** Seconds between heartbeats, and so the longest that a cancel takes to arrive; a third of the lease. */
+  heartbeatSeconds?: number;
+  /** Seconds that a claim waits at the server for work; 20. */
+  waitSeconds?: number;
+  /** Seconds that running handlers get when the worker is stopped; 30. */
+  graceSeconds?: number;
+  log?: Sink;
+}
+
+export interface HandlerOptions {
+  /** For jobs that do not say; 3600. */
+  timeoutSeconds?: number;
+}
+
+/** Why a job failed whose outcome the server would not take: too large, say. */
+const REFUSED = "outcome_refused";
+const VERSION = "plait-client/0.1.0 (node)";
+
+export class Worker {
+  readonly #transport: Transport;
+  readonly #queues: string[];
+  readonly #concurrency: number;
+  readonly #claimLimit: number;
+  readonly #lease: number;
+  readonly #interval: number;
+  readonly #wait: number;
+  readonly #grace: number;
+  #log: Logger;
+
+  readonly #handlers = new Map<string, Registered>();
+  readonly #held = new Map<string, Execution>();
+  readonly #ready: Execution[] = [];
+  readonly #running = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  readonly #hurry = new AbortController();
+  #protocol: Protocol | undefined;
+  #claiming = false;
+  #reconciling: Promise<void> | undefined;
+  #wake: () => void = () => undefined;
+  #beats = 0;
+  /** By this process's own clock: past it, what we hold may be others' (T31). */
+  #leaseUntil = 0;
+  /** Until then the server may have given us jobs that we were not told of: a claim's answer was lost. */
+  #doubtUntil = 0;
+
+  constructor(options: WorkerOptions = {}) {
+    this.#transport = new Transport(clientSettings(options));
+    const check = new Checks();
+    this.#queues = options.queues ?? ["default"];
+    this.#concurrency = check.integer("concurrency", options.concurrency ?? 10, 1, 1000);
+    this.#claimLimit = check.integer("claimLimit", options.claimLimit ?? this.#concurrency, this.#concurrency, 1000);
+    this.#lease = check.number("leaseSeconds", options.leaseSeconds ?? 30, 5, 3600);
+    this.#interval = check.number("heartbeatSeconds", options.heartbeatSeconds ?? this.#lease / 3, 0.05, this.#lease / 2);
+    this.#wait = check.number("waitSeconds", options.waitSeconds ?? 20, 0, 30);
+    this.#grace = check.number("graceSeconds", options.graceSeconds ?? 30, 0, 86_400);
+    check.done();
+    this.#log = new Logger(options.log ?? toStderr, { component: "worker" });
+  }
+
+  /** Say who runs a kind of job. */
+  handle<Payload, Parsed, Result>(
+    kind: Definition<Payload, Parsed, Result>,
+    handler: Handler<Parsed, Result>,
+    options?: HandlerOptions,
+  ): this;
+  handle(kind: string, handler: Handler, options?: HandlerOptions): this;
+  handle(kind: string | Definition<unknown, unknown, unknown>, handler: Handler<never>, options: HandlerOptions = {}): this {
+    const definition = typeof kind === "string" ? { key: kind } : kind;
+    if (this.#handlers.has(definition.key)) {
+      throw new TypeError(`${definition.key} has a handler already`);
+    }
+    this.#handlers.set(definition.key, { definition, handler, timeoutSeconds: options.timeoutSeconds ?? 3600 });
+    return this;
+  }
+
+  /** Let handlers end, give back what has not begun, and go. A second time: now. */
+  stop(): void {
+    if (this.#stopping.signal.aborted) {
+      this.#hurry.abort();
+    }
+    this.#stopping.abort();
+    this.#notify();
+  }
+
+  /** Work until it is stopped, by `stop` or (unless `signals` is false) SIGTERM or SIGINT. Throws where the server refuses us for good. */
+  async run({ signals = true }: { signals?: boolean } = {}): Promise<void> {
+    if (this.#protocol) {
+      throw new TypeError("a worker runs once: make another");
+    }
+    if (this.#handlers.size === 0) {
+      throw new TypeError("a worker without handlers has nothing to do");
+    }
+    const protocol = new Protocol(this.#transport, {
+      queues: this.#queues,
+      definitions: [...this.#handlers.keys()],
+      lease_seconds: this.#lease,
+      hostname: hostname().slice(0, 200),
+      pid: process.pid,
+      version: VERSION,
+    });
+    this.#protocol = protocol;
+    const onSignal = (): void => this.stop();
+    const names = signals ? (["SIGTERM", "SIGINT"] as const) : [];
+    names.forEach((name) => process.on(name, onSignal));
+    const drained = new AbortController();
+    const beating = this.#keepBeating(protocol, drained.signal);
+    try {
+      await this.#pump(protocol);
+    } finally {
+      this.#stopping.abort();
+      try {
+        await this.#drain(protocol);
+      } finally {
+        drained.abort();
+        await beating;
+        await protocol.leave().catch((error: unknown) => this.#log.warning("leaving failed", { error: String(error) }));
+        names.forEach((name) => process.off(name, onSignal));
+        this.#log.info("worker stopped");
+      }
+    }
+  }
+
+  async #pump(protocol: Protocol): Promise<void> {
+    for (let failed = 0; !this.#stopping.signal.aborted;) {
+      const room = this.#room();
+      if (room === 0) {
+        await this.#change();
+        continue;
+      }
+      try {
+        if (protocol.worker !== null && performance.now() < this.#doubtUntil) {
+          await this.#beat(protocol);
+        }
+        while (this.#reconciling) {
+          await this.#reconciling;
+        }
+        await this.#claim(protocol, room);
+        failed = 0;
+      } catch (error) {
+        if (this.#stopping.signal.aborted) {
+          return;
+        }
+        if (error instanceof LeaseLost) {
+          this.#loseAll(protocol);
+        } else if (passing(error) || (error instanceof Refused && error.status >= 500)) {
+          this.#log.warning("claim failed", { error: String(error) });
+          await pause(error, failed++, this.#stopping.signal).catch(() => undefined);
+        } else {
+          throw error;
+        }
+      }
+    }
+  }
+
+  /** How many to claim: always where a handler is free, and ahead when half of what may be held is done. */
+  #room(): number {
+    const held = this.#held.size;
+    const idle = this.#ready.length === 0 && this.#running.size < this.#concurrency;
+    return idle || held <= this.#claimLimit / 2 ? Math.max(0, this.#claimLimit - held) : 0;
+  }
+
+  async #claim(protocol: Protocol, room: number): Promise<void> {
+    const asked = performance.now();
+    const before = protocol.worker;
+    let jobs: ClaimedJob[];
+    this.#claiming = true;
+    try {
+      jobs = await protocol.claim(room, this.#running.size, this.#wait, this.#stopping.signal);
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) {
+        this.#doubt();
+      }
+      throw error;
+    } finally {
+      this.#claiming = false;
+    }
+    this.#renewed(asked);
+    if (before !== protocol.worker) {
+      this.#log = this.#log.with({ worker_id: protocol.worker });
+      this.#log.info("worker registered", { queues: this.#queues, definitions: [...this.#handlers.keys()] });
+    }
+    for (const job of jobs) {
+      const execution = new Execution(job);
+      this.#held.set(job.id, execution);
+      this.#ready.push(execution);
+    }
+    this.#start(protocol);
+  }
+
+  /** The server may go on with a claim for as long as it was asked to wait. */
+  #doubt(): void {
+    this.#doubtUntil = performance.now() + (this.#wait + 5) * 1000;
+  }
+
+  #start(protocol: Protocol): void {
+    while (!this.#stopping.signal.aborted && this.#running.size < this.#concurrency) {
+      const execution = this.#ready.shift();
+      if (!execution) {
+        return;
+      }
+      const running = this.#execute(protocol, execution).finally(() => {
+        this.#running.delete(running);
+        this.#start(protocol);
+        this.#notify();
+      });
+      this.#running.add(running);
+    }
+  }
+
+  async #execute(protocol: Protocol, execution: Execution): Promise<void> {
+    const { job } = execution;
+    const log = this.#logOf(execution);
+    const registered = this.#handlers.get(job.definition_key);
+    const began = performance.now();
+    const outcome: Outcome = registered
+      ? await execution.run(registered, this.#context(protocol, execution, log))
+      : { verb: "release", body: { delay_seconds: 60 } };
+    await this.#settle(protocol, execution, outcome, log.with({ duration_ms: Math.round(performance.now() - began) }));
+  }
+
+  /** Say how it ended, unless the lease is lost: then nothing. Never throws. */
+  async #settle(protocol: Protocol, execution: Execution, outcome: Outcome, log: Logger): Promise<void> {
+    try {
+      if (execution.lost.aborted) {
+        log.warning("lease lost");
+        return;
+      }
+      const error = outcome.verb === "fail" ? { error: outcome.body.error } : {};
+      await protocol.settle(execution.job, outcome, execution.lost);
+      log.info(`job ${PAST[outcome.verb]}`, error);
+    } catch (error) {
+      if (execution.lost.aborted || error instanceof LeaseLost) {
+        log.warning("lease lost");
+      } else if (outcome.verb === "fail" && outcome.body.reason === REFUSED) {
+        log.error("outcome refused", { error: String(error) });
+        this.#doubt(); // it goes back with the next heartbeat that names what we hold
+      } else {
+        const message = error instanceof Error ? error.message : String(error);
+        await this.#settle(
+          protocol,
+          execution,
+          failedFor(REFUSED, `the server refused the outcome (${outcome.verb}): ${message}`),
+          log,
+        );
+      }
+    } finally {
+      this.#drop(execution);
+    }
+  }
+
+  /** Unless the job, lost and claimed again, is held anew. */
+  #drop(execution: Execution): void {
+    if (this.#held.get(execution.job.id) === execution) {
+      this.#held.delete(execution.job.id);
+    }
+  }
+
+  /** Renew the lease for as long as anything is held; when it can't be, stop what runs before the server gives it to others. */
+  async #keepBeating(protocol: Protocol, drained: AbortSignal): Promise<void> {
+    let next = this.#interval;
+    while (await sleep(next * 1000, true, { signal: drained }).catch(() => false)) {
+      next = this.#interval;
+      if (protocol.worker === null || (this.#held.size === 0 && performance.now() >= this.#doubtUntil)) {
+        continue;
+      }
+      try {
+        await this.#beat(protocol);
+      } catch (error) {
+        this.#log.warning("heartbeat failed", { error: String(error) });
+        if (performance.now() >= this.#leaseUntil) {
+          this.#loseAll(protocol);
+        }
+        next = passing(error) ? Math.min(1, this.#interval) : this.#interval;
+      }
+    }
+  }
+
+  async #beat(protocol: Protocol): Promise<void> {
+    const all = [...this.#held.values()].map(({ job: { id, attempt } }) => ({ id, attempt }));
+    const one = all[this.#beats++ % Math.max(1, all.length)];
+    const sent = performance.now();
+    const reply = protocol.beat(one, this.#claiming ? null : all);
+    if (!this.#claiming) {
+      // Who wants to claim waits for it, and for one that is under way already.
+      const ended = Promise.allSettled([this.#reconciling, reply]).then(() => {
+        if (this.#reconciling === ended) {
+          this.#reconciling = undefined;
+        }
+      });
+      this.#reconciling = ended;
+    }
+    try {
+      const { cancel, gone } = await reply;
+      this.#renewed(sent);
+      cancel.forEach((id) => this.#held.get(id)?.stop("canceled"));
+      gone.forEach((id) => this.#lose(id, all));
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) {
+        throw error;
+      }
+      this.#loseAll(protocol);
+    }
+  }
+
+  /** Only the attempt that was asked about: meanwhile the job may have come to us again. */
+  #lose(id: string, asked: readonly { id: string; attempt: number }[]): void {
+    const execution = this.#held.get(id);
+    if (execution && asked.some((one) => one.id === id && one.attempt === execution.job.attempt)) {
+      execution.stop("lost");
+      this.#drop(execution);
+    }
+  }
+
+  #loseAll(protocol: Protocol): void {
+    this.#log.warning("worker lost", { held: this.#held.size });
+    protocol.forget();
+    this.#doubt(); // a claim under way may yet answer for the worker that we were
+    this.#log = new Logger(this.#log.sink, { component: "worker" });
+    for (const execution of this.#held.values()) {
+      execution.stop("lost");
+    }
+    this.#held.clear();
+    this.#ready.length = 0;
+    this.#notify();
+  }
+
+  async #drain(protocol: Protocol): Promise<void> {
+    const waiting = this.#ready.splice(0);
+    if (this.#held.size > 0) {
+      this.#log.info("draining", { running: this.#running.size, released: waiting.length });
+    }
+    // What has not begun goes back at once; what the last claim may still bring goes with the next heartbeat, or with us (T42).
+    const released = waiting.map((execution) =>
+      this.#settle(protocol, execution, { verb: "release", body: {} }, this.#logOf(execution)),
+    );
+    const ended = Promise.all([...this.#running, ...released]);
+    const over = new AbortController();
+    const patience = sleep(this.#grace * 1000, undefined, { signal: AbortSignal.any([this.#hurry.signal, over.signal]) });
+    await Promise.race([ended, patience.catch(() => undefined)]);
+    over.abort();
+    this.#held.forEach((execution) => execution.stop("shutdown"));
+    await ended;
+  }
+
+  #renewed(asked: number): void {
+    this.#leaseUntil = Math.max(this.#leaseUntil, asked + this.#lease * 1000 * 0.9);
+  }
+
+  #context(protocol: Protocol, execution: Execution, log: Logger): Context {
+    const { job, traceId, traceparent, signal } = execution;
+    const tell = async (body: Parameters<Protocol["tell"]>[1]): Promise<void> => {
+      try {
+        await protocol.tell(job, body);
+      } catch (error) {
+        if (error instanceof LeaseLost) {
+          execution.stop("lost");
+        }
+        throw error;
+      }
+    };
+    return {
+      jobId: job.id,
+      attempt: job.attempt,
+      tries: job.tries,
+      maxAttempts: job.max_attempts,
+      tenantId: job.tenant_id,
+      definition: job.definition_key,
+      queue: job.queue,
+      correlationId: job.correlation_id,
+      traceId,
+      traceparent,
+      signal,
+      log,
+      progress: (progress) => tell({ progress }),
+      output: (stdout) => tell({ stdout }),
+    };
+  }
+
+  #logOf({ job, traceId }: Execution): Logger {
+    return this.#log.with({
+      job_id: job.id,
+      attempt: job.attempt,
+      tenant_id: job.tenant_id,
+      definition: job.definition_key,
+      trace_id: traceId,
+      ...(job.correlation_id === null ? {} : { correlation_id: job.correlation_id }),
+    });
+  }
+
+  #notify(): void {
+    this.#wake();
+  }
+
+  async #change(): Promise<void> {
+    await new Promise<void>((resolve) => (this.#wake = resolve));
+  }
+}
+
+const PAST = { complete: "succeeded", fail: "failed", release: "released", skip: "skipped" } as const;

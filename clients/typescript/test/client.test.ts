@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+
+import { z } from "zod";
+
+import {
+  BrowserRefused,
+  Conflict,
+  define,
+  InvalidSettings,
+  JobFailed,
+  LeaseLost,
+  newId,
+  NotFound,
+  NotValid,
+  Plait,
+  PlaitError,
+  Refused,
+  SchemaMismatch,
+  TimedOut,
+  TooMany,
+  Unreachable,
+} from "../src/index.js";
+import { FakeServer, problem, type Answer, type Answering } from "./server.js";
+
+const servers: FakeServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+async function serving(answering: Answering): Promise<{ server: FakeServer; plait: Plait }> {
+  const server = await FakeServer.open(answering);
+  servers.push(server);
+  return { server, plait: new Plait({ url: server.url, key: "k" }) };
+}
+
+function inTurn(...answers: Answer[]): Answering {
+  return () => answers.shift() ?? problem(500, "too-often");
+}
+
+const MADE: Answer = { status: 201, body: { id: newId(), deduplicated: false } };
+
+test("an enqueue whose answer was lost is sent again with the same id, and without an idempotency key of our own", async () => {
+  const { server, plait } = await serving(inTurn("drop", problem(503, "not-available", { "retry-after": "0" }), MADE));
+  await plait.enqueue("add", { a: 1 });
+  const ids = server.asked.map(({ body }) => body.id);
+  assert.equal(ids.length, 3);
+  assert.equal(new Set(ids).size, 1);
+  assert.match(ids[0], /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab]/);
+  assert.equal(server.asked[0]!.headers["idempotency-key"], undefined);
+  assert.equal(server.asked[0]!.headers.authorization, "Bearer k");
+});
+
+test("a change is sent again with the same Idempotency-Key, and another change has another", async () => {
+  const moved = { body: { id: "x", status: "canceled", jobs: 1 } };
+  const { server, plait } = await serving(inTurn(problem(429, "too-many", { "retry-after": "0" }), moved, moved));
+  await plait.cancel("x", { reason: "no" });
+  await plait.cancel("x");
+  const [first, again, other] = server.asked.map(({ headers }) => headers["idempotency-key"]);
+  assert.ok(first);
+  assert.equal(first, again);
+  assert.notEqual(first, other);
+});
+
+test("an idempotency key of the caller's is the job's", async () => {
+  const { server, plait } = await serving(inTurn(MADE));
+  await plait.enqueue("add", {}, { idempotencyKey: "mine" });
+  assert.equal(server.asked[0]!.headers["idempotency-key"], "mine");
+});
+
+test("what the server refuses for good is not sent again, and is an error of its kind", async () => {
+  for (const [status, code, kind] of [
+    [404, "not-found", NotFound],
+    [409, "illegal-move", Conflict],
+    [409, "lease-lost", LeaseLost],
+    [422, "not-valid", NotValid],
+    [500, "internal", Refused],
+    [302, "moved", Refused],
+  ] as const) {
+    const { server, plait } = await serving(() => problem(status, code, { location: "http://127.0.0.1:1/" }));
+    const error = await plait.get("x").catch((error: unknown) => error);
+    assert.ok(error instanceof kind && error instanceof PlaitError, `${status}`);
+    assert.equal(error.name, error.constructor.name);
+    assert.deepEqual([error.status, error.code, error.message, error.requestId], [status, code, `no: ${code}`, "r1"]);
+    assert.equal(server.asked.length, 1);
+  }
+});
+
+test("the parts of a request that are wrong are named", async () => {
+  const { plait } = await serving(() => ({
+    status: 422,
+    body: { type: "urn:plait:problem:not-valid", detail: "no", errors: [{ at: ["body", "x"], message: "too long" }] },
+  }));
+  await assert.rejects(plait.get("x"), /no; body,x: too long/);
+});
+
+test("an error page of something between is an error too", async () => {
+  const server = await FakeServer.open(() => ({ status: 418, body: "<html>" }));
+  servers.push(server);
+  await assert.rejects(
+    new Plait({ url: server.url, key: "k" }).get("x"),
+    (error) => error instanceof Refused && error.code === "http",
+  );
+});
+
+test("who is asked too often is heard with its Retry-After at the end", async () => {
+  const { server } = await serving(() => problem(429, "too-many", { "retry-after": "7" }));
+  const plait = new Plait({ url: server.url, key: "k", retries: 0 });
+  await assert.rejects(plait.get("x"), (error) => error instanceof TooMany && error.retryAfter === 7);
+});
+
+test("a server that is not there is Unreachable, and one that does not answer is TimedOut", async () => {
+  await assert.rejects(new Plait({ url: "http://127.0.0.1:1", key: "k", retries: 0 }).get("x"), Unreachable);
+  const { server } = await serving(() => new Promise(() => undefined));
+  await assert.rejects(new Plait({ url: server.url, key: "k", retries: 0, timeoutSeconds: 0.05 }).get("x"), TimedOut);
+});
+
+test("a caller's own signal ends a request and what would be tried again", async () => {
+  const { server, plait } = await serving(() => new Promise(() => undefined));
+  const stop = new AbortController();
+  const waiting = plait.wait("x", { signal: stop.signal });
+  await server.seen("/jobs/x");
+  stop.abort(new Error("enough"));
+  await assert.rejects(waiting, /enough/);
+  assert.equal(server.asked.length, 1);
+});
+
+test("pages are asked for as they are read", async () => {
+  const { server, plait } = await serving(
+    inTurn({ body: { items: [{ id: "a" }, { id: "b" }], next: "b" } }, { body: { items: [{ id: "c" }], next: null } }),
+  );
+  const ids = [];
+  for await (const job of plait.list({ status: ["failed", "dead_letter"], queue: "a b" })) {
+    ids.push(job.id);
+  }
+  assert.deepEqual(ids, ["a", "b", "c"]);
+  assert.deepEqual(server.paths(), [
+    "GET /jobs?status=failed&status=dead_letter&queue=a+b",
+    "GET /jobs?status=failed&status=dead_letter&queue=a+b&cursor=b",
+  ]);
+});
+
+test("a name in a path can't leave it", async () => {
+  const { server, plait } = await serving(() => problem(404, "not-found"));
+  await assert.rejects(plait.call("POST /queues/{name}/pause", { path: { name: "../keys?x" } }), NotFound);
+  assert.deepEqual(server.paths(), ["POST /queues/..%2Fkeys%3Fx/pause"]);
+  await assert.rejects(plait.get(".."), TypeError);
+});
+
+test("a result is waited for, read by its schema, or told as a failure", async () => {
+  const kind = define({
+    key: "add",
+    payload: z.object({ a: z.number() }),
+    result: z.object({ at: z.iso.datetime().transform((text) => new Date(text)) }),
+  });
+  const final = (status: string, result: unknown): Answer => ({ body: { status, result, reason: null, last_error: "boom" } });
+  const { plait } = await serving(
+    inTurn(MADE, { body: { status: "running" } }, final("succeeded", { at: "2026-01-01T00:00:00Z" })),
+  );
+  const handle = await plait.enqueue(kind, { a: 1 });
+  assert.deepEqual((await handle.result()).at, new Date("2026-01-01T00:00:00Z"));
+  const failing = await serving(inTurn(final("dead_letter", null)));
+  await assert.rejects(
+    failing.plait.job("j").result(),
+    (error) => error instanceof JobFailed && error.status === "dead_letter" && /boom/.test(error.message),
+  );
+  const slow = await serving(() => ({ body: { status: "queued" } }));
+  await assert.rejects(slow.plait.job("j").result({ timeoutSeconds: 0.01 }), TimedOut);
+});
+
+test("a payload that does not fit its schema is never sent, and one that does is sent as it was given", async () => {
+  const { server, plait } = await serving(inTurn(MADE));
+  const kind = define({ key: "add", payload: z.object({ a: z.number(), b: z.number().default(2) }) });
+  await assert.rejects(
+    plait.enqueue(kind, { a: "1" } as never),
+    (error) => error instanceof SchemaMismatch && error.issues[0]!.path === "a",
+  );
+  assert.equal(server.asked.length, 0);
+  await plait.enqueue(kind, { a: 1 });
+  assert.deepEqual(server.asked[0]!.body.payload, { a: 1 });
+});
+
+test("settings are checked at once, all of them, and a key is never shown", () => {
+  assert.throws(
+    () => new Plait({ url: "ftp://x", key: "a\nb", retries: -1 }),
+    (error) => {
+      assert.ok(error instanceof InvalidSettings);
+      assert.match(error.message, /url: .*; key: .*; retries: /);
+      assert.doesNotMatch(error.message, /a\nb/);
+      return true;
+    },
+  );
+  for (const url of ["http://user:secret@host", "http://host/?x=1", "host:80", ""]) {
+    assert.throws(() => new Plait({ url, key: "k" }), InvalidSettings);
+  }
+  assert.doesNotMatch(JSON.stringify(new Plait({ url: "http://h", key: "sesame" })), /sesame/);
+});
+
+test("settings come from the environment where they are not given", async () => {
+  const { server } = await serving(() => ({ body: { status: "queued" } }));
+  Object.assign(process.env, { PLAIT_URL: server.url + "/", PLAIT_KEY: "from-env" });
+  try {
+    await new Plait().get("x");
+  } finally {
+    delete process.env["PLAIT_URL"];
+    delete process.env["PLAIT_KEY"];
+  }
+  assert.equal(server.asked[0]!.headers.authorization, "Bearer from-env");
+});
+
+test("a browser is refused, by what it is and by what a bundler takes for it", async () => {
+  const scope = globalThis as { window?: unknown; document?: unknown };
+  Object.assign(scope, { window: {}, document: {} });
+  try {
+    assert.throws(() => new Plait({ url: "http://h", key: "k" }), BrowserRefused);
+  } finally {
+    delete scope.window;
+    delete scope.document;
+  }
+  await assert.rejects(import("../src/browser.js"), { name: "BrowserRefused" });
+});
