@@ -12,6 +12,7 @@ from plait import __version__
 from plait.api import (
     audit,
     bulk,
+    cluster,
     definitions,
     events,
     health,
@@ -51,13 +52,14 @@ _REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
 ROUTERS: Final = tuple(
     module.router
     for module in (
-        health, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, tenants, keys, audit,
+        health, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
         worker_protocol, sessions, stream,
     )
 )  # fmt: skip
 
 
-def build(store: Store, settings: Settings | None = None) -> FastAPI:
+def build(store: Store, settings: Settings | None = None, *, holder: str | None = None) -> FastAPI:
+    """`holder`: this process, as it is called in elections."""
     check_access()
     settings = settings or Settings()
     app = FastAPI(
@@ -73,6 +75,7 @@ def build(store: Store, settings: Settings | None = None) -> FastAPI:
     )
     app.state.store = store
     app.state.settings = settings
+    app.state.holder = holder
     app.state.guard = Guard(store, settings)
     app.state.known = Known(store)
     app.state.watch = Watch(store)

@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import Header, Query, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from plait.api.cluster import refuse_unless_leading
 from plait.api.guard import new_router
 from plait.api.job_shapes import FanOut, JobBrief, JobPage, Step
 from plait.api.shapes import Cursor, Json, Limit, Page, Text, page
@@ -76,7 +77,9 @@ async def enqueue(
 ) -> Response:
     """Ask for a job. Answers 200 instead of 201 where a key says that it exists already."""
     payload = json_text(body.payload)
-    await request.app.state.known.check(body.definition_key, body.payload)
+    definition = await request.app.state.known.check(body.definition_key, body.payload)
+    if definition.kind == "node":
+        await refuse_unless_leading(request)
     new = NewJob(
         id=body.id or new_id(),
         definition=body.definition_key,

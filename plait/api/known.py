@@ -26,13 +26,13 @@ class Known:
             self._until = time.monotonic() + FRESH_S
         return self._definitions.get(name)
 
-    async def check(self, name: str, payload: dict[str, Any]) -> None:
+    async def check(self, name: str, payload: dict[str, Any]) -> DefinitionRow:
         """Refuse what no worker has ever made known, and a payload that does not fit its schema."""
         definition = await self.definition(name)
         if definition is None or name.startswith(RESERVED):
             raise InvalidArguments(f"there is no definition {name!r}: a worker or an admin makes it known first")
         if definition.schema is None:
-            return
+            return definition
         try:
             wrong = faults(definition.schema, payload)
         except (
@@ -43,6 +43,7 @@ class Known:
             wrong = str(error)
         if wrong is not None:
             raise InvalidArguments(f"the payload does not fit the schema of {name}: {wrong}")
+        return definition
 
     def forget(self) -> None:
         self._until = 0.0

@@ -107,6 +107,9 @@ def problem(request: Request, error: Exception) -> Response:
         case HTTPException():
             code = TITLES.get(error.status_code, "http").lower().replace(" ", "-")
             return _answer(request, error.status_code, code, str(error.detail), error.headers)
+        case errors.NotLeader():
+            there = {"Location": error.leader_url.rstrip("/") + request.url.path} if error.leader_url else None
+            return _answer(request, 421, "not-leader", str(error), there)
         case errors.PlaitError() if (status := _status(error)) is not None:
             return _answer(request, status, _code(error), str(error))
         case UnicodeEncodeError():

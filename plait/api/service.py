@@ -68,7 +68,7 @@ class Api:
         assert self._socket is not None
         store = await self._app.store()
         await store.health.require_roles("plait_admin", "plait_worker")
-        application = build(store, self._app.settings)
+        application = build(store, self._app.settings, holder=self._app.holder)
         config = uvicorn.Config(
             application,
             log_config=None,
