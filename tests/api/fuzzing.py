@@ -86,6 +86,8 @@ def _operation(
     def send(case: Any, there: bool, key: str) -> None:
         if there and case.path_parameters:
             case.path_parameters = {name: known.get(name, value) for name, value in case.path_parameters.items()}
+        if isinstance(case.body, dict) and isinstance(case.body.get("wait_seconds"), int | float):
+            case.body["wait_seconds"] = min(case.body["wait_seconds"], 0)  # nobody enqueues: it would wait in vain
         answer = case.call(headers={"Authorization": f"Bearer {key}"}, session=session)
         seen[str(answer.status_code)] = seen.get(str(answer.status_code), 0) + 1
         checks = [not_a_server_error]
