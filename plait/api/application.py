@@ -84,7 +84,7 @@ def build(store: Store, settings: Settings | None = None) -> FastAPI:
     described = app.openapi
     problems.register(app)
     app.openapi = lambda: _document(app, described)  # type: ignore[method-assign]  # how FastAPI lets it be changed
-    app.add_middleware(GZipMiddleware, minimum_size=1000)
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
     app.add_middleware(Bounds, body=settings.api_body)
     return app
 

@@ -35,7 +35,7 @@ class Explanation(BaseModel):
 class Summary(BaseModel):
     at: datetime = Field(description="When what is live was counted: now, or a few seconds ago where there is much.")
     counts: dict[Status, int] = Field(
-        description="Failed ones and dead letters up to 10,000, which then means: or more."
+        description="Failed ones and dead letters up to 2,000, which then means: or more."
     )
     total_waiting: int
     running: int

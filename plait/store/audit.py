@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 from uuid import UUID
 
 from plait.store.database import Database, Row
@@ -74,6 +74,9 @@ class AuditedDatabase(Database):
 
     async def fetchval(self, sql: str, *args: Any) -> Any:
         return await self._database.fetchval(_recorded(sql, len(args)), *args, *_values(self._entry))
+
+    def transaction(self) -> NoReturn:
+        raise TypeError("an entry goes with one statement: a transaction of several has no place for it")
 
 
 def _recorded(sql: str, arguments: int) -> str:

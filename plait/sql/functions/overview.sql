@@ -5,7 +5,7 @@
 --   raises   PL004 for who may not ask across tenants
 --   called   plait.store.search.overview
 --
--- Nothing here counts history (T113). What has failed, and what waits for a fan-out, is counted up to 10,000, which then means "or more".
+-- Nothing here counts history (T113). What has failed, and what waits for a fan-out, is counted up to 2,000, which then means "or more".
 create or replace function plait.overview(
   p_tenant uuid default null, p_all boolean default false,
   out o_at timestamptz, out o_scheduled bigint, out o_queued bigint, out o_running bigint, out o_waiting bigint, out o_oldest_queued_s float8,
@@ -28,8 +28,8 @@ begin
     select a.final from plait.attempts a
     where a.final in ('failed', 'dead_letter') and (v_tenant is null or a.tenant_id = v_tenant)
       and not exists (select from plait.attempts b where b.job_id = a.job_id and b.attempt > a.attempt)
-    limit 10000) s;
+    limit 2000) s;
   select count(*), count(distinct s.root) into o_fan_outs, o_workflows from (
     select coalesce(l.root_id, l.job_id) as root from plait.live l
-    where l.state = 'waiting' and l.wait_on like 'fan_out %' and (v_tenant is null or l.tenant_id = v_tenant) limit 10000) s;
+    where l.state = 'waiting' and l.wait_on like 'fan_out %' and (v_tenant is null or l.tenant_id = v_tenant) limit 2000) s;
 end $$;

@@ -29,6 +29,7 @@ declare
   v_shift    interval := clock_timestamp() - plait.now();  -- clock: none, but in a test
   v_way      text;
   v_tree     uuid;
+  v_groups   uuid[];
   v_stop     uuid;
   v_n        int;
 begin
@@ -49,8 +50,12 @@ begin
     v_way := 'tree';
     v_tree := coalesce(p_root, (select f.root_id from plait.fan_outs f where f.id = p_fan_out),
                        (select coalesce(j.root_id, j.id) from plait.jobs j where j.id = p_parent));
-    select j.id into v_stop from plait.jobs j where j.root_id = v_tree and (p_fan_out is null or j.fan_out_id = p_fan_out)
-      and j.id < v_before and j.id > v_after order by j.id desc offset v_scan limit 1;
+    v_groups := case when p_fan_out is not null then array[p_fan_out]
+                     when p_parent is not null then array(select f.id from plait.fan_outs f where f.parent_id = p_parent) end;
+    -- `offset 0`: by the tree's own index, not down all ids until enough are found.
+    select s.id into v_stop from (
+      select j.id from plait.jobs j where j.root_id = v_tree and (v_groups is null or j.fan_out_id = any(v_groups)) offset 0) s
+      where s.id < v_before and s.id > v_after order by s.id desc offset v_scan limit 1;
   elsif p_correlation_id is not null and v_tenant is not null then
     v_way := 'correlation';
   elsif v_statuses <@ '{scheduled,queued,running,waiting}' then
@@ -82,8 +87,10 @@ begin
 
   return query
     with candidates as (
-      select j.id from plait.jobs j where v_way = 'tree' and j.root_id = v_tree and (p_fan_out is null or j.fan_out_id = p_fan_out)
-        and (v_tenant is null or j.tenant_id = v_tenant) and j.id < v_before and j.id > coalesce(v_stop, v_after)
+      select s.id from (
+        select j.id from plait.jobs j where v_way = 'tree' and j.root_id = v_tree and (v_groups is null or j.fan_out_id = any(v_groups))
+          and (v_tenant is null or j.tenant_id = v_tenant) offset 0) s
+        where s.id < v_before and s.id > coalesce(v_stop, v_after)
       union all
       select j.id from plait.jobs j where v_way = 'correlation' and j.tenant_id = v_tenant and j.correlation_id = p_correlation_id
         and j.id < v_before and j.id > v_after
