@@ -66,4 +66,5 @@ lock: ## lock the dependencies again (needs uv)
 
 clean: ## remove the environment and caches, and leave the data in .plait alone
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+	rm -rf clients/typescript/build clients/typescript/dist clients/typescript/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

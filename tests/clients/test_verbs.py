@@ -35,7 +35,7 @@ def _verbs(url: str, key: str) -> str:
             plait.enqueue("nobody-knows")
 
         assert [one["id"] for one in plait.list(limit=1, definition_key="double")] == [keyed.id, held.id, first.id]
-        assert plait.reschedule(first.id)["status"] == "queued"
+        assert plait.reschedule(first.id, "2020-01-01T00:00:00Z")["status"] == "queued"
         assert plait.explain(first.id)["reasons"]
         assert plait.summary()["counts"]["queued"] == 2
         assert first.cancel(reason="enough")["status"] == "canceled"

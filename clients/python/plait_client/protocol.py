@@ -74,9 +74,8 @@ class Protocol:
                 return
 
     def tell(self, job: ClaimedJob, **body: Any) -> None:
-        self._say(
-            "POST /worker/jobs/{job_id}/logs", job["id"], {"worker": self._number(), "attempt": job["attempt"], **body}
-        )
+        said = {"worker": self._number(), "attempt": job["attempt"], **body}
+        self._transport.call("POST /worker/jobs/{job_id}/logs", path={"job_id": job["id"]}, body=said)
 
     def leave(self) -> None:
         """What we still hold goes back at once."""

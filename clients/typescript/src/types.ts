@@ -784,7 +784,7 @@ export interface Stretch {
 export interface Summary {
   /** When what is live was counted: now, or a few seconds ago where there is much. */
   at: string;
-  /** Failed ones and dead letters up to 10,000, which then means: or more. */
+  /** Failed ones and dead letters up to 2,000, which then means: or more. */
   counts: Partial<Record<Status, number>>;
   total_waiting: number;
   running: number;
