@@ -16,7 +16,7 @@ from plait.model.states import Status
 router = new_router("cluster")
 
 
-class Node(Shape):
+class ClusterNode(Shape):
     RAW: ClassVar[frozenset[str]] = frozenset({"labels"})
     FROM: ClassVar[dict[str, str]] = {"running_count": "running", "open_count": "open", "last_seen_at": "seen_at"}
 
@@ -44,7 +44,7 @@ class Leading(Shape):
 
 class Cluster(BaseModel):
     leader: Leading | None = Field(description="None: nobody leads now.")
-    nodes: list[Node]
+    nodes: list[ClusterNode]
 
 
 class JobNode(Shape):
@@ -66,7 +66,7 @@ async def get_cluster(ask: Ask) -> Response:
     """The machines that workers run on, and who leads."""
     leader = await ask.store.leader.get_leader()
     nodes = await ask.store.nodes.list_nodes()
-    return Json({"leader": Leading.of(leader) if leader else None, "nodes": [Node.of(row) for row in nodes]})
+    return Json({"leader": Leading.of(leader) if leader else None, "nodes": [ClusterNode.of(row) for row in nodes]})
 
 
 @router.get("/jobs/{job_id}/nodes", response_model=Page[JobNode])

@@ -63,6 +63,7 @@ class Problem(BaseModel):
     instance: str | None = Field(None, description="The path that was asked for.")
     request_id: str | None = None
     errors: list[dict[str, Any]] | None = Field(None, description="What is wrong with the request, part by part.")
+    leader_url: str | None = Field(None, description="With 421: where the leader's API is, which takes this request.")
 
 
 class Refused(Exception):
@@ -108,8 +109,7 @@ def problem(request: Request, error: Exception) -> Response:
             code = TITLES.get(error.status_code, "http").lower().replace(" ", "-")
             return _answer(request, error.status_code, code, str(error.detail), error.headers)
         case errors.NotLeader():
-            there = {"Location": error.leader_url.rstrip("/") + request.url.path} if error.leader_url else None
-            return _answer(request, 421, "not-leader", str(error), there)
+            return _answer(request, 421, "not-leader", str(error), leader_url=error.leader_url)
         case errors.PlaitError() if (status := _status(error)) is not None:
             return _answer(request, status, _code(error), str(error))
         case UnicodeEncodeError():
@@ -137,6 +137,7 @@ def _answer(
     detail: str,
     headers: Mapping[str, str] | None = None,
     errors: list[dict[str, Any]] | None = None,
+    leader_url: str | None = None,
 ) -> Response:
     body = {
         "type": f"urn:plait:problem:{code}",
@@ -146,6 +147,7 @@ def _answer(
         "instance": request.url.path,
         "request_id": _request_id(request),
         **({"errors": errors} if errors else {}),
+        **({"leader_url": leader_url} if leader_url else {}),
     }
     retry = {"Retry-After": RETRY_AFTER[status]} if status in RETRY_AFTER else {}
     return Json(body, status_code=status, headers={**retry, **(headers or {})}, media_type="application/problem+json")

@@ -49,7 +49,7 @@ async def test_a_follower_sends_who_asks_for_a_node_job_to_the_leader(api: Calli
     operator = await api.acting(Role.OPERATOR)
     refused = await operator.post("/jobs", {"definition_key": "job"})
     assert (refused.status_code, refused.json()["type"]) == (421, "urn:plait:problem:not-leader")
-    assert refused.headers["location"] == "http://a.example:8717/api/v1/jobs"
+    assert refused.json()["leader_url"] == "http://a.example:8717"
     assert len(await world.store.jobs.list_jobs(definition="job")) == 1  # nothing was asked for
     await operator.ok("POST", "/jobs", {"definition_key": "job/node"})  # only node jobs are the leader's to take
     api.app.state.holder = "a"

@@ -1,6 +1,7 @@
 """The Python client where something breaks: what is sent again, what is an error of which kind, what is refused before it is sent."""
 
 import ast
+import json
 import sys
 import tomllib
 from typing import Any
@@ -24,6 +25,8 @@ from plait_client import (
     Unreachable,
     WorkerSettings,
 )
+from plait_client.errors import refusal
+from plait_client.transport import Transport
 
 from ..project.tree import ROOT
 from .fake_server import Answer, answering, in_turn, problem
@@ -39,6 +42,32 @@ def test_an_enqueue_whose_answer_was_lost_is_sent_again_with_the_same_id() -> No
     assert len(server.asked) == 3
     assert server.asked[0].body["id"][14] == "7"
     assert "Idempotency-Key" not in server.asked[0].headers, "it would be the job's own"
+
+
+def _misdirected(leader: str) -> Answer:
+    return Answer(421, {**problem(421, "not-leader").body, "leader_url": leader})
+
+
+def test_a_follower_s_word_for_where_the_leader_is_is_followed_once() -> None:
+    with (
+        answering(in_turn(MADE, _misdirected("http://127.0.0.1:9"))) as leader,
+        answering(lambda _: _misdirected(f"{leader.url}/")) as follower,
+        Plait(follower.url, "k") as plait,
+    ):
+        plait.enqueue("sync", {"a": 1})
+        assert follower.asked[0].body["id"] == leader.asked[0].body["id"]
+        assert leader.asked[0].headers["Authorization"] == "Bearer k"
+        with pytest.raises(Refused, match="not-leader"):  # one that leads no more: the next call finds the new one
+            plait.enqueue("sync", {"a": 1})
+        assert len(follower.asked) == len(leader.asked) == 2
+
+
+def test_nobody_is_followed_from_https_to_http() -> None:
+    transport = Transport(Settings(url="https://plait.example", key="k"))
+    body = {**problem(421, "not-leader").body, "leader_url": "http://plait.example"}
+    assert transport.leader_of(refusal(421, json.dumps(body).encode(), None)) is None
+    body["leader_url"] = "https://leader.example"
+    assert transport.leader_of(refusal(421, json.dumps(body).encode(), None)) is not None
 
 
 def test_a_change_is_sent_again_with_the_same_idempotency_key_and_another_has_another() -> None:

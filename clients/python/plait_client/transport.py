@@ -4,6 +4,7 @@ Every change carries what makes it safe: an Idempotency-Key, an id, or (worker, 
 """
 
 import contextlib
+import dataclasses
 import json
 import random
 import re
@@ -34,8 +35,9 @@ _NOT_REPLAYED: Final = re.compile(r"/(jobs|worker/.*)")
 class Transport:
     """May be used from many threads at once."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, follows: bool = True) -> None:
         self._settings = settings
+        self._follows = follows
         self._at = urlsplit(settings.url.rstrip("/"))
         self._tls = ssl.create_default_context() if self._at.scheme == "https" else None
         self._lock = threading.Lock()
@@ -69,6 +71,11 @@ class Transport:
             try:
                 return self._send(method, target, content, sent, timeout or self._settings.timeout)
             except (Refused, Unreachable, TimedOut) as error:
+                if (leader := self.leader_of(error)) is not None:
+                    with contextlib.closing(leader):
+                        return leader.call(
+                            route, path=path, query=query, body=body, headers=sent, timeout=timeout, retries=retries
+                        )
                 if tried >= (self._settings.retries if retries is None else retries) or not passing(error):
                     raise
                 if self._closed.wait(pause(error, tried)):
@@ -87,6 +94,15 @@ class Transport:
                     connection.sock.shutdown(socket.SHUT_RDWR)
         for connection in idle:
             connection.close()
+
+    def leader_of(self, error: Exception) -> "Transport | None":
+        """Where a follower sends us with a job for all nodes: to the address of the leader, as its operator gave it. Never from https to
+        http, and never on from there."""
+        if self._follows and isinstance(error, Refused) and error.status == 421 and error.problem:
+            url = error.problem.get("leader_url")
+            if url and urlsplit(url).scheme in ("https", self._at.scheme):
+                return Transport(dataclasses.replace(self._settings, url=url), follows=False)
+        return None
 
     def _send(self, method: str, target: str, content: bytes | None, headers: Mapping[str, str], timeout: float) -> Any:
         connection = self._connection(timeout)

@@ -10,6 +10,7 @@ Route = Literal[
     "GET /admin/jobs/definitions/{definition_key}",
     "PATCH /admin/jobs/definitions/{definition_key}",
     "GET /audit",
+    "GET /cluster",
     "POST /events",
     "GET /events",
     "GET /events/{event_id}",
@@ -32,6 +33,7 @@ Route = Literal[
     "GET /jobs/{job_id}/attempts",
     "POST /jobs/{job_id}/cancel",
     "GET /jobs/{job_id}/explain",
+    "GET /jobs/{job_id}/nodes",
     "POST /jobs/{job_id}/reschedule",
     "POST /jobs/{job_id}/retry",
     "POST /jobs/{job_id}/signal",
@@ -172,6 +174,25 @@ class ClaimedJob(TypedDict):
 class Claims(TypedDict):
     worker: int
     jobs: list[ClaimedJob]
+
+
+class Cluster(TypedDict):
+    leader: Leading | None
+    nodes: list[ClusterNode]
+
+
+class ClusterNode(TypedDict):
+    name: str
+    state: str
+    leads: bool
+    url: str | None
+    version: str | None
+    labels: Any
+    workers: int
+    running_count: int
+    open_count: int
+    joined_at: str
+    last_seen_at: str
 
 
 class Complete(TypedDict):
@@ -343,6 +364,18 @@ class JobBrief(TypedDict):
     wake_at: str | None
 
 
+class JobNode(TypedDict):
+    node: str
+    job_id: str
+    status: Status | None
+    attempt: int
+    late: bool
+    result: Any
+    error: str | None
+    finished_at: str | None
+    rule: str | None
+
+
 class JobPage(TypedDict):
     """A job, whole, with what is around it."""
 
@@ -421,6 +454,15 @@ class Kind(TypedDict):
     priority: int
     max_attempts: int
     timeout_seconds: float
+
+
+class Leading(TypedDict):
+    holder: str
+    term: int
+    since: str
+    expires_at: str
+    node: str | None
+    url: str | None
 
 
 class Leave(TypedDict):
@@ -592,6 +634,11 @@ class PageOfJobBrief(TypedDict):
     next: NotRequired[str | None]
 
 
+class PageOfJobNode(TypedDict):
+    items: list[JobNode]
+    next: NotRequired[str | None]
+
+
 class PageOfKey(TypedDict):
     items: list[Key]
     next: NotRequired[str | None]
@@ -647,6 +694,7 @@ class Problem(TypedDict):
     instance: NotRequired[str | None]
     request_id: NotRequired[str | None]
     errors: NotRequired[list[dict[str, Any]] | None]
+    leader_url: NotRequired[str | None]
 
 
 class Queue(TypedDict):

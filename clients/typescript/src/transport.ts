@@ -44,7 +44,8 @@ export class Transport {
   async call<R extends Route>(route: R, request: Request<R>): Promise<Routes[R]["answer"]> {
     const given = request as Loose;
     const [method = "", template = ""] = route.split(" ");
-    const url = this.#settings.url + PREFIX + filled(template, given.path ?? {}) + queried(given.query ?? {});
+    const target = PREFIX + filled(template, given.path ?? {}) + queried(given.query ?? {});
+    let base = this.#settings.url;
     const body = given.body === undefined ? undefined : JSON.stringify(given.body);
     const headers: Record<string, string> = {
       authorization: `Bearer ${this.#settings.key}`,
@@ -56,8 +57,13 @@ export class Transport {
     const retries = given.retries ?? this.#settings.retries;
     for (let tried = 0; ; tried++) {
       try {
-        return (await this.#send(url, method, headers, body, given)) as Routes[R]["answer"];
+        return (await this.#send(base + target, method, headers, body, given)) as Routes[R]["answer"];
       } catch (error) {
+        const leader = base === this.#settings.url ? leaderOf(error, base) : undefined;
+        if (leader !== undefined) {
+          base = leader;
+          continue;
+        }
         if (tried >= retries || given.signal?.aborted || !passing(error)) {
           throw error;
         }
@@ -117,6 +123,12 @@ export class Transport {
 
 /** There the key would be the job's own; a job's id makes it safe to ask again. Workers' words are fenced by the attempt. */
 const NOT_REPLAYED = /^\/(jobs|worker\/.*)$/;
+
+/** Where a follower sends us with a job for all nodes: the leader's address, as its operator gave it; never from https to http. */
+function leaderOf(error: unknown, base: string): string | undefined {
+  const url = error instanceof Refused && error.status === 421 ? error.problem.leader_url : undefined;
+  return url && ["https:", new URL(base).protocol].includes(new URL(url).protocol) ? url.replace(/\/+$/, "") : undefined;
+}
 
 /** Whether the same request may do better later. */
 export function passing(error: unknown): boolean {

@@ -131,6 +131,28 @@ export interface Claims {
   jobs: ClaimedJob[];
 }
 
+export interface Cluster {
+  /** None: nobody leads now. */
+  leader: Leading | null;
+  nodes: ClusterNode[];
+}
+
+export interface ClusterNode {
+  name: string;
+  /** active, draining, lost or left. */
+  state: string;
+  leads: boolean;
+  url: string | null;
+  version: string | null;
+  labels: unknown;
+  workers: number;
+  running_count: number;
+  /** Parts of node jobs that wait for it, or run there. */
+  open_count: number;
+  joined_at: string;
+  last_seen_at: string;
+}
+
 export interface Complete {
   worker: number;
   attempt: number;
@@ -316,6 +338,20 @@ export interface JobBrief {
   wake_at: string | null;
 }
 
+export interface JobNode {
+  node: string;
+  job_id: string;
+  status: Status | null;
+  attempt: number;
+  /** It had not ended when the job was decided: what it comes to changes nothing. */
+  late: boolean;
+  result: unknown;
+  error: string | null;
+  finished_at: string | null;
+  /** What decided the job: quorum, timeout, node_failed or quorum_lost. */
+  rule: string | null;
+}
+
 /** A job, whole, with what is around it. */
 export interface JobPage {
   id: string;
@@ -406,6 +442,16 @@ export interface Kind {
   priority: number;
   max_attempts: number;
   timeout_seconds: number;
+}
+
+export interface Leading {
+  /** The process that leads. */
+  holder: string;
+  term: number;
+  since: string;
+  expires_at: string;
+  node: string | null;
+  url: string | null;
 }
 
 export interface Leave {
@@ -598,6 +644,12 @@ export interface PageOfJobBrief {
   next?: string | null;
 }
 
+export interface PageOfJobNode {
+  items: JobNode[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
 export interface PageOfKey {
   items: Key[];
   /** Send it as `cursor` for what follows; null: that was all. */
@@ -663,6 +715,8 @@ export interface Problem {
   request_id?: string | null;
   /** What is wrong with the request, part by part. */
   errors?: (Record<string, unknown>)[] | null;
+  /** With 421: where the leader's API is, which takes this request. */
+  leader_url?: string | null;
 }
 
 export interface Queue {
@@ -937,6 +991,7 @@ export interface Routes {
   "GET /admin/jobs/definitions/{definition_key}": { path: { definition_key: string }; query: { tenant?: string | null }; body: undefined; answer: Definition };
   "PATCH /admin/jobs/definitions/{definition_key}": { path: { definition_key: string }; query: { tenant?: string | null }; body: Change; answer: Definition };
   "GET /audit": { path: {}; query: { actor?: string | null; action?: string | null; object?: string | null; cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfEntry };
+  "GET /cluster": { path: {}; query: { tenant?: string | null }; body: undefined; answer: Cluster };
   "POST /events": { path: {}; query: { tenant?: string | null }; body: { name: string; data?: Record<string, unknown>; correlation_id?: string | null; id?: string | null }; answer: Emitted };
   "GET /events": { path: {}; query: { name?: string | null; failed?: boolean; cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfEvent };
   "GET /events/{event_id}": { path: { event_id: string }; query: { tenant?: string | null }; body: undefined; answer: EventPage };
@@ -959,6 +1014,7 @@ export interface Routes {
   "GET /jobs/{job_id}/attempts": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfAttempt };
   "POST /jobs/{job_id}/cancel": { path: { job_id: string }; query: { tenant?: string | null }; body: Cancel | null | undefined; answer: Moved };
   "GET /jobs/{job_id}/explain": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: Explanation };
+  "GET /jobs/{job_id}/nodes": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfJobNode };
   "POST /jobs/{job_id}/reschedule": { path: { job_id: string }; query: { tenant?: string | null }; body: Reschedule; answer: Moved };
   "POST /jobs/{job_id}/retry": { path: { job_id: string }; query: { tenant?: string | null }; body: Retry | null | undefined; answer: Moved };
   "POST /jobs/{job_id}/signal": { path: { job_id: string }; query: { tenant?: string | null }; body: Signal; answer: Moved };

@@ -51,6 +51,21 @@ test("an enqueue whose answer was lost is sent again with the same id, and witho
   assert.equal(server.asked[0]!.headers.authorization, "Bearer k");
 });
 
+test("a follower's word for where the leader is is followed, once", async () => {
+  const misdirected = (leader: string): Answer => ({
+    status: 421,
+    body: { type: "urn:plait:problem:not-leader", title: "Misdirected", status: 421, leader_url: leader },
+  });
+  const answers = [MADE];
+  const { server: leader } = await serving(() => answers.shift() ?? misdirected("http://127.0.0.1:9"));
+  const { server: follower, plait } = await serving(() => misdirected(`${leader.url}/`));
+  await plait.enqueue("sync", { a: 1 });
+  assert.equal(follower.asked[0]!.body.id, leader.asked[0]!.body.id);
+  await assert.rejects(plait.enqueue("sync", { a: 1 }), (error) => error instanceof Refused && error.status === 421);
+  // fetch itself asks twice where it gets a 421, on a connection of its own.
+  assert.equal(new Set(leader.asked.map(({ body }) => body.id)).size, 2);
+});
+
 test("a change is sent again with the same Idempotency-Key, and another change has another", async () => {
   const moved = { body: { id: "x", status: "canceled", jobs: 1 } };
   const { server, plait } = await serving(inTurn(problem(429, "too-many", { "retry-after": "0" }), moved, moved));
