@@ -38,7 +38,7 @@ class Retry(BaseModel):
 class Reschedule(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    scheduled_for: AwareDatetime | None = Field(None, description="Null: at once.")
+    scheduled_for: AwareDatetime | None = Field(None, description="Null: as it was. A time that has passed: at once.")
     max_attempts: int | None = Field(None, ge=1, le=10_000)
 
 

@@ -63,7 +63,7 @@ class ClaimedJob(BaseModel):
     definition_key: str
     queue: str
     payload: Any
-    timeout_seconds: float | None = Field(description="Null: as its definition says.")
+    timeout_seconds: float | None = Field(description="How long it may run; null where nobody has said so.")
     correlation_id: str | None
 
 

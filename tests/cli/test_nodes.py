@@ -51,5 +51,5 @@ def test_a_job_is_shown_with_its_nodes_and_the_rule_that_decided_it(plait_on: Pl
     [node] = plait_on("jobs", "show", job, "--json").json["nodes"]
     assert (node["status"], node["rule"], node["late"]) == ("succeeded", "quorum", False)
     tree = plait_on("jobs", "tree", job).out.splitlines()
-    assert tree[0] == f"compact {job} succeeded"
+    assert tree[0].startswith(f"compact {job} succeeded ")
     assert tree[1].startswith(f"└─ compact/node on {node['node']} ")

@@ -52,6 +52,14 @@ async def _plainly_after_release(worker: FakeWorker) -> list[Lease]:
     return await worker.claim_plainly(1)
 
 
+async def test_a_claim_says_how_long_the_definition_lets_a_job_run(world: World) -> None:
+    await world.define("add", timeout_s=90)
+    await world.enqueue("add")
+    await world.enqueue("add", timeout_s=5)
+    worker = await world.worker()
+    assert {lease.timeout_s for lease in await world.store.workers.claim(worker.id, "default", 2)} == {90, 5}
+
+
 @pytest.mark.parametrize("limit", [0, -1])
 async def test_who_asks_for_nothing_gets_nothing(world: World, limit: int) -> None:
     await world.enqueue("add")

@@ -121,7 +121,7 @@ export interface ClaimedJob {
   definition_key: string;
   queue: string;
   payload: unknown;
-  /** Null: as its definition says. */
+  /** How long it may run; null where nobody has said so. */
   timeout_seconds: number | null;
   correlation_id: string | null;
 }
@@ -751,7 +751,7 @@ export interface Release {
 }
 
 export interface Reschedule {
-  /** Null: at once. */
+  /** Null: as it was. A time that has passed: at once. */
   scheduled_for?: string | null;
   max_attempts?: number | null;
 }

@@ -29,8 +29,9 @@ begin
       where id = p_worker;
   end if;
   return query
-    select x.id, x.attempt, x.tries::int, x.max::int, j.tenant_id, j.definition, j.payload::text, j.timeout_s, j.correlation_id
+    select x.id, x.attempt, x.tries::int, x.max::int, j.tenant_id, j.definition, j.payload::text, coalesce(j.timeout_s, d.timeout_s), j.correlation_id
     from unnest(c.o_jobs, c.o_attempts, c.o_tries, c.o_max) x(id, attempt, tries, max) join plait.jobs j on j.id = x.id
+    left join plait.definitions d on d.name = j.definition
     where j.id = any(c.o_jobs)
     order by j.priority, j.id;
 end $$;

@@ -100,8 +100,7 @@ begin
       return query select 'serial_queue', format('queue %s is serial, and %s has it', j.queue,
         case when exists (select from plait.jobs r where r.id = v_root and r.tenant_id = j.tenant_id) then format('the tree of job %s', v_root)
              else 'a tree of another tenant' end);
-      return query
-        select 'serial_deadlock', format('that tree waits in queue %s, which the tree of this job has: cancel one of them', d.queue)
+      return query select 'serial_deadlock', format('that tree waits in queue %s, which the tree of this job has: cancel one of them', d.queue)
         from plait._serial_deadlocks() d where d.waits = v_root and d.has = coalesce(j.root_id, j.id);
     end if;
   end if;
