@@ -62,6 +62,8 @@ class Cycle:
     stale: list[int]
     """Positions, from 0, of settlements that changed nothing because the lease was lost."""
     cancels: list[tuple[UUID, int]]
+    alone: bool | None = None
+    """Nobody else works on its queues; None: not asked, since it claimed too little for it to matter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,6 +259,7 @@ class CycleConnection:
             ) if jobs else [],
             stale=[position - 1 for position in row["o_stale"] or ()],
             cancels=_pairs(row["o_cancel_jobs"], row["o_cancel_attempts"]),
+            alone=row["o_alone"],
         )  # fmt: skip
 
 

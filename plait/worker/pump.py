@@ -26,7 +26,8 @@ log = get_logger("worker")
 
 BATCH, PART = 1000, 500
 LINES = 2
-"""Round trips under way at once, each on a connection of its own; a second one only when there is PART of a batch for it."""
+"""Round trips under way at once, each on a connection of its own; a second one only when there is PART of a batch for it, and nobody
+else works on these queues: several workers keep the database busy by themselves, and skip each other's locked rows."""
 ALONE_S = 1.0
 """A claim beside another that found nothing, as when both want the same limit: for so long only one claims at a time."""
 COMPANY_S = 0.002
@@ -58,6 +59,7 @@ class Pump:
         self._idle_lines: list[CycleConnection] = []
         self._under_way = 0
         self._asking = 0
+        self._lines = LINES
         self._alive = True
         self._outbox: list[Settlement] = []
         self._cursors: dict[str, Cursor] = {}
@@ -94,7 +96,7 @@ class Pump:
                 await self._reconcile(worker)
             elif wanted or self._outbox or not self._stop:
                 # When only one may claim, it does nothing else: the other one brings the outcomes.
-                apart = wanted and time.monotonic() < self._together_at
+                apart = wanted and self._lines > 1 and time.monotonic() < self._together_at
                 size = 0 if apart and len(self._outbox) >= PART else BATCH
                 batch, self._outbox = self._outbox[:size], self._outbox[size:]
                 await self._turn(worker, wanted, batch)
@@ -176,7 +178,7 @@ class Pump:
             at = self._turned_at + self._poll_s  # at the latest: is anything to be canceled?
             if self._under_way:
                 at = math.inf
-                if self._under_way < LINES and not self.reconcile:
+                if self._under_way < self._lines and not self.reconcile:
                     if len(self._outbox) >= PART:
                         at = 0.0
                     elif sum(wanted.values()) >= PART:
@@ -220,6 +222,8 @@ class Pump:
             log.warning("the lease was lost before its outcome came", job_id=str(stale.job_id), attempt=stale.attempt)
         if cycle.claimed:
             self._accept(cycle.claimed, wanted)
+        if cycle.alone is not None:
+            self._lines = LINES if cycle.alone else 1
         for job_id, attempt in cycle.cancels:
             self._cancel(job_id, attempt)
         if not wanted:

@@ -12,6 +12,7 @@ from plait.model.states import Status
 from plait.store.workers import Claimed
 
 from ..fake_worker import FakeWorker
+from ..security.logins import connected
 from ..world import World
 
 
@@ -236,3 +237,23 @@ async def test_a_settle_and_an_election_that_cross_agree_on_who_led(world: World
 async def test_a_thousand_settles_and_elections_that_cross(world: World) -> None:
     seen = await race(world, 1000)
     assert min(seen["counted"], seen["refused"]) > 50, seen
+
+
+@pytest.mark.parametrize("ending", ["fail", "snooze"])
+async def test_a_job_that_was_asked_for_while_its_kind_became_known_goes_on_where_it_belongs(
+    world: World, ending: str
+) -> None:
+    """An enqueue and the first worker's definitions may cross: neither sees the other, and the job is claimed as any other's."""
+    async with connected(world.database.admin_url) as connection, connection.transaction():
+        job = await connection.fetchval("select plait.enqueue('job')")
+        await world.define("job/node")
+        await world.define("job", kind="node", on_node="job/node", on_leader=True)
+    worker = await world.worker(definitions=("job", "job/node"), node="a")
+    lease = await worker.claim_one()
+    assert await (worker.fail(lease) if ending == "fail" else worker.snooze(lease))
+    assert await world.status(job) == Status.SCHEDULED
+    await world.advance(seconds=15)
+    await world.promote()
+    assert await worker.claim(1) == []  # it is the leader's now
+    assert await world.lead("a")
+    assert [one.job_id for one in await worker.claim(1)] == [job]

@@ -263,3 +263,15 @@ async def test_statements_of_a_lost_worker_are_refused_by_name(world: World) -> 
     async with world.connection() as connection:
         with pytest.raises(asyncpg.PostgresError, match="register again"):
             await connection.fetch("select * from plait.claim($1, 'default', 1)", worker.id)
+
+
+async def test_a_busy_worker_is_told_whether_others_work_on_its_queues(world: World) -> None:
+    await world.enqueue_many("add", 305)
+    worker = await world.worker()
+    assert (await world.worker(queues=["other"])).id
+    assert (await worker.cycle(100)).alone is True
+    assert (await worker.cycle(5)).alone is None  # too little to ask
+    other = await world.worker()
+    assert (await worker.cycle(100)).alone is False
+    await world.store.workers.leave(other.id)
+    assert (await worker.cycle(100)).alone is True

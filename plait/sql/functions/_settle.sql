@@ -59,7 +59,7 @@ begin
         select l.job_id, l.tenant_id, l.run_at, l.queue, l.dedupe_key, l.cancel_requested, l.definition, l.limit_key, l.fan_out_id,
                greatest(l.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)) as started_at,
                case when l.cancel_requested is not null then coalesce(x.error, l.cancel_reason) else x.error end as error,
-               x.traceback, x.reason, x.pid, x.exit_code, x.result,
+               coalesce(d.kind = 'node', false) as node, x.traceback, x.reason, x.pid, x.exit_code, x.result,
                case when l.cancel_requested is not null then 'canceled'
                     when x.outcome = 'canceled' then 'released'      -- nobody asked: the worker only gave it back
                     else x.outcome end as outcome,
@@ -89,7 +89,8 @@ begin
           run_at = p_now + make_interval(secs => c.delay_s), worker = null, tries = c.tries,
           -- It came back from a worker that lives: no longer a suspect, unless it never had the chance to show it.
           losses = case when c.outcome = 'released' then l.losses else 0 end,
-          lane = case when c.outcome = 'released' then l.lane else plait._lane(l.definition, l.tenant_id, l.limit_key, l.lane) end
+          lane = case when c.outcome = 'released' then l.lane else plait._lane(l.definition, l.tenant_id, l.limit_key, l.lane) end,
+          tied = l.tied or c.node  -- it may have been asked for before its kind was known
         from c where c.final is null and l.job_id = c.job_id
       ), k as (
         delete from plait.dedupe u using c

@@ -7,7 +7,7 @@
 --   called   plait.store.workers.cycle
 --
 -- o_stale holds the positions of outcomes that changed nothing. o_alive is false when the worker is lost: it must stop its
--- handlers and register anew. o_marks: to be sent with the next claims, see _advance. p_sleep: when nothing is claimed, enqueues shall notify this worker from now on.
+-- handlers and register anew. o_alone, of a good number of jobs: nobody else works on its queues. o_marks: to be sent with the next claims, see _advance. p_sleep: when nothing is claimed, enqueues shall notify this worker from now on.
 create or replace function plait.cycle(
   p_worker int,
   p_queues text[], p_limits int[], p_cursors uuid[], p_lane_cursors text[],
@@ -16,7 +16,7 @@ create or replace function plait.cycle(
   out o_alive boolean, out o_stale int[], out o_cancel_jobs uuid[], out o_cancel_attempts int[],
   out o_cursors uuid[], out o_lane_cursors text[], out o_marks text[],
   out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[], out o_tenants uuid[],
-  out o_definitions text[], out o_queues text[], out o_payloads text[], out o_timeouts float8[], out o_correlations text[]
+  out o_definitions text[], out o_queues text[], out o_payloads text[], out o_timeouts float8[], out o_correlations text[], out o_alone boolean
 )
 language plpgsql security definer set search_path = plait, pg_temp
 set enable_seqscan = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan set lock_timeout = '2s' as $$
@@ -34,7 +34,7 @@ begin
     o_stale := plait._settle(p_worker, v_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
   end if;
 
-  select definitions, asleep into v_worker from plait.workers where id = p_worker and state = 'alive' for key share;
+  select definitions, asleep, queues into v_worker from plait.workers where id = p_worker and state = 'alive' for key share;
   o_alive := found;
   if not o_alive then
     return;
@@ -63,6 +63,9 @@ begin
   if cardinality(o_jobs) > 0 then
     select f.* into o_jobs, o_attempts, o_tries, o_max, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations
       from plait._fetch(o_jobs, o_attempts, o_tries, o_max) f;
+  end if;
+  if cardinality(o_jobs) >= 100 then
+    o_alone := not exists (select from plait.workers w where w.state = 'alive' and w.id <> p_worker and w.queues && v_worker.queues);
   end if;
 
   -- Under a trickle the flag stays, so that a worker does not write its row for every job; only a full batch clears it.
