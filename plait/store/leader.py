@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from plait.model.errors import NotLeader
 from plait.store.database import Database
 
 
@@ -70,12 +69,6 @@ class Leader:
     async def get_leader(self) -> Leading | None:
         row = await self._db.fetchrow("select * from plait.get_leader()")
         return Leading(**row) if row else None
-
-    async def require(self, holder: str) -> None:
-        """NotLeader, with the leader's address, unless this process leads."""
-        leader = await self.get_leader()
-        if leader is None or leader.holder != holder:
-            raise NotLeader(leader.url if leader else None)
 
     async def promote(self, limit: int = 1000) -> tuple[int, float | None]:
         """Queue what is due; returns how many, and in how many seconds the next one is."""
