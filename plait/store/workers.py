@@ -192,7 +192,7 @@ class Workers:
 
 
 class CycleConnection:
-    """The worker's own connection for `cycle`. Not safe for two calls at once: a worker has one cycle under way."""
+    """The worker's own connection for `cycle`. Not safe for two calls at once: a worker has one for each line of its pump."""
 
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
