@@ -1,0 +1,1 @@
+"""Built-in handlers that reach other people's servers."""
