@@ -63,6 +63,11 @@ _TABLES = (
     "depths",
     "minutes",
     "rolled",
+    "endpoints",
+    "announcements",
+    "announced",
+    "connectors",
+    "circuits",
 )
 _TRUNCATE = f"truncate {', '.join(f'plait.{name}' for name in _TABLES)}"
 _FORGET_SETTINGS = f"""

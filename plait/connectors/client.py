@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
-from typing import Any, Final
+from typing import Any, Final, Literal, Protocol
 
 import httpcore2
 
@@ -27,8 +27,13 @@ from plait.model.errors import PlaitError
 from plait.model.texts import message_of, shown
 
 Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
-Fill = Callable[[Url, str], Awaitable[str]]
-"""What a text becomes that goes to this URL: secrets are put in as late as that, and only where they may go."""
+
+
+class Fill(Protocol):
+    """What a text becomes that goes to this URL: secrets are put in as late as that, and only where they may go."""
+
+    async def __call__(self, url: Url, text: str, *, in_json: bool) -> str: ...
+
 
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 CONNECT_S: Final = 10.0
@@ -63,6 +68,8 @@ class Request:
     method: str = "GET"
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: str | None = field(default=None, repr=False)
+    body_is: Literal["text", "json", "data"] = "text"
+    """What is put into JSON must not break out of its string; into data nothing is put."""
     timeout_s: float = 30.0
     redirects: int = 0
     """So many are followed; one more is an error."""
@@ -228,14 +235,17 @@ async def _filled(request: Request, url: Url, fill: Fill | None) -> tuple[list[t
     for name, value in request.headers.items():
         if not _NAME.fullmatch(name) or name.lower() in _OURS:
             raise Refused(f"{shown(name[:80])} is no header that can be given here")
-        given[name.lower()] = await fill(url, value) if fill is not None else value
+        given[name.lower()] = await fill(url, value, in_json=False) if fill is not None else value
     for name, value in given.items():
         if not _VALUE.fullmatch(value):
             raise Refused(f"header {name}: a value is one line of at most 8,192 printable characters")
         headers.append((name, value))
     body = None
     if request.body is not None:
-        body = (await fill(url, request.body) if fill is not None else request.body).encode()
+        text = request.body
+        if fill is not None and request.body_is != "data":
+            text = await fill(url, text, in_json=request.body_is == "json")
+        body = text.encode()
         headers.append(("content-length", str(len(body))))
     elif request.method in ("POST", "PUT", "PATCH"):
         headers.append(("content-length", "0"))

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
+from plait.leader.announce import Announce
 from plait.leader.count import Count, RollUp
 from plait.leader.dispatch import Dispatch
 from plait.leader.fire import Fire
@@ -53,6 +54,7 @@ class Leader:
             Prune(retention or Retention()),
             Count(),
             RollUp(),
+            Announce(),
         )
         self._holder = holder or app.holder
 

@@ -8,7 +8,7 @@
       ├── DatabaseUnreachable  SchemaOutdated  UnsafeRole  NotGranted
       ├── NotLeader
       ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable
-      ├── InvalidTrigger  InvalidTemplate  InvalidSchema  CommandFailed
+      ├── InvalidTrigger  InvalidTemplate  InvalidSchema  InvalidEndpoint  CommandFailed  RequestFailed
       ├── LeaseLost  NotDurable  DeterminismError  SignalTimeout  SubJobFailure  FanOutError
       └── JobFailed               what `handle.result()` raises
             ├── JobCanceled  JobSkipped  JobDeadLettered
@@ -178,6 +178,14 @@ class InvalidTemplate(PlaitError):
 
 class InvalidSchema(PlaitError):
     """A JSON Schema is not valid, or asks for more than plait is willing to do."""
+
+
+class InvalidEndpoint(PlaitError):
+    """An endpoint, or what is set for a connector, is not valid."""
+
+
+class RequestFailed(PlaitError):
+    """Another server gave no answer, or one that asks to try again later."""
 
 
 class CommandFailed(PlaitError):

@@ -34,5 +34,27 @@ class Settings(BaseSettings):
     api_body: int = Field(2_097_152, gt=0, description="bytes that a request to the API may have")
     api_session: float = Field(43_200, gt=0, description="seconds that a browser stays signed in")
 
+    connectors: str = Field(
+        "", description="the connectors that a worker runs: http, webhook, report; or all. None when it is not set"
+    )
+    connector_hosts: str = Field(
+        "",
+        description="hosts that connector.http.request may ask: api.example.com, *.example.com, or * for any that is public",
+    )
+    connector_webhook_hosts: str = Field("*", description="hosts that webhooks may be delivered to, likewise")
+    connector_deny: str = Field("", description="hosts and networks that no connector asks, whatever else is said")
+    connector_networks: str = Field(
+        "", description="internal networks that connectors may reach all the same: 10.1.0.0/16"
+    )
+    connector_ports: str = Field("80,443", description="ports that connectors may connect to")
+    connector_schemes: str = Field("https", description="https, or https,http")
+    connector_secrets: str = Field(
+        "", description="which secrets may be sent where: NAME:host, NAME@tenant:*.example.com"
+    )
+    connector_ca_file: Path | None = Field(
+        None, description="certificates of authorities to trust, in place of the system's"
+    )
+    secrets_dir: Path | None = Field(None, description="a directory with a file for each secret, beside PLAIT_SECRET_…")
+
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="the least that is logged")
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON")

@@ -37,6 +37,8 @@ class Definition:
     """What it starts; None for a function."""
     nodes: NodePolicy | None = None
     """Of a node job."""
+    connector: bool = False
+    """It is one of plait's own, that reach other servers."""
 
     def row(self) -> dict[str, Any]:
         """What the database knows of it: `plait.define`. Who tells the database must be able to read its payloads."""
@@ -44,7 +46,7 @@ class Definition:
         limits = self.limits
         return {
             "name": self.name,
-            "kind": "command" if self.command else "node" if self.nodes else "function",
+            "kind": self._kind,
             "schema": self.command and self.command.schema,
             "description": self.command and self.command.description,
             "queue": self.queue,
@@ -67,6 +69,12 @@ class Definition:
             "cancel_on_parent_failure": self.children.cancel_on_parent_failure,
             **(_node_row(self.nodes) if self.nodes else {}),
         }
+
+    @property
+    def _kind(self) -> str:
+        if self.command:
+            return "command"
+        return "node" if self.nodes else "connector" if self.connector else "function"
 
     def limit_key_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
         """The limit key of a call: an argument's value, or what the given function makes of the arguments."""

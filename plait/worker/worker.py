@@ -16,6 +16,7 @@ import msgspec
 from plait import __version__
 from plait.model.errors import DatabaseUnreachable, InvalidDefinition, PlaitError
 from plait.model.policies import NODE_NAME
+from plait.model.redaction import hide_known
 from plait.model.states import Ending
 from plait.model.texts import shown
 from plait.runtime.logging import get_logger
@@ -323,7 +324,7 @@ class Worker:
             if progress is None or self.id is None:
                 return
             try:
-                text = msgspec.json.encode(progress).decode()
+                text = hide_known(msgspec.json.encode(progress).decode())
                 held = await store.workers.progress(self.id, job_id, attempt, text)
             except (PlaitError, asyncpg.PostgresError, TypeError, ValueError) as error:
                 log.warning("progress was not stored", job_id=str(job_id), error=str(error))

@@ -1,0 +1,119 @@
+"""`connector.http.request`: a request to another server as a job. What the server said, shortened and without secrets, is its result."""
+
+import base64
+import codecs
+from collections.abc import Callable
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+
+from plait.connectors.client import Answer, Request
+from plait.connectors.configurations import HttpSettings
+from plait.connectors.outside import Outside
+from plait.connectors.policy import Hosts
+from plait.connectors.urls import Refused, parse
+from plait.model.errors import NotSerializable, PermanentError
+from plait.model.redaction import HIDDEN, hide, hide_in, hide_known, names_secret
+from plait.sdk.codec import encode
+from plait.sdk.context import current
+
+NAME: Final = "connector.http.request"
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def handler(outside: Outside) -> Callable[..., Any]:
+    async def request(
+        url: str,
+        method: str = "GET",
+        headers: dict[str, str] | None = None,
+        query: dict[str, str] | None = None,
+        body: str | None = None,
+        json: Any = None,
+        timeout: float | None = None,
+        redirects: int | None = None,
+        preview: int | None = None,
+    ) -> dict[str, Any]:
+        """Ask another server. Transport errors, 5xx and 429 are tried again, as Retry-After says; other 4xx end the job."""
+        job = current()
+        set_ = await outside.configurations.http(await outside.store(), job.tenant_id)
+        given = _headers(set_.headers, headers or {})
+        if json is not None:
+            if body is not None:
+                raise PermanentError("give body or json, not both")
+            body = msgspec.json.encode(json).decode()
+            given.setdefault("content-type", "application/json")
+        if method.upper() not in _SAFE:
+            given.setdefault("idempotency-key", str(job.job_id))
+        asked = Request(
+            url=_with_query(url, query, set_),
+            method=method.upper(),
+            headers=given,
+            body=body,
+            body_is="json" if json is not None or "json" in given.get("content-type", "") else "text",
+            timeout_s=min(max(set_.timeout if timeout is None else timeout, 0.001), 300.0),
+            redirects=min(max(set_.redirects if redirects is None else redirects, 0), 10),
+            most=min(max(set_.preview if preview is None else preview, 0), 262_144),
+        )
+        answer = await outside.exchange(outside.http, asked, job)
+        if 400 <= answer.status < 500:
+            said = hide(answer.body[:500].decode(errors="replace"))
+            raise PermanentError(f"{answer.url} answered {answer.status}: {said}")
+        return shown(answer)
+
+    return request
+
+
+def _headers(*given: dict[str, str]) -> dict[str, str]:
+    """By their names in lower case; the later wins."""
+    return {name.lower(): value for headers in given for name, value in headers.items()}
+
+
+def _with_query(url: str, query: dict[str, str] | None, settings: HttpSettings) -> str:
+    if query:
+        bare, _, fragment = url.partition("#")
+        url = bare + ("&" if "?" in bare else "?") + urlencode(query) + (f"#{fragment}" if fragment else "")
+    if settings.hosts is not None:
+        try:
+            parsed = parse(url)
+        except Refused as error:
+            raise PermanentError(str(error)) from None
+        if not Hosts.of(settings.hosts, what="hosts").has(parsed):
+            raise PermanentError(f"{parsed.host} is not among the hosts that this tenant allows")
+    return url
+
+
+def shown(answer: Answer) -> dict[str, Any]:
+    """An answer as a result."""
+    found: dict[str, Any] = {
+        "status": answer.status,
+        "url": hide(answer.url),
+        "headers": {name: HIDDEN if names_secret(name) else hide(value) for name, value in answer.headers},
+        "truncated": answer.truncated,
+    }
+    kind, _, rest = (answer.header("content-type") or "").partition(";")
+    kind = kind.strip().lower()
+    if (kind == "application/json" or kind.endswith("+json")) and not answer.truncated:
+        try:
+            value = hide_in(msgspec.json.decode(answer.body))
+            encode(value, what="the answer")  # what can't be stored as it is, is kept as text
+        except (msgspec.DecodeError, RecursionError, NotSerializable, ValueError):
+            pass
+        else:
+            return {**found, "json": value}
+    text = _text(answer.body, rest, truncated=answer.truncated)
+    if text is not None:
+        return {**found, "body": hide(text)}
+    raw = answer.body.decode("latin-1")
+    return {**found, "base64": HIDDEN if hide_known(raw) != raw else base64.b64encode(answer.body).decode()}
+
+
+def _text(body: bytes, parameters: str, *, truncated: bool) -> str | None:
+    """What the bytes say, None where they say nothing."""
+    charset = parameters.strip().lower().partition("charset=")[2].strip("\"' ") or "utf-8"
+    try:
+        codecs.lookup(charset)
+        text = body.decode(charset, "ignore" if truncated else "strict")
+    except (LookupError, ValueError):
+        return None
+    return None if "\0" in text else text
