@@ -52,6 +52,18 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "POST /events": OPERATOR,
     "GET /events/{event_id}": VIEWER,
     "GET /jobs/definitions": VIEWER,
+    # Where webhooks go, and what connectors are set to
+    "GET /endpoints": VIEWER,
+    "POST /endpoints": ADMIN,
+    "GET /endpoints/{endpoint_id}": VIEWER,
+    "PATCH /endpoints/{endpoint_id}": ADMIN,
+    "DELETE /endpoints/{endpoint_id}": ADMIN,
+    "GET /endpoints/{endpoint_id}/keys": ADMIN,
+    "POST /endpoints/{endpoint_id}/rotate": ADMIN,
+    "POST /endpoints/{endpoint_id}/test": OPERATOR,
+    "GET /connectors": VIEWER,
+    "PUT /connectors/{connector}": ADMIN,
+    "DELETE /connectors/{connector}": ADMIN,
     # A tenant's own
     "GET /keys": ADMIN,
     "POST /keys": ADMIN,

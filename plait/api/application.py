@@ -13,7 +13,9 @@ from plait.api import (
     audit,
     bulk,
     cluster,
+    connectors,
     definitions,
+    endpoints,
     events,
     health,
     job_pages,
@@ -53,7 +55,7 @@ ROUTERS: Final = tuple(
     module.router
     for module in (
         health, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
-        worker_protocol, sessions, stream,
+        endpoints, connectors, worker_protocol, sessions, stream,
     )
 )  # fmt: skip
 

@@ -28,6 +28,7 @@ STATUS: Final[dict[type[Exception], int]] = {
     errors.InvalidArguments: 422,
     errors.InvalidTrigger: 422,
     errors.InvalidTemplate: 422,
+    errors.InvalidEndpoint: 422,
     errors.InvalidSchema: 422,
     errors.NotSerializable: 422,
     errors.UnknownTenant: 404,

@@ -29,6 +29,7 @@ class Outside:
         settings = app.settings
         ca_file = str(settings.connector_ca_file) if settings.connector_ca_file else None
         self._app = app
+        self.settings = settings
         self.http = Client(policy_of(settings, settings.connector_hosts), resolve=resolve, ca_file=ca_file)
         self.webhooks = Client(policy_of(settings, settings.connector_webhook_hosts), resolve=resolve, ca_file=ca_file)
         self.secrets = Secrets(grants_of(settings.connector_secrets), settings.secrets_dir)

@@ -68,7 +68,3 @@ class Secrets:
                 except UnknownTenant:
                     continue
         return False
-
-    def read(self, name: str) -> str:
-        """One of the operator's own, for plait itself."""
-        return read_secret(name, self._directory)

@@ -9,8 +9,9 @@ from uuid import UUID
 import msgspec
 
 from plait.connectors.client import Request
+from plait.connectors.endpoints import keys_of
 from plait.connectors.outside import Outside
-from plait.connectors.signing import MASTER, key_of, masters, signed
+from plait.connectors.signing import signed
 from plait.model.errors import NotFound, PermanentError, RequestFailed, Skip
 from plait.model.redaction import hide
 from plait.sdk.context import Current, current
@@ -35,11 +36,7 @@ def handler(outside: Outside) -> Callable[..., Any]:
         set_ = await outside.configurations.webhook(await outside.store(), job.tenant_id)
         message = {"type": type, "timestamp": timestamp or _asked_at(job), "data": data}
         body = msgspec.json.encode(message).decode()
-        keys = [
-            key_of(master, row.tenant_id, row.id, version)
-            for version in row.key_versions
-            for master in masters(outside.secrets.read(MASTER))
-        ]
+        keys = [key for _, key in keys_of(row, outside.settings)]
         now = datetime.now(UTC)  # clock: the receiver compares it with its own
         headers = {
             **{name.lower(): value for name, value in set_.headers.items()},

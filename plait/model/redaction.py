@@ -104,8 +104,19 @@ def names_secret(name: str) -> bool:
 
 
 def _written(value: str) -> set[str]:
-    """As it is, in JSON, and in a URL."""
-    return {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe="")}
+    """As it is, in JSON, as Python shows it, in a URL, and read in the wrong one of the two usual encodings."""
+    mistaken = (value.encode().decode("latin-1"), value.encode("latin-1", "replace").decode(errors="replace"))
+    return {
+        written
+        for form in (value, *mistaken)
+        for written in (
+            form,
+            json.dumps(form)[1:-1],
+            json.dumps(form, ensure_ascii=False)[1:-1],
+            repr(form)[1:-1],
+            quote(form, safe=""),
+        )
+    }
 
 
 def _kept(found: re.Match[str]) -> str:

@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from collections.abc import MutableMapping
 from typing import Any, Literal
 
 import structlog
@@ -34,7 +35,7 @@ def configure(*, level: str = "info", form: Literal["auto", "json", "text"] = "a
     )
 
 
-def without_secrets(_logger: Any, _method: str, event: dict[str, Any]) -> dict[str, Any]:
+def without_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> dict[str, Any]:
     """The last word on what a line says, whoever said it. Not by the names of fields: those are ours."""
     return {key: hide(value) if isinstance(value, str) else _hidden(value) for key, value in event.items()}
 

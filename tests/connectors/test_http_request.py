@@ -91,6 +91,7 @@ async def test_a_server_says_when_to_come_again(
         job = await here.request(f"http://127.0.0.1:{server.port}/")
         if waits_s:
             assert job.status == "scheduled"
+            assert job.run_at is not None
             assert (job.run_at - await world.now()).total_seconds() == waits_s
             await here.kit.advance(seconds=waits_s)
             await here.kit.run_until_idle()
@@ -101,6 +102,7 @@ async def test_a_server_says_when_to_come_again(
 async def test_a_retry_after_that_says_nothing_is_the_usual_wait(bench: MakeBench, world: World, text: str) -> None:
     async with serving(Reply(503, headers={"retry-after": text})) as server:
         job = await bench(server.port).request(f"http://127.0.0.1:{server.port}/")
+        assert job.run_at is not None
         assert 0.8 <= (job.run_at - await world.now()).total_seconds() <= 1.2
 
 

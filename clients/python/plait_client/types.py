@@ -11,6 +11,17 @@ Route = Literal[
     "PATCH /admin/jobs/definitions/{definition_key}",
     "GET /audit",
     "GET /cluster",
+    "GET /connectors",
+    "PUT /connectors/{connector}",
+    "DELETE /connectors/{connector}",
+    "GET /endpoints",
+    "POST /endpoints",
+    "GET /endpoints/{endpoint_id}",
+    "PATCH /endpoints/{endpoint_id}",
+    "DELETE /endpoints/{endpoint_id}",
+    "GET /endpoints/{endpoint_id}/keys",
+    "POST /endpoints/{endpoint_id}/rotate",
+    "POST /endpoints/{endpoint_id}/test",
     "POST /events",
     "GET /events",
     "GET /events/{event_id}",
@@ -63,6 +74,10 @@ Route = Literal[
     "POST /worker/leave",
     "GET /workers",
 ]
+
+
+class Asked(TypedDict):
+    job_id: str
 
 
 class Attempt(TypedDict):
@@ -201,6 +216,14 @@ class Complete(TypedDict):
     result: NotRequired[Any]
 
 
+class Connector(TypedDict):
+    tenant_id: str
+    connector: Literal["http", "webhook", "report"]
+    settings: Any
+    updated_at: str
+    updated_by: str
+
+
 class Definition(TypedDict):
     key: str
     kind: str
@@ -222,6 +245,25 @@ class Definition(TypedDict):
 
 class Emitted(TypedDict):
     ids: list[str]
+
+
+class Endpoint(TypedDict):
+    id: str
+    tenant_id: str
+    label: str
+    url: str
+    is_enabled: bool
+    signature: str
+    statuses: list[str]
+    definitions: list[str] | None
+    key_version: int
+    old_key_until: str | None
+    subscribed_at: str | None
+    disabled_at: str | None
+    disabled_reason: str | None
+    created_by: str
+    created_at: str
+    updated_at: str
 
 
 class Entry(TypedDict):
@@ -429,19 +471,6 @@ class Jobs(TypedDict):
     complete: bool
 
 
-class Key(TypedDict):
-    id: str
-    tenant_id: str | None
-    hint: str
-    name: str
-    role: Role
-    created_by: str
-    created_at: str
-    expires_at: str | None
-    revoked_at: str | None
-    last_used_at: str | None
-
-
 class Kind(TypedDict):
     """A kind of job, for who asks for one."""
 
@@ -513,6 +542,15 @@ class NewDefinition(TypedDict):
     key_rate_count: NotRequired[int | None]
     key_rate_period_seconds: NotRequired[float | None]
     key: str
+
+
+class NewEndpoint(TypedDict):
+    url: str
+    is_enabled: NotRequired[bool | None]
+    signature: NotRequired[Literal["standard", "sha256", "sha512"] | None]
+    statuses: NotRequired[list[Literal["succeeded", "failed", "dead_letter", "canceled", "skipped"]] | None]
+    definitions: NotRequired[list[str] | None]
+    label: str
 
 
 class NewJobAnswer(TypedDict):
@@ -604,8 +642,18 @@ class PageOfAttempt(TypedDict):
     next: NotRequired[str | None]
 
 
+class PageOfConnector(TypedDict):
+    items: list[Connector]
+    next: NotRequired[str | None]
+
+
 class PageOfDefinition(TypedDict):
     items: list[Definition]
+    next: NotRequired[str | None]
+
+
+class PageOfEndpoint(TypedDict):
+    items: list[Endpoint]
     next: NotRequired[str | None]
 
 
@@ -636,11 +684,6 @@ class PageOfJobBrief(TypedDict):
 
 class PageOfJobNode(TypedDict):
     items: list[JobNode]
-    next: NotRequired[str | None]
-
-
-class PageOfKey(TypedDict):
-    items: list[Key]
     next: NotRequired[str | None]
 
 
@@ -738,6 +781,10 @@ class Retry(TypedDict):
 
 
 Role = Literal["viewer", "operator", "admin", "super-admin", "worker"]
+
+
+class Rotation(TypedDict):
+    overlap_seconds: NotRequired[float]
 
 
 class Session(TypedDict):
@@ -838,11 +885,6 @@ class Timetable(TypedDict):
     timezone: NotRequired[str]
 
 
-class Trial(TypedDict):
-    data: NotRequired[dict[str, Any]]
-    run: NotRequired[bool]
-
-
 class Tried(TypedDict):
     definition_key: str
     payload: Any
@@ -906,11 +948,54 @@ class Worker(TypedDict):
     lease_expires_at: str
 
 
+class EndpointsKey(TypedDict):
+    version: int
+    key: str
+
+
+class EndpointsSettings(TypedDict):
+    """What an endpoint is made of; what is left out stays, or is as usual."""
+
+    url: NotRequired[str | None]
+    is_enabled: NotRequired[bool | None]
+    signature: NotRequired[Literal["standard", "sha256", "sha512"] | None]
+    statuses: NotRequired[list[Literal["succeeded", "failed", "dead_letter", "canceled", "skipped"]] | None]
+    definitions: NotRequired[list[str] | None]
+
+
+class EndpointsTrial(TypedDict):
+    type: NotRequired[str]
+    data: NotRequired[Any]
+
+
+class KeysKey(TypedDict):
+    id: str
+    tenant_id: str | None
+    hint: str
+    name: str
+    role: Role
+    created_by: str
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+    last_used_at: str | None
+
+
 class QueuesSettings(TypedDict):
     mode: NotRequired[Literal["parallel", "serial"] | None]
     max_running: NotRequired[int | None]
     rate_count: NotRequired[int | None]
     rate_period_seconds: NotRequired[float | None]
+
+
+class Page_key_1(TypedDict):
+    items: list[KeysKey]
+    next: NotRequired[str | None]
+
+
+class Page_key_2(TypedDict):
+    items: list[EndpointsKey]
+    next: NotRequired[str | None]
 
 
 class TenantsSettings(TypedDict):
@@ -944,3 +1029,8 @@ class TriggersSettings(TypedDict):
     catch_up_window_seconds: NotRequired[float | None]
     overlap: NotRequired[Literal["allow", "skip", "queue"] | None]
     jitter_seconds: NotRequired[float | None]
+
+
+class TriggersTrial(TypedDict):
+    data: NotRequired[dict[str, Any]]
+    run: NotRequired[bool]

@@ -1,5 +1,9 @@
 // Made from the server's OpenAPI document by scripts/client_types.py: change that, not this.
 
+export interface Asked {
+  job_id: string;
+}
+
 /** One execution of a job, or what an operator did to it. */
 export interface Attempt {
   attempt_no: number;
@@ -159,6 +163,15 @@ export interface Complete {
   result?: unknown;
 }
 
+export interface Connector {
+  tenant_id: string;
+  connector: "http" | "webhook" | "report";
+  /** Secrets in them are named, `{{secret.NAME}}`, and never given. */
+  settings: unknown;
+  updated_at: string;
+  updated_by: string;
+}
+
 export interface Definition {
   key: string;
   kind: string;
@@ -180,6 +193,27 @@ export interface Definition {
 
 export interface Emitted {
   ids: string[];
+}
+
+export interface Endpoint {
+  id: string;
+  tenant_id: string;
+  label: string;
+  url: string;
+  is_enabled: boolean;
+  signature: string;
+  statuses: string[];
+  definitions: string[] | null;
+  key_version: number;
+  /** So long the key before signs too. */
+  old_key_until: string | null;
+  /** Outcomes since then are told; null: none are. */
+  subscribed_at: string | null;
+  disabled_at: string | null;
+  disabled_reason: string | null;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
 }
 
 export interface Entry {
@@ -416,21 +450,6 @@ export interface Jobs {
   complete: boolean;
 }
 
-export interface Key {
-  id: string;
-  tenant_id: string | null;
-  /** How it begins. */
-  hint: string;
-  name: string;
-  role: Role;
-  created_by: string;
-  created_at: string;
-  expires_at: string | null;
-  revoked_at: string | null;
-  /** Within a minute. */
-  last_used_at: string | null;
-}
-
 /** A kind of job, for who asks for one. */
 export interface Kind {
   key: string;
@@ -506,6 +525,18 @@ export interface NewDefinition {
   key_rate_count?: number | null;
   key_rate_period_seconds?: number | null;
   key: string;
+}
+
+export interface NewEndpoint {
+  url: string;
+  is_enabled?: boolean | null;
+  /** standard: as Standard Webhooks 1.0.0 says; else `x-webhook-signature: sha256=…` over the body. */
+  signature?: "standard" | "sha256" | "sha512" | null;
+  /** Of jobs that end so it is told. */
+  statuses?: ("succeeded" | "failed" | "dead_letter" | "canceled" | "skipped")[] | null;
+  /** Of jobs of these definitions; null: of any. */
+  definitions?: string[] | null;
+  label: string;
 }
 
 export interface NewJobAnswer {
@@ -608,8 +639,20 @@ export interface PageOfAttempt {
   next?: string | null;
 }
 
+export interface PageOfConnector {
+  items: Connector[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
 export interface PageOfDefinition {
   items: Definition[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
+export interface PageOfEndpoint {
+  items: Endpoint[];
   /** Send it as `cursor` for what follows; null: that was all. */
   next?: string | null;
 }
@@ -646,12 +689,6 @@ export interface PageOfJobBrief {
 
 export interface PageOfJobNode {
   items: JobNode[];
-  /** Send it as `cursor` for what follows; null: that was all. */
-  next?: string | null;
-}
-
-export interface PageOfKey {
-  items: Key[];
   /** Send it as `cursor` for what follows; null: that was all. */
   next?: string | null;
 }
@@ -767,6 +804,11 @@ export interface Retry {
 
 export type Role = "viewer" | "operator" | "admin" | "super-admin" | "worker";
 
+export interface Rotation {
+  /** How long the key before signs too. */
+  overlap_seconds?: number;
+}
+
 export interface Session {
   role: Role;
   /** Null: all of them. */
@@ -869,13 +911,6 @@ export interface Timetable {
   timezone?: string;
 }
 
-export interface Trial {
-  /** The event's, for an event's trigger. */
-  data?: Record<string, unknown>;
-  /** Ask for the job, too; schedules take no notice of it. */
-  run?: boolean;
-}
-
 export interface Tried {
   definition_key: string;
   payload: unknown;
@@ -941,11 +976,61 @@ export interface Worker {
   lease_expires_at: string;
 }
 
+export interface EndpointsKey {
+  version: number;
+  /** `whsec_…`: what a receiver verifies with. */
+  key: string;
+}
+
+/** What an endpoint is made of; what is left out stays, or is as usual. */
+export interface EndpointsSettings {
+  url?: string | null;
+  is_enabled?: boolean | null;
+  /** standard: as Standard Webhooks 1.0.0 says; else `x-webhook-signature: sha256=…` over the body. */
+  signature?: "standard" | "sha256" | "sha512" | null;
+  /** Of jobs that end so it is told. */
+  statuses?: ("succeeded" | "failed" | "dead_letter" | "canceled" | "skipped")[] | null;
+  /** Of jobs of these definitions; null: of any. */
+  definitions?: string[] | null;
+}
+
+export interface EndpointsTrial {
+  type?: string;
+  data?: unknown;
+}
+
+export interface KeysKey {
+  id: string;
+  tenant_id: string | null;
+  /** How it begins. */
+  hint: string;
+  name: string;
+  role: Role;
+  created_by: string;
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  /** Within a minute. */
+  last_used_at: string | null;
+}
+
 export interface QueuesSettings {
   mode?: "parallel" | "serial" | null;
   max_running?: number | null;
   rate_count?: number | null;
   rate_period_seconds?: number | null;
+}
+
+export interface Page_key_1 {
+  items: KeysKey[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
+export interface Page_key_2 {
+  items: EndpointsKey[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
 }
 
 export interface TenantsSettings {
@@ -984,6 +1069,13 @@ export interface TriggersSettings {
   jitter_seconds?: number | null;
 }
 
+export interface TriggersTrial {
+  /** The event's, for an event's trigger. */
+  data?: Record<string, unknown>;
+  /** Ask for the job, too; schedules take no notice of it. */
+  run?: boolean;
+}
+
 /** Every route, what it takes and what it answers. */
 export interface Routes {
   "GET /admin/jobs/definitions": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfDefinition };
@@ -992,6 +1084,17 @@ export interface Routes {
   "PATCH /admin/jobs/definitions/{definition_key}": { path: { definition_key: string }; query: { tenant?: string | null }; body: Change; answer: Definition };
   "GET /audit": { path: {}; query: { actor?: string | null; action?: string | null; object?: string | null; cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfEntry };
   "GET /cluster": { path: {}; query: { tenant?: string | null }; body: undefined; answer: Cluster };
+  "GET /connectors": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfConnector };
+  "PUT /connectors/{connector}": { path: { connector: "http" | "webhook" | "report" }; query: { tenant?: string | null }; body: Record<string, unknown>; answer: Connector };
+  "DELETE /connectors/{connector}": { path: { connector: "http" | "webhook" | "report" }; query: { tenant?: string | null }; body: undefined; answer: undefined };
+  "GET /endpoints": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfEndpoint };
+  "POST /endpoints": { path: {}; query: { tenant?: string | null }; body: NewEndpoint; answer: Endpoint };
+  "GET /endpoints/{endpoint_id}": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: undefined; answer: Endpoint };
+  "PATCH /endpoints/{endpoint_id}": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: EndpointsSettings; answer: Endpoint };
+  "DELETE /endpoints/{endpoint_id}": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: undefined; answer: undefined };
+  "GET /endpoints/{endpoint_id}/keys": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: undefined; answer: Page_key_2 };
+  "POST /endpoints/{endpoint_id}/rotate": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: Rotation | null | undefined; answer: Page_key_2 };
+  "POST /endpoints/{endpoint_id}/test": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: EndpointsTrial | null | undefined; answer: Asked };
   "POST /events": { path: {}; query: { tenant?: string | null }; body: { name: string; data?: Record<string, unknown>; correlation_id?: string | null; id?: string | null }; answer: Emitted };
   "GET /events": { path: {}; query: { name?: string | null; failed?: boolean; cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfEvent };
   "GET /events/{event_id}": { path: { event_id: string }; query: { tenant?: string | null }; body: undefined; answer: EventPage };
@@ -1009,7 +1112,7 @@ export interface Routes {
   "DELETE /jobs/triggers/{trigger_id}": { path: { trigger_id: string }; query: { tenant?: string | null }; body: undefined; answer: undefined };
   "GET /jobs/triggers/{trigger_id}/fires": { path: { trigger_id: string }; query: { limit?: number; tenant?: string | null }; body: undefined; answer: PageOfFire };
   "GET /jobs/triggers/{trigger_id}/preview": { path: { trigger_id: string }; query: { count?: number; after?: string | null; tenant?: string | null }; body: undefined; answer: PageOfInstant };
-  "POST /jobs/triggers/{trigger_id}/test": { path: { trigger_id: string }; query: { tenant?: string | null }; body: Trial | null | undefined; answer: Tried };
+  "POST /jobs/triggers/{trigger_id}/test": { path: { trigger_id: string }; query: { tenant?: string | null }; body: TriggersTrial | null | undefined; answer: Tried };
   "GET /jobs/{job_id}": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: JobPage };
   "GET /jobs/{job_id}/attempts": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfAttempt };
   "POST /jobs/{job_id}/cancel": { path: { job_id: string }; query: { tenant?: string | null }; body: Cancel | null | undefined; answer: Moved };
@@ -1020,7 +1123,7 @@ export interface Routes {
   "POST /jobs/{job_id}/signal": { path: { job_id: string }; query: { tenant?: string | null }; body: Signal; answer: Moved };
   "GET /jobs/{job_id}/steps": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfStep };
   "GET /jobs/{job_id}/tree": { path: { job_id: string }; query: { cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfNode };
-  "GET /keys": { path: {}; query: { cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfKey };
+  "GET /keys": { path: {}; query: { cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: Page_key_1 };
   "POST /keys": { path: {}; query: { tenant?: string | null }; body: NewKey; answer: MadeKey };
   "DELETE /keys/{key_id}": { path: { key_id: string }; query: { tenant?: string | null }; body: undefined; answer: undefined };
   "GET /queues": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfQueue };
