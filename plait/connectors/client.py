@@ -21,9 +21,10 @@ import httpcore2
 
 from plait import __version__
 from plait.connectors.addresses import Address
-from plait.connectors.policy import Policy
+from plait.connectors.policy import Hosts, Policy
 from plait.connectors.urls import Refused, Url, follow, parse
 from plait.model.errors import PlaitError
+from plait.model.redaction import names_secret
 from plait.model.texts import message_of, shown
 
 Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
@@ -50,7 +51,7 @@ _OURS: Final = frozenset(
 )
 """Headers that say how a request is sent: nobody else's to choose."""
 _ONE_SERVERS: Final = frozenset({"authorization", "cookie", "idempotency-key"})
-"""Headers that are meant for one server, and left out when it sends us to another."""
+"""Headers that are meant for one server, and left out when it sends us to another; and so are all that are called like secrets."""
 _OF_THE_BODY: Final = frozenset({"content-type", "content-encoding", "content-language", "content-location"})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
@@ -73,6 +74,8 @@ class Request:
     timeout_s: float = 30.0
     redirects: int = 0
     """So many are followed; one more is an error."""
+    hosts: Hosts | None = None
+    """Only these, of those that the policy allows; also after a redirect."""
     most: int = MOST_BODY
     """So many bytes of the answer are read, also after decompression."""
 
@@ -123,6 +126,8 @@ class Client:
         raise Refused(f"it was sent on more than {request.redirects} times")
 
     async def _once(self, request: Request, url: Url, fill: Fill | None) -> Answer:
+        if request.hosts is not None and not request.hosts.has(url):
+            raise Refused(f"{url.host} is not among the hosts that this tenant allows")
         addresses = await self._checked(url)
         headers, body = await _filled(request, url, fill)
         pool = httpcore2.AsyncConnectionPool(
@@ -221,11 +226,16 @@ class _Pinned(httpcore2.AsyncNetworkBackend):
 
 def _sent_on(request: Request, status: int, *, same_server: bool) -> Request:
     """The request that a redirect asks for."""
-    dropped = frozenset[str]() if same_server else _ONE_SERVERS
-    method, body = request.method, request.body
+    method, body, headers = request.method, request.body, dict(request.headers)
+    if not same_server:
+        headers = {
+            name: value
+            for name, value in headers.items()
+            if name.lower() not in _ONE_SERVERS and not names_secret(name)
+        }
     if (status == 303 and method != "HEAD") or (status in (301, 302) and method == "POST"):
-        method, body, dropped = "GET", None, dropped | _OF_THE_BODY
-    headers = {name: value for name, value in request.headers.items() if name.lower() not in dropped}
+        method, body = "GET", None
+        headers = {name: value for name, value in headers.items() if name.lower() not in _OF_THE_BODY}
     return replace(request, method=method, body=body, headers=headers)
 
 

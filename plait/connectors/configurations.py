@@ -1,14 +1,14 @@
 """What a tenant sets for a kind of connector: what holds for its jobs where their payloads say nothing. Checked where it is written."""
 
 import time
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 from uuid import UUID
 
 import msgspec
 
 from plait.connectors.policy import Hosts
 from plait.connectors.secrets import REFERENCE
-from plait.model.errors import InvalidDefinition, InvalidEndpoint
+from plait.model.errors import InvalidDefinition, InvalidEndpoint, PermanentError
 from plait.model.redaction import names_secret
 from plait.store import Store
 
@@ -38,6 +38,8 @@ class ReportSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 Settings = HttpSettings | WebhookSettings | ReportSettings
 _OF: Final[dict[str, type[Settings]]] = {"http": HttpSettings, "webhook": WebhookSettings, "report": ReportSettings}
+_NAMES: Final = {kind: name for name, kind in _OF.items()}
+S = TypeVar("S", HttpSettings, WebhookSettings, ReportSettings)
 
 
 def check_settings(type_: str, settings: Any) -> str:
@@ -73,13 +75,13 @@ class Configurations:
         self._known: dict[UUID, tuple[float, dict[str, str]]] = {}
 
     async def http(self, store: Store, tenant_id: UUID) -> HttpSettings:
-        return msgspec.json.decode(await self._of(store, tenant_id, "http"), type=HttpSettings)
+        return _read(await self._of(store, tenant_id, "http"), HttpSettings)
 
     async def webhook(self, store: Store, tenant_id: UUID) -> WebhookSettings:
-        return msgspec.json.decode(await self._of(store, tenant_id, "webhook"), type=WebhookSettings)
+        return _read(await self._of(store, tenant_id, "webhook"), WebhookSettings)
 
     async def report(self, store: Store, tenant_id: UUID) -> ReportSettings:
-        return msgspec.json.decode(await self._of(store, tenant_id, "report"), type=ReportSettings)
+        return _read(await self._of(store, tenant_id, "report"), ReportSettings)
 
     async def _of(self, store: Store, tenant_id: UUID, type_: str) -> str:
         read_at, found = self._known.get(tenant_id, (0.0, {}))
@@ -90,3 +92,12 @@ class Configurations:
                 self._known.clear()
             self._known[tenant_id] = (time.monotonic(), found)
         return found.get(type_, "{}")
+
+
+def _read(text: str, kind: type[S]) -> S:
+    """What came in by SQL was not checked where it was written."""
+    try:
+        check_settings(_NAMES[kind], msgspec.json.decode(text))
+        return msgspec.json.decode(text, type=kind)
+    except (InvalidEndpoint, msgspec.DecodeError, RecursionError) as error:
+        raise PermanentError(f"what this tenant has set can't be used: {error}") from None

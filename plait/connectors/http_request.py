@@ -9,10 +9,8 @@ from urllib.parse import urlencode
 import msgspec
 
 from plait.connectors.client import Answer, Request
-from plait.connectors.configurations import HttpSettings
 from plait.connectors.outside import Outside
 from plait.connectors.policy import Hosts
-from plait.connectors.urls import Refused, parse
 from plait.model.errors import NotSerializable, PermanentError
 from plait.model.redaction import HIDDEN, hide, hide_in, hide_known, names_secret
 from plait.sdk.codec import encode
@@ -46,12 +44,13 @@ def handler(outside: Outside) -> Callable[..., Any]:
         if method.upper() not in _SAFE:
             given.setdefault("idempotency-key", str(job.job_id))
         asked = Request(
-            url=_with_query(url, query, set_),
+            url=_with_query(url, query),
             method=method.upper(),
             headers=given,
             body=body,
             body_is="json" if json is not None or "json" in given.get("content-type", "") else "text",
             timeout_s=min(max(set_.timeout if timeout is None else timeout, 0.001), 300.0),
+            hosts=None if set_.hosts is None else Hosts.of(set_.hosts, what="hosts"),
             redirects=min(max(set_.redirects if redirects is None else redirects, 0), 10),
             most=min(max(set_.preview if preview is None else preview, 0), 262_144),
         )
@@ -69,18 +68,11 @@ def _headers(*given: dict[str, str]) -> dict[str, str]:
     return {name.lower(): value for headers in given for name, value in headers.items()}
 
 
-def _with_query(url: str, query: dict[str, str] | None, settings: HttpSettings) -> str:
-    if query:
-        bare, _, fragment = url.partition("#")
-        url = bare + ("&" if "?" in bare else "?") + urlencode(query) + (f"#{fragment}" if fragment else "")
-    if settings.hosts is not None:
-        try:
-            parsed = parse(url)
-        except Refused as error:
-            raise PermanentError(str(error)) from None
-        if not Hosts.of(settings.hosts, what="hosts").has(parsed):
-            raise PermanentError(f"{parsed.host} is not among the hosts that this tenant allows")
-    return url
+def _with_query(url: str, query: dict[str, str] | None) -> str:
+    if not query:
+        return url
+    bare = url.partition("#")[0]
+    return bare + ("&" if "?" in bare else "?") + urlencode(query)
 
 
 def shown(answer: Answer) -> dict[str, Any]:
@@ -103,6 +95,10 @@ def shown(answer: Answer) -> dict[str, Any]:
             return {**found, "json": value}
     text = _text(answer.body, rest, truncated=answer.truncated)
     if text is not None:
+        try:
+            encode(text, what="the answer")
+        except NotSerializable:  # most of it is written as escapes
+            return {**found, "body": hide(text[:10_000]), "truncated": True}
         return {**found, "body": hide(text)}
     raw = answer.body.decode("latin-1")
     return {**found, "base64": HIDDEN if hide_known(raw) != raw else base64.b64encode(answer.body).decode()}

@@ -27,6 +27,7 @@ def masters(secret: str) -> list[str]:
     found = secret.split()
     if not found or min(map(len, found)) < SHORTEST:
         raise SecretMissing(f"PLAIT_SECRET_{MASTER} is {SHORTEST} characters or more: openssl rand -base64 32")
+    redaction.learn(found)
     return found
 
 

@@ -4,6 +4,7 @@ Only what everybody reads alike is taken: no credentials, no backslash, no contr
 address (`127.1`, `0x7f.1`, `2130706433`, `0177.0.0.1`), no scope of an IPv6 address.
 """
 
+import contextlib
 import re
 from dataclasses import dataclass, replace
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
@@ -90,6 +91,8 @@ def parse(text: str) -> Url:
 
 def follow(url: Url, location: str) -> Url:
     """Where an answer of `url` sends its client."""
+    with contextlib.suppress(UnicodeError):
+        location = location.encode("latin-1").decode()  # it came as bytes, and those are UTF-8 where they are not ASCII
     try:
         return parse(urljoin(str(url), location.strip(" \t")))
     except ValueError as error:

@@ -3,7 +3,7 @@
 import io
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 import structlog
@@ -36,12 +36,12 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
-def log(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     """All that is logged, as JSON."""
     lines = io.StringIO()
     monkeypatch.setattr(sys, "stderr", lines)
     logs.configure(level="debug", form="json")
-    yield lines  # type: ignore[misc]
+    yield lines
     structlog.reset_defaults()
 
 

@@ -75,14 +75,14 @@ async def test_another_server_gets_no_credentials_and_the_same_one_does() -> Non
 
         async with serving(reply) as server:
             client = Client(policy(server.port, other.port, networks=LOOPBACK), resolve=answering(["127.0.0.1"]))
-            secrets = {"Authorization": "Bearer x", "Cookie": "a=b", "X-Mine": "stays"}
+            secrets = {"Authorization": "Bearer x", "Cookie": "a=b", "X-Api-Key": "k", "X-Mine": "stays"}
             for path in ("away", "within"):
                 request = Request(
                     url=f"http://a.example:{server.port}/{path}", method="POST", headers=secrets, body="{}", redirects=3
                 )
                 assert (await client.send(request)).status == 200
             [seen] = other.seen
-            assert not {"authorization", "cookie"} & seen.headers.keys()
+            assert not {"authorization", "cookie", "x-api-key"} & seen.headers.keys()
             assert (seen.headers["x-mine"], seen.method, seen.body) == ("stays", "POST", b"{}")
             assert server.seen[-1].target == "/here"
             assert server.seen[-1].headers["authorization"] == "Bearer x"

@@ -145,6 +145,7 @@ async def test_an_answer_is_shortened_and_redacted(bench: MakeBench) -> None:
         "/binary": Reply(body=b"\0\xff"),
         "/deep": Reply(body=b"[" * 5000 + b"]" * 5000, headers={"content-type": "application/json"}),
         "/number": Reply(body=b"9" * 5000, headers={"content-type": "application/json"}),
+        "/escapes": Reply(body=b"\x01" * 262_144),
         "/charset": Reply(body="für".encode("latin-1"), headers={"content-type": "text/plain; charset=ISO-8859-1"}),
         "/nonsense": Reply(body=b"a", headers={"content-type": "text/plain; charset=nonsense"}),
     }
@@ -152,7 +153,9 @@ async def test_an_answer_is_shortened_and_redacted(bench: MakeBench) -> None:
         here = bench(server.port)
         found = {}
         for path in replies:
-            job = await here.request(f"http://127.0.0.1:{server.port}{path}", preview=10_000)
+            job = await here.request(
+                f"http://127.0.0.1:{server.port}{path}", preview=10_000 if path == "/long" else 262_144
+            )
             assert job.status == "succeeded", path
             found[path] = json.loads((await here.last(job.id)).result or "")
         assert (len(found["/long"]["body"]), found["/long"]["truncated"]) == (10_000, True)
@@ -161,6 +164,7 @@ async def test_an_answer_is_shortened_and_redacted(bench: MakeBench) -> None:
         assert found["/binary"]["base64"] == "AP8="
         assert found["/deep"]["body"].startswith("[[[")
         assert found["/number"]["body"] == "9" * 5000
+        assert (len(found["/escapes"]["body"]), found["/escapes"]["truncated"]) == (10_000, True)
         assert found["/charset"]["body"] == "für"
         assert found["/nonsense"]["base64"] == "YQ=="
 
@@ -169,13 +173,20 @@ async def test_a_tenants_settings_hold_where_the_payload_says_nothing(bench: Mak
     settings = {"headers": {"X-Team": "a", "X-Both": "set"}, "preview": 2, "hosts": ["127.0.0.1"]}
     acme = await world.tenant("acme")
     await world.store.connectors.set_connector("http", json.dumps(settings), tenant_id=acme)
-    async with serving() as server:
+
+    def reply(seen: Seen) -> Reply:
+        there = f"http://other.example:{server.port}/"
+        return Reply(302, headers={"location": there}) if seen.target == "/away" else Reply()
+
+    async with serving(reply) as server:
         here = bench(server.port, resolve=answering(["127.0.0.1"]))
         job = await here.request(f"http://127.0.0.1:{server.port}/", tenant="acme", headers={"x-both": "given"})
         assert json.loads((await here.last(job.id)).result or "")["body"] == "ok"
         assert (server.seen[0].headers["x-team"], server.seen[0].headers["x-both"]) == ("a", "given")
         refused = await here.request(f"http://other.example:{server.port}/", tenant="acme")
         assert "this tenant allows" in ((await here.last(refused.id)).error or "")
+        away = await here.request(f"http://127.0.0.1:{server.port}/away", tenant="acme")
+        assert away.status == "failed"  # a redirect leaves the tenant's hosts no more than a payload does
         elses = await here.request(f"http://other.example:{server.port}/")
         assert elses.status == "succeeded"
         assert "x-team" not in server.seen[-1].headers
@@ -247,3 +258,18 @@ def test_a_grant_that_says_nothing_clear_keeps_the_worker_from_starting(text: st
 def test_a_setting_that_can_not_be_read_keeps_the_worker_from_starting(settings: dict[str, str]) -> None:
     with pytest.raises(InvalidDefinition, match="PLAIT_CONNECTOR_"):
         policy_of(Settings(**settings), "*")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"timeout": "x"}', '{"nonsense": 1}', '{"timeout": 1e9}', '{"hosts": ["a b"]}', '{"headers": {"Cookie": "a=b"}}'],
+)
+async def test_settings_that_came_in_by_sql_and_are_not_valid_fail_the_job(
+    bench: MakeBench, world: World, text: str
+) -> None:
+    await world.store.connectors.set_connector("http", text)
+    async with serving() as server:
+        here = bench(server.port)
+        job = await here.request(f"http://127.0.0.1:{server.port}/")
+        assert (job.status, server.seen) == ("failed", [])
+        assert "can't be used" in ((await here.last(job.id)).error or "")
