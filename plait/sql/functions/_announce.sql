@@ -23,8 +23,9 @@ begin
       join plait.endpoints e on e.tenant_id = a.tenant_id and e.subscribed_at <= a.finished_at and a.final = any(e.statuses)
       join plait.jobs j on j.id = a.job_id and (e.definitions is null or j.definition = any(e.definitions))
       where a.finished_at >= p_from and a.finished_at < p_to and j.definition <> 'connector.webhook.deliver'
+        -- offset 0: one probe of the key for each. As a join it is planned for an empty table, and walks all of an endpoint's rows each time.
         and not exists (select from plait.announcements n where n.tenant_id = e.tenant_id and n.endpoint_id = e.id
-                        and n.job_id = a.job_id and n.attempt = a.attempt)
+                        and n.job_id = a.job_id and n.attempt = a.attempt offset 0)
       limit p_limit
     ), told as (
       insert into plait.announcements (tenant_id, endpoint_id, job_id, attempt, finished_at, delivery_id)
