@@ -19,7 +19,7 @@ from plait.model.errors import ChangedMeanwhile
 from plait.model.ids import new_id
 from plait.runtime.secrets import SecretMissing
 from plait.store.endpoints import EndpointRow
-from plait.store.jobs import NewJob
+from plait.store.new_jobs import NewJob
 
 router = new_router("endpoints")
 

@@ -162,7 +162,7 @@ async def try_(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
     import msgspec
 
     from plait.model.ids import new_id
-    from plait.store.jobs import NewJob
+    from plait.store.new_jobs import NewJob
 
     async with cli.store() as store:
         row = await _find(store, named, tenant)

@@ -48,7 +48,7 @@ class Definition:
             "name": self.name,
             "kind": self._kind,
             "schema": self.command and self.command.schema,
-            "description": self.command and self.command.description,
+            "description": self.command.description if self.command else self._about,
             "queue": self.queue,
             "priority": self.priority,
             "max_attempts": self.max_attempts,
@@ -75,6 +75,11 @@ class Definition:
         if self.command:
             return "command"
         return "node" if self.nodes else "connector" if self.connector else "function"
+
+    @property
+    def _about(self) -> str | None:
+        """Of a connector: what it says of itself."""
+        return " ".join((self.function.__doc__ or "").split()) if self.connector else None
 
     def limit_key_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
         """The limit key of a call: an argument's value, or what the given function makes of the arguments."""

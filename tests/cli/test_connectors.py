@@ -94,4 +94,6 @@ def test_a_worker_runs_the_connectors_that_it_is_told_to(
     assert plait_on("worker", str(app), "--once").code == 0
     shown = plait_on("jobs", "show", asked["id"], "--json").json
     assert shown["status"] == "succeeded"
-    assert {row["kind"] for row in plait_on("definitions", "--json").json} == {"connector"}
+    rows = plait_on("definitions", "--json").json
+    assert {row["kind"] for row in rows} == {"connector"}
+    assert any("Retry-After" in row["description"] for row in rows)
