@@ -125,6 +125,20 @@ async def test_what_commits_late_is_told_and_nothing_twice(world: World) -> None
     assert {one["data"]["job_id"] for one in await deliveries(world)} == {str(late), str(early)}
 
 
+async def test_a_database_that_was_restored_elsewhere_goes_on(world: World) -> None:
+    """Numbers of transactions are a server's own: those of another would be waited for for ever."""
+    await subscribe(world)
+    await finish(world, await world.enqueue("add"))
+    assert await announce(world) == 1
+    await world.rows("update plait.announced set seen_xid = '9000000000000000000'")
+    remembered = 1
+    async with asyncio.timeout(60):
+        while remembered:
+            await world.advance(seconds=1)
+            assert await announce(world) == 0
+            remembered = await world.sql("select count(*) from plait.announcements")
+
+
 async def test_what_happened_while_nobody_led_is_told_minute_by_minute(world: World) -> None:
     await subscribe(world)
     await announce(world)

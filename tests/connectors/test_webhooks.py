@@ -14,7 +14,7 @@ from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from plait.connectors.signing import key_of, masters, signed
-from plait.model.errors import NotFound
+from plait.model.errors import NotFound, PermanentError
 from plait.model.ids import new_id
 from plait.runtime.secrets import SecretMissing
 
@@ -64,6 +64,31 @@ async def test_a_receiver_verifies_what_was_delivered(bench: MakeBench, world: W
         assert (seen.method, seen.headers["content-type"]) == ("POST", "application/json")
         assert seen.headers["webhook-id"] == f"msg_{job.id.hex}"
         assert "traceparent" in seen.headers
+
+
+async def test_an_endpoint_hears_how_a_job_ended_and_nothing_of_its_own_deliveries(
+    bench: MakeBench, world: World
+) -> None:
+    async with serving() as server:
+        mine = await endpoint(world, server.port, statuses=["succeeded", "failed"])
+        here = bench(server.port)
+
+        @here.app.job(retries=0)
+        async def work(fails: bool) -> str:
+            if fails:
+                raise PermanentError("no, by password=hunter2")
+            return "done"
+
+        jobs = [await work.options(correlation_id="order 7").enqueue(fails) for fails in (False, True)]
+        await here.kit.run_until_idle()
+        messages = [verified(seen, await key(world, mine)) for seen in server.seen]
+        assert sorted((one["type"], one["data"]["job_id"]) for one in messages) == [
+            ("job.failed", str(jobs[1].id)),
+            ("job.succeeded", str(jobs[0].id)),
+        ]
+        [failed] = [one["data"] for one in messages if one["type"] == "job.failed"]
+        assert (failed["error"], failed["correlation_id"]) == ("no, by password=[redacted]", "order 7")
+        assert len({seen.headers["traceparent"].split("-")[1] for seen in server.seen}) == 1
 
 
 async def test_old_changed_and_foreign_messages_are_refused_as_the_standard_says(

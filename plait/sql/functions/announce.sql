@@ -34,6 +34,10 @@ begin
   insert into plait.announced (closed_to, seen_at, seen_xid) values (v_since, v_now, pg_current_xact_id()) on conflict do nothing;
   select * into r from plait.announced;
   r.closed_to := greatest(r.closed_to, v_since);  -- before that, nobody wanted to know
+  if r.seen_xid > pg_current_xact_id() then  -- of another server, from which this database was restored: it would never be reached
+    r.seen_at := v_now;
+    r.seen_xid := pg_current_xact_id();
+  end if;
   v_ended := pg_snapshot_xmin(pg_current_snapshot()) > r.seen_xid;
   v_safe := case when v_ended then greatest(r.closed_to, r.seen_at) else r.closed_to end;
   if v_safe > r.closed_to + interval '1 minute' then  -- nobody led for a while: a minute in each call
