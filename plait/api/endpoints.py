@@ -26,7 +26,7 @@ router = new_router("endpoints")
 Outcome = Literal["succeeded", "failed", "dead_letter", "canceled", "skipped"]
 
 
-class Settings(BaseModel):
+class EndpointSettings(BaseModel):
     """What an endpoint is made of; what is left out stays, or is as usual."""
 
     model_config = ConfigDict(extra="forbid")
@@ -49,7 +49,7 @@ class Settings(BaseModel):
         return {"enabled" if name == "is_enabled" else name: value for name, value in given.items()}
 
 
-class NewEndpoint(Settings):
+class NewEndpoint(EndpointSettings):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
@@ -95,19 +95,19 @@ class Rotation(BaseModel):
     overlap_seconds: float = Field(86_400, ge=0, le=2_592_000, description="How long the key before signs too.")
 
 
-class Key(BaseModel):
+class SigningKey(BaseModel):
     version: int
     key: str = Field(description="`whsec_…`: what a receiver verifies with.")
 
 
-class Trial(BaseModel):
+class EndpointTrial(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     type: str = Field("test", min_length=1, max_length=200)
     data: Any = None
 
 
-class Asked(BaseModel):
+class Delivery(BaseModel):
     job_id: UUID
 
 
@@ -141,7 +141,9 @@ async def get_endpoint(ask: Ask, endpoint_id: UUID) -> Response:
 
 
 @router.patch("/endpoints/{endpoint_id:uuid}", response_model=Endpoint)
-async def change(request: Request, ask: Ask, endpoint_id: UUID, body: Settings, if_match: IfMatch = None) -> Response:
+async def change(
+    request: Request, ask: Ask, endpoint_id: UUID, body: EndpointSettings, if_match: IfMatch = None
+) -> Response:
     """Change an endpoint; what is left out stays. What it is told of counts from now where that changes."""
     row = await _get(ask, endpoint_id)
     since = unchanged_since(if_match, row.updated_at)
@@ -160,7 +162,7 @@ async def delete(ask: Ask, endpoint_id: UUID) -> Response:
     return Response(status_code=204)
 
 
-@router.get("/endpoints/{endpoint_id:uuid}/keys", response_model=Page[Key])
+@router.get("/endpoints/{endpoint_id:uuid}/keys", response_model=Page[SigningKey])
 async def list_keys(request: Request, ask: Ask, endpoint_id: UUID) -> Response:
     """The keys that sign now, the newest first. They are stored nowhere: this process works them out, as workers do."""
     row = await _get(ask, endpoint_id)
@@ -169,7 +171,7 @@ async def list_keys(request: Request, ask: Ask, endpoint_id: UUID) -> Response:
     return _keys(request, row)
 
 
-@router.post("/endpoints/{endpoint_id:uuid}/rotate", response_model=Page[Key])
+@router.post("/endpoints/{endpoint_id:uuid}/rotate", response_model=Page[SigningKey])
 async def rotate(request: Request, ask: Ask, endpoint_id: UUID, body: Rotation | None = None) -> Response:
     """A new key; the one before signs too for a while."""
     row = await _get(ask, endpoint_id)
@@ -179,12 +181,12 @@ async def rotate(request: Request, ask: Ask, endpoint_id: UUID, body: Rotation |
     return _keys(request, await _get(ask, endpoint_id))
 
 
-@router.post("/endpoints/{endpoint_id:uuid}/test", status_code=202, response_model=Asked)
-async def try_(ask: Ask, endpoint_id: UUID, body: Trial | None = None) -> Response:
+@router.post("/endpoints/{endpoint_id:uuid}/test", status_code=202, response_model=Delivery)
+async def try_(ask: Ask, endpoint_id: UUID, body: EndpointTrial | None = None) -> Response:
     """Send a message: the job that does."""
 
     row = await _get(ask, endpoint_id)
-    body = body or Trial()
+    body = body or EndpointTrial()
     payload = json_text({"endpoint": str(row.id), "type": body.type, "data": body.data})
     new = NewJob(id=new_id(), definition=webhook.NAME, payload=payload, tenant_id=row.tenant_id)
     await ask.changing("endpoint.test", endpoint_id, tenant_id=row.tenant_id, job=new.id).jobs.enqueue_many([new])

@@ -36,7 +36,7 @@ def handler(outside: Outside) -> Callable[..., Any]:
             raise PermanentError(f"a report is of {MOST_DAYS:g} days at most")
         if end is not None and end.tzinfo is None:
             raise PermanentError("`end` has a time zone: 2026-01-31T00:00:00Z")
-        until = end or (await store.connectors.usage(job.tenant_id)).now
+        until = end or await store.health.now()
         made = await _make(report, store, job, until - timedelta(days=span), until, job_id)
         match format or set_.format:
             case "json":

@@ -76,10 +76,6 @@ Route = Literal[
 ]
 
 
-class Asked(TypedDict):
-    job_id: str
-
-
 class Attempt(TypedDict):
     """One execution of a job, or what an operator did to it."""
 
@@ -243,6 +239,10 @@ class Definition(TypedDict):
     updated_at: str
 
 
+class Delivery(TypedDict):
+    job_id: str
+
+
 class Emitted(TypedDict):
     ids: list[str]
 
@@ -264,6 +264,21 @@ class Endpoint(TypedDict):
     created_by: str
     created_at: str
     updated_at: str
+
+
+class EndpointSettings(TypedDict):
+    """What an endpoint is made of; what is left out stays, or is as usual."""
+
+    url: NotRequired[str | None]
+    is_enabled: NotRequired[bool | None]
+    signature: NotRequired[Literal["standard", "sha256", "sha512"] | None]
+    statuses: NotRequired[list[Literal["succeeded", "failed", "dead_letter", "canceled", "skipped"]] | None]
+    definitions: NotRequired[list[str] | None]
+
+
+class EndpointTrial(TypedDict):
+    type: NotRequired[str]
+    data: NotRequired[Any]
 
 
 class Entry(TypedDict):
@@ -469,6 +484,19 @@ class Jobs(TypedDict):
     items: list[JobBrief]
     next: NotRequired[str | None]
     complete: bool
+
+
+class Key(TypedDict):
+    id: str
+    tenant_id: str | None
+    hint: str
+    name: str
+    role: Role
+    created_by: str
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+    last_used_at: str | None
 
 
 class Kind(TypedDict):
@@ -687,6 +715,11 @@ class PageOfJobNode(TypedDict):
     next: NotRequired[str | None]
 
 
+class PageOfKey(TypedDict):
+    items: list[Key]
+    next: NotRequired[str | None]
+
+
 class PageOfKind(TypedDict):
     items: list[Kind]
     next: NotRequired[str | None]
@@ -699,6 +732,11 @@ class PageOfNode(TypedDict):
 
 class PageOfQueue(TypedDict):
     items: list[Queue]
+    next: NotRequired[str | None]
+
+
+class PageOfSigningKey(TypedDict):
+    items: list[SigningKey]
     next: NotRequired[str | None]
 
 
@@ -811,6 +849,11 @@ class Signal(TypedDict):
     id: NotRequired[str | None]
 
 
+class SigningKey(TypedDict):
+    version: int
+    key: str
+
+
 class SkipIt(TypedDict):
     worker: int
     attempt: int
@@ -885,6 +928,11 @@ class Timetable(TypedDict):
     timezone: NotRequired[str]
 
 
+class Trial(TypedDict):
+    data: NotRequired[dict[str, Any]]
+    run: NotRequired[bool]
+
+
 class Tried(TypedDict):
     definition_key: str
     payload: Any
@@ -948,54 +996,11 @@ class Worker(TypedDict):
     lease_expires_at: str
 
 
-class EndpointsKey(TypedDict):
-    version: int
-    key: str
-
-
-class EndpointsSettings(TypedDict):
-    """What an endpoint is made of; what is left out stays, or is as usual."""
-
-    url: NotRequired[str | None]
-    is_enabled: NotRequired[bool | None]
-    signature: NotRequired[Literal["standard", "sha256", "sha512"] | None]
-    statuses: NotRequired[list[Literal["succeeded", "failed", "dead_letter", "canceled", "skipped"]] | None]
-    definitions: NotRequired[list[str] | None]
-
-
-class EndpointsTrial(TypedDict):
-    type: NotRequired[str]
-    data: NotRequired[Any]
-
-
-class KeysKey(TypedDict):
-    id: str
-    tenant_id: str | None
-    hint: str
-    name: str
-    role: Role
-    created_by: str
-    created_at: str
-    expires_at: str | None
-    revoked_at: str | None
-    last_used_at: str | None
-
-
 class QueuesSettings(TypedDict):
     mode: NotRequired[Literal["parallel", "serial"] | None]
     max_running: NotRequired[int | None]
     rate_count: NotRequired[int | None]
     rate_period_seconds: NotRequired[float | None]
-
-
-class Page_key_1(TypedDict):
-    items: list[KeysKey]
-    next: NotRequired[str | None]
-
-
-class Page_key_2(TypedDict):
-    items: list[EndpointsKey]
-    next: NotRequired[str | None]
 
 
 class TenantsSettings(TypedDict):
@@ -1029,8 +1034,3 @@ class TriggersSettings(TypedDict):
     catch_up_window_seconds: NotRequired[float | None]
     overlap: NotRequired[Literal["allow", "skip", "queue"] | None]
     jitter_seconds: NotRequired[float | None]
-
-
-class TriggersTrial(TypedDict):
-    data: NotRequired[dict[str, Any]]
-    run: NotRequired[bool]

@@ -1,9 +1,5 @@
 // Made from the server's OpenAPI document by scripts/client_types.py: change that, not this.
 
-export interface Asked {
-  job_id: string;
-}
-
 /** One execution of a job, or what an operator did to it. */
 export interface Attempt {
   attempt_no: number;
@@ -191,6 +187,10 @@ export interface Definition {
   updated_at: string;
 }
 
+export interface Delivery {
+  job_id: string;
+}
+
 export interface Emitted {
   ids: string[];
 }
@@ -214,6 +214,23 @@ export interface Endpoint {
   created_by: string;
   created_at: string;
   updated_at: string;
+}
+
+/** What an endpoint is made of; what is left out stays, or is as usual. */
+export interface EndpointSettings {
+  url?: string | null;
+  is_enabled?: boolean | null;
+  /** standard: as Standard Webhooks 1.0.0 says; else `x-webhook-signature: sha256=…` over the body. */
+  signature?: "standard" | "sha256" | "sha512" | null;
+  /** Of jobs that end so it is told. */
+  statuses?: ("succeeded" | "failed" | "dead_letter" | "canceled" | "skipped")[] | null;
+  /** Of jobs of these definitions; null: of any. */
+  definitions?: string[] | null;
+}
+
+export interface EndpointTrial {
+  type?: string;
+  data?: unknown;
 }
 
 export interface Entry {
@@ -448,6 +465,21 @@ export interface Jobs {
   next?: string | null;
   /** False: this page ended because it had looked at enough; `next` looks further. */
   complete: boolean;
+}
+
+export interface Key {
+  id: string;
+  tenant_id: string | null;
+  /** How it begins. */
+  hint: string;
+  name: string;
+  role: Role;
+  created_by: string;
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  /** Within a minute. */
+  last_used_at: string | null;
 }
 
 /** A kind of job, for who asks for one. */
@@ -693,6 +725,12 @@ export interface PageOfJobNode {
   next?: string | null;
 }
 
+export interface PageOfKey {
+  items: Key[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
 export interface PageOfKind {
   items: Kind[];
   /** Send it as `cursor` for what follows; null: that was all. */
@@ -707,6 +745,12 @@ export interface PageOfNode {
 
 export interface PageOfQueue {
   items: Queue[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
+export interface PageOfSigningKey {
+  items: SigningKey[];
   /** Send it as `cursor` for what follows; null: that was all. */
   next?: string | null;
 }
@@ -836,6 +880,12 @@ export interface Signal {
   id?: string | null;
 }
 
+export interface SigningKey {
+  version: number;
+  /** `whsec_…`: what a receiver verifies with. */
+  key: string;
+}
+
 export interface SkipIt {
   worker: number;
   attempt: number;
@@ -911,6 +961,13 @@ export interface Timetable {
   timezone?: string;
 }
 
+export interface Trial {
+  /** The event's, for an event's trigger. */
+  data?: Record<string, unknown>;
+  /** Ask for the job, too; schedules take no notice of it. */
+  run?: boolean;
+}
+
 export interface Tried {
   definition_key: string;
   payload: unknown;
@@ -976,61 +1033,11 @@ export interface Worker {
   lease_expires_at: string;
 }
 
-export interface EndpointsKey {
-  version: number;
-  /** `whsec_…`: what a receiver verifies with. */
-  key: string;
-}
-
-/** What an endpoint is made of; what is left out stays, or is as usual. */
-export interface EndpointsSettings {
-  url?: string | null;
-  is_enabled?: boolean | null;
-  /** standard: as Standard Webhooks 1.0.0 says; else `x-webhook-signature: sha256=…` over the body. */
-  signature?: "standard" | "sha256" | "sha512" | null;
-  /** Of jobs that end so it is told. */
-  statuses?: ("succeeded" | "failed" | "dead_letter" | "canceled" | "skipped")[] | null;
-  /** Of jobs of these definitions; null: of any. */
-  definitions?: string[] | null;
-}
-
-export interface EndpointsTrial {
-  type?: string;
-  data?: unknown;
-}
-
-export interface KeysKey {
-  id: string;
-  tenant_id: string | null;
-  /** How it begins. */
-  hint: string;
-  name: string;
-  role: Role;
-  created_by: string;
-  created_at: string;
-  expires_at: string | null;
-  revoked_at: string | null;
-  /** Within a minute. */
-  last_used_at: string | null;
-}
-
 export interface QueuesSettings {
   mode?: "parallel" | "serial" | null;
   max_running?: number | null;
   rate_count?: number | null;
   rate_period_seconds?: number | null;
-}
-
-export interface Page_key_1 {
-  items: KeysKey[];
-  /** Send it as `cursor` for what follows; null: that was all. */
-  next?: string | null;
-}
-
-export interface Page_key_2 {
-  items: EndpointsKey[];
-  /** Send it as `cursor` for what follows; null: that was all. */
-  next?: string | null;
 }
 
 export interface TenantsSettings {
@@ -1069,13 +1076,6 @@ export interface TriggersSettings {
   jitter_seconds?: number | null;
 }
 
-export interface TriggersTrial {
-  /** The event's, for an event's trigger. */
-  data?: Record<string, unknown>;
-  /** Ask for the job, too; schedules take no notice of it. */
-  run?: boolean;
-}
-
 /** Every route, what it takes and what it answers. */
 export interface Routes {
   "GET /admin/jobs/definitions": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfDefinition };
@@ -1090,11 +1090,11 @@ export interface Routes {
   "GET /endpoints": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfEndpoint };
   "POST /endpoints": { path: {}; query: { tenant?: string | null }; body: NewEndpoint; answer: Endpoint };
   "GET /endpoints/{endpoint_id}": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: undefined; answer: Endpoint };
-  "PATCH /endpoints/{endpoint_id}": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: EndpointsSettings; answer: Endpoint };
+  "PATCH /endpoints/{endpoint_id}": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: EndpointSettings; answer: Endpoint };
   "DELETE /endpoints/{endpoint_id}": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: undefined; answer: undefined };
-  "GET /endpoints/{endpoint_id}/keys": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: undefined; answer: Page_key_2 };
-  "POST /endpoints/{endpoint_id}/rotate": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: Rotation | null | undefined; answer: Page_key_2 };
-  "POST /endpoints/{endpoint_id}/test": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: EndpointsTrial | null | undefined; answer: Asked };
+  "GET /endpoints/{endpoint_id}/keys": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfSigningKey };
+  "POST /endpoints/{endpoint_id}/rotate": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: Rotation | null | undefined; answer: PageOfSigningKey };
+  "POST /endpoints/{endpoint_id}/test": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: EndpointTrial | null | undefined; answer: Delivery };
   "POST /events": { path: {}; query: { tenant?: string | null }; body: { name: string; data?: Record<string, unknown>; correlation_id?: string | null; id?: string | null }; answer: Emitted };
   "GET /events": { path: {}; query: { name?: string | null; failed?: boolean; cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfEvent };
   "GET /events/{event_id}": { path: { event_id: string }; query: { tenant?: string | null }; body: undefined; answer: EventPage };
@@ -1112,7 +1112,7 @@ export interface Routes {
   "DELETE /jobs/triggers/{trigger_id}": { path: { trigger_id: string }; query: { tenant?: string | null }; body: undefined; answer: undefined };
   "GET /jobs/triggers/{trigger_id}/fires": { path: { trigger_id: string }; query: { limit?: number; tenant?: string | null }; body: undefined; answer: PageOfFire };
   "GET /jobs/triggers/{trigger_id}/preview": { path: { trigger_id: string }; query: { count?: number; after?: string | null; tenant?: string | null }; body: undefined; answer: PageOfInstant };
-  "POST /jobs/triggers/{trigger_id}/test": { path: { trigger_id: string }; query: { tenant?: string | null }; body: TriggersTrial | null | undefined; answer: Tried };
+  "POST /jobs/triggers/{trigger_id}/test": { path: { trigger_id: string }; query: { tenant?: string | null }; body: Trial | null | undefined; answer: Tried };
   "GET /jobs/{job_id}": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: JobPage };
   "GET /jobs/{job_id}/attempts": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfAttempt };
   "POST /jobs/{job_id}/cancel": { path: { job_id: string }; query: { tenant?: string | null }; body: Cancel | null | undefined; answer: Moved };
@@ -1123,7 +1123,7 @@ export interface Routes {
   "POST /jobs/{job_id}/signal": { path: { job_id: string }; query: { tenant?: string | null }; body: Signal; answer: Moved };
   "GET /jobs/{job_id}/steps": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfStep };
   "GET /jobs/{job_id}/tree": { path: { job_id: string }; query: { cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfNode };
-  "GET /keys": { path: {}; query: { cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: Page_key_1 };
+  "GET /keys": { path: {}; query: { cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfKey };
   "POST /keys": { path: {}; query: { tenant?: string | null }; body: NewKey; answer: MadeKey };
   "DELETE /keys/{key_id}": { path: { key_id: string }; query: { tenant?: string | null }; body: undefined; answer: undefined };
   "GET /queues": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfQueue };
