@@ -69,7 +69,7 @@ _FORGET_SETTINGS = f"""
 delete from plait.queues; delete from plait.definitions; delete from plait.logins;
 delete from plait.tenants where slug <> 'default';
 update plait.tenants set name = 'Default', time_zone = 'UTC', paused = false, weight = 1,
-  max_running = null, max_queued = null, max_triggers = 1000, quota_left = null, created_at = '{START.isoformat()}'
+  max_running = null, max_queued = null, max_triggers = 1000, retention = '{{}}', quota_left = null, created_at = '{START.isoformat()}'
 """
 LEASE_S = 30.0
 DEFINITIONS = ("add", "other")

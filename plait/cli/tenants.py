@@ -30,6 +30,14 @@ MaxTriggers = Annotated[
     str | None,
     typer.Option("--max-triggers", metavar="N", help="How many triggers it may have beside those in code; or none."),
 ]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep",
+        metavar="STATUS=AGE",
+        help="How long its final jobs are kept, like failed=30d or succeeded=forever; again for each status. default: as for all.",
+    ),
+]
 
 
 class TenantExists(PlaitError):
@@ -73,9 +81,10 @@ async def create(
     max_running: MaxRunning = None,
     max_queued: MaxQueued = None,
     max_triggers: MaxTriggers = None,
+    keep: Keep = None,
 ) -> None:
     """Create a tenant."""
-    settings = _settings(name, time_zone, None, weight, max_running, max_queued, max_triggers)
+    settings = _settings(name, time_zone, None, weight, max_running, max_queued, max_triggers, keep)
     async with cli.store() as store:
         if any(row.slug == slug for row in await store.tenants.list_tenants()):
             raise TenantExists
@@ -96,9 +105,10 @@ async def set_(
     max_running: MaxRunning = None,
     max_queued: MaxQueued = None,
     max_triggers: MaxTriggers = None,
+    keep: Keep = None,
 ) -> None:
     """Change a tenant. What is not given stays as it is; none removes a limit."""
-    settings = _settings(name, time_zone, paused, weight, max_running, max_queued, max_triggers)
+    settings = _settings(name, time_zone, paused, weight, max_running, max_queued, max_triggers, keep)
     if not settings:
         raise BadUsage("there is nothing to set: see plait tenants set --help")
     async with cli.store() as store:
@@ -138,6 +148,7 @@ def _settings(
     max_running: str | None,
     max_queued: str | None,
     max_triggers: str | None,
+    keep: list[str] | None,
 ) -> dict[str, Any]:
     """What was given; a limit of none is a null, which removes it."""
     given = {"name": name, "time_zone": time_zone, "paused": paused, "weight": weight}
@@ -148,6 +159,8 @@ def _settings(
         settings["max_queued"] = arguments.limit(max_queued, what="--max-queued")
     if max_triggers is not None:
         settings["max_triggers"] = arguments.limit(max_triggers, what="--max-triggers")
+    if keep:
+        settings["retention"] = {} if keep == ["default"] else arguments.retention(keep)
     return settings
 
 

@@ -9,6 +9,7 @@
       ├── NotLeader
       ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable
       ├── InvalidTrigger  InvalidTemplate  InvalidSchema  CommandFailed
+      ├── StorageFailed  ArtifactMissing  ArtifactAltered
       ├── LeaseLost  NotDurable  DeterminismError  SignalTimeout  SubJobFailure  FanOutError
       └── JobFailed               what `handle.result()` raises
             ├── JobCanceled  JobSkipped  JobDeadLettered
@@ -196,6 +197,18 @@ class LeaseLost(PlaitError):
 class NotDurable(PlaitError):
     """This works only inside an `async def` handler that a worker runs, called from its own task or one that it has started. In a `def`
     handler there are `spawn_sync`, `after_sync` and the like."""
+
+
+class StorageFailed(PlaitError):
+    """The directory or bucket of artifacts, or of the archive, can't be used now."""
+
+
+class ArtifactMissing(PlaitError):
+    """What was kept in the artifact store is not there any more."""
+
+
+class ArtifactAltered(PlaitError):
+    """What the artifact store has is not what was put there: its hash differs."""
 
 
 class DeterminismError(PlaitError):

@@ -30,6 +30,8 @@ class TenantRow:
     max_running: int | None
     max_queued: int | None
     max_triggers: int | None
+    retention: dict[str, float | None]
+    """How long its final jobs are kept, by status, in seconds; None: for ever. What is not named is as for all."""
     queued: int
     running: int
 
@@ -57,4 +59,5 @@ class Tenants:
         await self._db.fetchval("select plait.bind_login($1, $2)", login, tenant_id)
 
     async def list_tenants(self) -> list[TenantRow]:
-        return [TenantRow(**row) for row in await self._db.fetch("select * from plait.list_tenants()")]
+        rows = await self._db.fetch("select * from plait.list_tenants()")
+        return [TenantRow(**{**row, "retention": msgspec.json.decode(row["retention"])}) for row in rows]

@@ -49,6 +49,15 @@ def test_a_tenant_is_created_once_and_changed(plait_on: Plait) -> None:
     assert "Europe/Berlin" in plait_on("tenants").out
 
 
+def test_a_tenant_has_ages_of_its_own(plait_on: Plait) -> None:
+    made = plait_on("tenants", "create", "acme", "--keep", "failed=30d", "--keep", "succeeded=forever", "--json").json
+    assert made["retention"] == {"failed": 30 * 86_400, "succeeded": None}
+    assert plait_on("tenants", "set", "acme", "--keep", "default", "--json").json["retention"] == {}
+    assert plait_on("tenants", "set", "acme", "--keep", "queued=1d").code == 2
+    assert plait_on("tenants", "set", "acme", "--keep", "failed").code == 2
+    assert plait_on("tenants", "set", "acme", "--keep", "failed=soon").code == 2
+
+
 def test_a_tenant_that_is_not_there_is_not_made_by_a_typing_error(plait_on: Plait) -> None:
     assert plait_on("tenants", "set", "acmee", "--pause").code == 1
     assert [row["slug"] for row in plait_on("tenants", "list", "--json").json] == ["default"]
