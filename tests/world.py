@@ -49,6 +49,7 @@ _TABLES = (
     "signals",
     "dependencies",
     "follow_ups",
+    "artifacts",
     "workers",
     "nodes",
     "leader",
@@ -298,7 +299,7 @@ class World:
 
     async def snapshot(self) -> list[str]:
         """Every row that tells of jobs, as text: equal before and after what must change nothing."""
-        sql = " union all ".join(f"select '{name} ' || t::text as row from plait.{name} t" for name in _TABLES[:12])
+        sql = " union all ".join(f"select '{name} ' || t::text as row from plait.{name} t" for name in _TABLES[:13])
         return [row for (row,) in await self.rows(f"{sql} order by 1")]
 
     async def check(self) -> None:

@@ -1,5 +1,6 @@
 """`plait tenants`: who the jobs are for, and what each of them may have."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +13,6 @@ from plait.model.errors import PlaitError
 
 if TYPE_CHECKING:
     from plait.store import Store
-    from plait.store.tenants import TenantRow
 
 group = new_group("Show tenants; create, limit and pause them. Without a command it lists them.", "tenants", lists=True)
 
@@ -48,8 +48,9 @@ async def list_(cli: Invocation) -> None:
     """Show every tenant, and what it has unfinished."""
     async with cli.store() as store:
         rows = await store.tenants.list_tenants()
+        kept = await store.tenants.list_retention()
     if cli.json:
-        show_json(rows)
+        show_json([{**asdict(row), "retention": kept.get(row.slug, {})} for row in rows])
         return
     show_table(
         ("tenant", "name", "time zone", "state", "queued", "running", "weight", "max running", "max queued"),
@@ -89,8 +90,7 @@ async def create(
         if any(row.slug == slug for row in await store.tenants.list_tenants()):
             raise TenantExists
         await store.tenants.set_tenant(slug, settings)
-        row = await _get(store, slug)
-    _tell(row, "created", as_json=cli.json)
+        await _tell(store, slug, "created", as_json=cli.json)
 
 
 async def set_(
@@ -114,8 +114,7 @@ async def set_(
     async with cli.store() as store:
         await store.tenants.tenant_id(slug)  # an unknown one is a typing error, not a new tenant
         await store.tenants.set_tenant(slug, settings)
-        row = await _get(store, slug)
-    _tell(row, "set", as_json=cli.json)
+        await _tell(store, slug, "set", as_json=cli.json)
 
 
 async def bind(
@@ -164,13 +163,11 @@ def _settings(
     return settings
 
 
-async def _get(store: "Store", slug: str) -> "TenantRow":
-    return next(row for row in await store.tenants.list_tenants() if row.slug == slug)
-
-
-def _tell(row: "TenantRow", done: str, *, as_json: bool) -> None:
+async def _tell(store: "Store", slug: str, done: str, *, as_json: bool) -> None:
+    row = next(row for row in await store.tenants.list_tenants() if row.slug == slug)
     if as_json:
-        show_json(row)
+        kept = await store.tenants.list_retention()
+        show_json({**asdict(row), "retention": kept.get(slug, {})})
     else:
         show(f"tenant {row.slug} {done} ({row.id})")
 

@@ -13,6 +13,7 @@ from plait.leader.promote import Promote
 from plait.leader.prune import Prune
 from plait.leader.rescue import Rescue
 from plait.leader.resume import Resume
+from plait.leader.sweep import Sweep
 from plait.model.errors import PlaitError
 from plait.runtime.logging import get_logger
 from plait.runtime.objects import open_objects
@@ -56,6 +57,7 @@ class Leader:
             _prune(app.settings, retention),
             Count(),
             RollUp(),
+            *([Sweep(objects)] if (objects := app.target.objects(app.settings.artifacts)) else []),
         )
         self._holder = holder or app.holder
 

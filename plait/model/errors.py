@@ -7,7 +7,7 @@
       │     ├── ChangedMeanwhile
       ├── DatabaseUnreachable  SchemaOutdated  UnsafeRole  NotGranted
       ├── NotLeader
-      ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable
+      ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable (TooLarge)
       ├── InvalidTrigger  InvalidTemplate  InvalidSchema  CommandFailed
       ├── StorageFailed  ArtifactMissing  ArtifactAltered
       ├── LeaseLost  NotDurable  DeterminismError  SignalTimeout  SubJobFailure  FanOutError
@@ -167,6 +167,14 @@ class InvalidResult(PlaitError):
 
 class NotSerializable(PlaitError):
     """A value cannot be stored as JSON."""
+
+
+class TooLarge(NotSerializable):
+    """An argument or a result is larger than a row may be. Set PLAIT_ARTIFACTS, and it is kept in the artifact store."""
+
+    def __init__(self, message: str, text: str) -> None:
+        super().__init__(message)
+        self.text = text
 
 
 class InvalidTrigger(PlaitError):

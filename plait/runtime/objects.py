@@ -5,6 +5,8 @@ What `put` has returned for is there, whole, after any crash. A name that was ne
 
 import asyncio
 import os
+import threading
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
@@ -103,11 +105,10 @@ class Bucket:
     """Credentials, region and endpoint are found as every program of AWS finds them: AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL_S3 …"""
 
     def __init__(self, bucket: str, prefix: str) -> None:
-        try:
-            import boto3
-        except ImportError:
-            raise StorageFailed("a place that begins with s3:// needs the extra: pip install 'plait[s3]'") from None
-        self._client = boto3.client("s3")
+        if not find_spec("boto3"):
+            raise StorageFailed("a place that begins with s3:// needs the extra: pip install 'plait[s3]'")
+        self._made: Any = None
+        self._making = threading.Lock()
         self._bucket = bucket
         self._prefix = f"{prefix}/" if prefix else ""
 
@@ -116,9 +117,10 @@ class Bucket:
 
     async def get(self, name: str) -> bytes | None:
         def read() -> bytes | None:
+            client = self._client()
             try:
-                answer = self._client.get_object(Bucket=self._bucket, Key=self._prefix + name)
-            except self._client.exceptions.NoSuchKey:
+                answer = client.get_object(Bucket=self._bucket, Key=self._prefix + name)
+            except client.exceptions.NoSuchKey:
                 return None
             with answer["Body"] as body:
                 data: bytes = body.read()
@@ -130,9 +132,18 @@ class Bucket:
         await self._call("delete_object", name)
 
     async def _call(self, method: str, name: str, **arguments: Any) -> None:
-        call = getattr(self._client, method)
         key = self._prefix + name
-        await asyncio.to_thread(self._asked, lambda: call(Bucket=self._bucket, Key=key, **arguments))
+        await asyncio.to_thread(
+            self._asked, lambda: getattr(self._client(), method)(Bucket=self._bucket, Key=key, **arguments)
+        )
+
+    def _client(self) -> Any:
+        """In a thread, once: to make one takes a while."""
+        import boto3
+
+        with self._making:
+            self._made = self._made or boto3.client("s3")
+            return self._made
 
     def _asked(self, work: "Callable[[], Any]") -> Any:
         from botocore.exceptions import BotoCoreError, ClientError

@@ -56,6 +56,12 @@ class Settings(BaseSettings):
     keep_canceled: Age = Field(timedelta(days=30), description="canceled")
     keep_failed: Age = Field(timedelta(days=90), description="failed")
     keep_dead_letter: Age = Field(timedelta(days=90), description="dead letters")
+    artifacts: str | None = Field(
+        None,
+        description="a directory that all processes share, or s3://bucket/prefix, for payloads and results above 1 MiB; "
+        "with embedded Postgres, a directory beside its data",
+    )
+    artifact_size: int = Field(67_108_864, gt=0, description="bytes that one of these may have")
     archive: str | None = Field(
         None, description="a directory, or s3://bucket/prefix, where jobs are written to before they are forgotten"
     )
