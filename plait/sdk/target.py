@@ -72,6 +72,6 @@ class Target:
 
     async def _start_embedded(self, embedded: EmbeddedPostgres) -> str:
         server = await asyncio.to_thread(embedded.start)
-        await migrate(server.url())
+        await migrate(server.url(), allow_blocking=True)  # nobody but us works on it
         await ensure_dev_login(server.url())
         return server.url(user=DEV_LOGIN)

@@ -88,11 +88,12 @@ class Health:
                 f"the login {state['login']!r} has none of plait's roles:"
                 " grant it plait_client, plait_worker or plait_admin."
             )
-        version = await self._db.fetchval("select version from plait.installed")
-        if version != schema_version():
+        mine, version = schema_version(), await self._db.fetchval("select version from plait.installed")
+        if version < mine:
+            raise SchemaOutdated(f"the database has schema {version}, this plait needs {mine}. Run `plait migrate`.")
+        if version > mine and (oldest := await self._db.fetchval("select oldest from plait.installed")) > mine:
             raise SchemaOutdated(
-                f"the database has schema {version}, this plait needs {schema_version()}. "
-                + ("Run `plait migrate`." if version < schema_version() else "Upgrade plait.")
+                f"the database has schema {version}, which plait of schema {oldest} or newer can use; this one is of {mine}. Upgrade plait."
             )
 
     async def require_roles(self, *roles: str) -> None:

@@ -7,11 +7,11 @@
 --
 -- A forked job has its payload from the job before. A worker has to name the tenant, as everybody: it knows it from its claim.
 create or replace function plait.find_artifact(p_job uuid, p_sha256 text, p_kind text default null, p_tenant uuid default null,
-  p_all_tenants boolean default false)
+  p_all boolean default false)
 returns table (id uuid, tenant_id uuid, job_id uuid, kind text, size bigint, sha256 text, created_at timestamptz)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$
 #variable_conflict use_column
-declare v_tenant uuid := plait._tenant_or_all(p_tenant, p_all_tenants);
+declare v_tenant uuid := plait._tenant_or_all(p_tenant, p_all);
 begin
   return query
     with recursive origin as (

@@ -2,6 +2,9 @@
 
 select;  -- nothing yet
 
+-- Upgrades: which code may run beside the new.
+alter table plait.installed add column oldest integer not null default 0;
+
 -- Retention: how long a tenant's final jobs are kept, by status.
 alter table plait.tenants add column retention jsonb not null default '{}' check (jsonb_typeof(retention) = 'object');
 create index tenants_retention on plait.tenants (id) where retention <> '{}';
