@@ -22,6 +22,10 @@ from plait.runtime.objects import Objects
 
 Format = Literal["jsonl", "parquet"]
 
+PATIENCE_S = 10.0
+AT_ONCE = 8
+"""Files; each waits for the disk or the network."""
+
 
 class _Job(msgspec.Struct):
     id: UUID
@@ -50,15 +54,27 @@ class Archive:
         self._form = form
 
     async def put(self, lines: Sequence[str], now: datetime) -> None:
-        """They are safe when this returns."""
+        """They are safe when this returns. A transaction waits for it, and an old one slows everybody down: not for long."""
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await self._put(lines, now)
+        except TimeoutError:
+            raise StorageFailed(f"to archive {len(lines)} jobs took more than {PATIENCE_S:g} s") from None
+
+    async def _put(self, lines: Sequence[str], now: datetime) -> None:
         by_tenant: defaultdict[str, list[tuple[_Line, str]]] = defaultdict(list)
         for text in lines:
             line = _DECODER.decode(text)
             by_tenant[line.tenant].append((line, text))
-        for tenant, jobs in by_tenant.items():
-            name = f"tenant={tenant}/day={now:%Y-%m-%d}/{jobs[0][0].job.id}-{uuid4().hex[:8]}.{self._form}"
-            data = await asyncio.to_thread(_parquet if self._form == "parquet" else _jsonl, jobs)
-            await self._objects.put(name, data)
+        at_once = asyncio.Semaphore(AT_ONCE)
+
+        async def put(tenant: str, jobs: list[tuple[_Line, str]]) -> None:
+            async with at_once:
+                name = f"tenant={tenant}/day={now:%Y-%m-%d}/{jobs[0][0].job.id}-{uuid4().hex[:8]}.{self._form}"
+                data = await asyncio.to_thread(_parquet if self._form == "parquet" else _jsonl, jobs)
+                await self._objects.put(name, data)
+
+        await asyncio.gather(*(put(tenant, jobs) for tenant, jobs in by_tenant.items()))
 
 
 def _jsonl(jobs: list[tuple[_Line, str]]) -> bytes:

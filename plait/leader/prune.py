@@ -4,6 +4,7 @@ import time
 from uuid import UUID
 
 from plait.leader.archive import Archive
+from plait.model.errors import StorageFailed
 from plait.runtime.logging import get_logger
 from plait.store import Store
 from plait.store.leader import Pruned, Retention
@@ -45,9 +46,13 @@ class Prune:
     async def _prune(self, store: Store) -> Pruned:
         if self._archive is None:
             return await store.leader.prune(self._retention, cursor=self._cursor, limit=self._batch)
-        pruned, size = await store.leader.prune_into(
-            self._archive.put, self._retention, cursor=self._cursor, limit=self._batch
-        )
+        try:
+            pruned, size = await store.leader.prune_into(
+                self._archive.put, self._retention, cursor=self._cursor, limit=self._batch
+            )
+        except StorageFailed:
+            self._batch = max(1, self._batch // 2)  # it may have been too much at once
+            raise
         if size > ARCHIVED_AT_ONCE:
             self._batch = max(1, self._batch // 2)
         elif size < ARCHIVED_AT_ONCE // 4:

@@ -50,12 +50,12 @@ class Settings(BaseSettings):
     api_session: float = Field(43_200, gt=0, description="seconds that a browser stays signed in")
 
     keep_succeeded: Age = Field(
-        timedelta(days=7), description="how long jobs that succeeded are kept: 7d, 12h, forever"
+        "7d", validate_default=True, description="how long jobs that succeeded are kept: 7d, 12h, forever"
     )
-    keep_skipped: Age = Field(timedelta(days=7), description="the same for those that were skipped")
-    keep_canceled: Age = Field(timedelta(days=30), description="canceled")
-    keep_failed: Age = Field(timedelta(days=90), description="failed")
-    keep_dead_letter: Age = Field(timedelta(days=90), description="dead letters")
+    keep_skipped: Age = Field("7d", validate_default=True, description="the same for those that were skipped")
+    keep_canceled: Age = Field("30d", validate_default=True, description="canceled")
+    keep_failed: Age = Field("90d", validate_default=True, description="failed")
+    keep_dead_letter: Age = Field("90d", validate_default=True, description="dead letters")
     artifacts: str | None = Field(
         None,
         description="a directory that all processes share, or s3://bucket/prefix, for payloads and results above 1 MiB; "

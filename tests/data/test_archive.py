@@ -104,6 +104,37 @@ async def test_what_cannot_be_archived_is_not_forgotten(world: World, tmp_path: 
     assert await world.counts() == {"canceled": 3}
 
 
+class Slow(Directory):
+    """A disk or a network that takes its time for each file."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.forever = asyncio.Event()
+
+    async def put(self, name: str, data: bytes) -> None:
+        if data.count(b"\n") > 4:
+            await self.forever.wait()
+        await super().put(name, data)
+
+
+async def test_an_archive_that_is_slow_holds_no_transaction_open_for_long(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T114: fewer at a time, until it can be done."""
+    monkeypatch.setattr("plait.leader.archive.PATIENCE_S", 0.05)
+    monkeypatch.setattr("plait.leader.prune.BATCH", 16)
+    await canceled(world, 20)
+    await world.advance(days=2)
+    duty = Prune(KEEP, Archive(Slow(tmp_path)))
+    for _ in range(2):
+        with pytest.raises(StorageFailed, match=r"more than 0.05 s"):
+            await duty.run(world.store)
+    assert await world.counts() == {"canceled": 20}
+    await duty.run(world.store)
+    assert await world.counts() == {"canceled": 16}
+    assert len(lines_in(tmp_path)) == 4
+
+
 async def test_a_leader_that_dies_between_archive_and_commit_loses_nothing(world: World, tmp_path: Path) -> None:
     """T105: a job is archived once or twice, never not at all."""
     jobs = await canceled(world, 20)

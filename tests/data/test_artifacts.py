@@ -10,14 +10,14 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from plait import Plait, PlaitError, fan_out, sub, values
+from plait import Nodes, Plait, PlaitError, fan_out, sub, values
 from plait.leader.sweep import Sweep
 from plait.model.errors import ArtifactAltered, ArtifactMissing, InvalidJob, JobFailed, TooLarge
 from plait.runtime.objects import Directory
 from plait.runtime.settings import Settings
 from plait.sdk.codec import MAX_BYTES
 from plait.store.leader import Retention
-from plait.testing import TestDatabase
+from plait.testing import Kit, TestDatabase
 
 from ..world import World
 from . import isolated
@@ -98,6 +98,22 @@ async def test_sub_jobs_get_and_give_large_values(app: Plait, drain: Drain, over
         await drain(app)
     assert await handle.result(timeout=10) == 2
     assert await over.sql("select count(*) from plait.artifacts") == 4
+
+
+async def test_a_node_jobs_parts_and_its_leader_see_large_values(app: Plait, database: TestDatabase) -> None:
+    kit = Kit(app, database)
+
+    @app.node_job()
+    async def on_node(text: str) -> str:
+        return text
+
+    @on_node.on_leader
+    async def on_leader(nodes: Nodes[str], text: str) -> bool:
+        return list(nodes.values().values()) == [text]
+
+    handle = await on_node.enqueue(LARGE)
+    await kit.run_until_idle()
+    assert await handle.result(timeout=10) is True
 
 
 async def test_a_sync_caller_and_a_transaction_of_the_callers(
