@@ -84,15 +84,35 @@ def _locks_of(statement: str) -> list[Lock]:
 
 
 def _work_of(actions: str) -> Work:
-    """What ALTER TABLE does beside taking its lock."""
-    if re.search(r"alter column \w+ (set data )?type|add column [^,]*default (?!now)[\w.]+\(|set logged", actions):
-        return "writes it all"  # a new type; a default that is worked out for each row
-    if re.search(
-        r"set not null|add (constraint|check|unique|primary|foreign)|add column .*\b(check|unique|references)\b",
-        actions,
+    """What ALTER TABLE does beside taking its lock: the most that one of its actions does."""
+    works = [_work_of_one(action) for action in _apart(actions)]
+    return max(works, key=("none", "reads it all", "writes it all", "unknown").index)
+
+
+def _work_of_one(action: str) -> Work:
+    if re.match(r"alter column \w+ (set data )?type\b|set (un)?logged", action):
+        return "writes it all"
+    if re.match(r"add column\b.*\bdefault (?!now\b)[\w.]+\(", action):
+        return "writes it all"  # worked out for each row
+    if re.match(r"add (constraint|check|unique|primary|foreign|exclude)\b", action):
+        return "none" if action.endswith(" not valid") else "reads it all"
+    if re.match(
+        r"alter column \w+ set not null|validate constraint|add column\b.*\b(check|unique|references)\b", action
     ):
-        return "none" if re.search(r"\bnot valid\b", actions) else "reads it all"
+        return "reads it all"
     return "none"
+
+
+def _apart(actions: str) -> list[str]:
+    """The actions of one ALTER TABLE: between them are commas that stand in no brackets."""
+    found, depth = [""], 0
+    for sign in actions:
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += sign
+    return [action.strip() for action in found]
 
 
 def statements_in(text: str) -> Iterator[str]:

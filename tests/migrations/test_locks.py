@@ -83,6 +83,12 @@ def _strongest(locks: object) -> dict[str, str]:
         ("alter table plait.jobs add constraint c check (priority > 0)", "AccessExclusiveLock", "reads it all"),
         ("alter table plait.jobs add constraint c check (priority > 0) not valid", "AccessExclusiveLock", "none"),
         ("alter table plait.jobs add column a int check (a > 0)", "AccessExclusiveLock", "reads it all"),
+        (
+            "alter table plait.jobs add constraint c check (a in (1, 2)) not valid, alter column b set not null",
+            "AccessExclusiveLock",
+            "reads it all",
+        ),
+        ("alter table plait.jobs add column a numeric(10, 2), drop column b", "AccessExclusiveLock", "none"),
         ("create unique index i on plait.jobs (node)", "ShareLock", "reads it all"),
         ("update plait.jobs set queue = 'a;b'", "RowExclusiveLock", "writes it all"),
         ("do $$ begin drop table plait.jobs; end $$", None, "unknown"),
