@@ -27,6 +27,8 @@ from plait.model.texts import message_of
 
 MAX_BYTES = 1024 * 1024
 """A payload or a result in a row is at most this long. Larger ones are kept in the artifact store, with a reference here."""
+MOST_BYTES = 256 * 1024 * 1024
+"""What is larger is not even looked at."""
 MAX_DEPTH = 200
 """Lists and objects within each other. Python reads what nests deeper only where its stack happens to have room."""
 
@@ -241,6 +243,8 @@ def encode(value: Any, *, what: str) -> str:
         raise NotSerializable(f"{what} cannot be stored: nested deeper than {MAX_DEPTH}, or within itself") from None
     except Exception as error:  # noqa: BLE001 - a value's own methods may raise anything
         raise NotSerializable(f"{what} cannot be stored as JSON: {message_of(error)}") from None
+    if len(text) > MOST_BYTES:
+        raise NotSerializable(f"{what} cannot be stored: {len(text):,} bytes, more than {MOST_BYTES:,}")
     if len(text) > MAX_DEPTH and text.count(b"[") + text.count(b"{") > MAX_DEPTH and _nests_too_deeply(text):
         raise NotSerializable(f"{what} cannot be stored: nested deeper than {MAX_DEPTH}")
     if b"null" in text and _has_nan(value):
@@ -255,6 +259,8 @@ def _nests_too_deeply(text: bytes) -> bool:
     outside_strings = b"".join(text.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2])
     brackets = outside_strings.translate(_ONE_KIND, delete=_NO_BRACKETS)
     for _ in range(MAX_DEPTH):
+        if not brackets:
+            return False
         brackets = brackets.replace(b"[]", b"")
     return bool(brackets)
 

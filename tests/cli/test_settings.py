@@ -111,6 +111,13 @@ def test_migrate_plans_installs_and_has_nothing_left(empty_database: TestDatabas
     assert '"applied": true' in migrate("--json")
 
 
+def test_after_a_restore_one_command_makes_it_ready(plait_on: Plait) -> None:
+    assert plait_on("after-restore").out.startswith("ready: 0 workers are gone, 0 jobs are queued again, ")
+    assert plait_on("after-restore", "--until", "2020-01-01T00:00Z", "--json").json["jobs"] == 0
+    assert plait_on("after-restore", "--until", "yesterday").code == 2
+    assert plait_on("after-restore", "--until", "2999-01-01T00:00Z").code == 1
+
+
 def test_migrate_lets_an_application_in(empty_database: TestDatabase) -> None:
     login = "plait_cli_application"
 

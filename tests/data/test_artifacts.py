@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from plait import Nodes, Plait, PlaitError, fan_out, sub, values
+from plait import Nodes, Plait, PlaitError, after, fan_out, spawn, sub, values
 from plait.leader.sweep import Sweep
 from plait.model.errors import ArtifactAltered, ArtifactMissing, InvalidJob, JobFailed, TooLarge
 from plait.runtime.objects import Directory
@@ -88,16 +88,20 @@ async def test_sub_jobs_get_and_give_large_values(app: Plait, drain: Drain, over
         return text
 
     @app.job
-    async def parent(n: int) -> int:
+    async def parent(n: int) -> str:
         results = await fan_out([sub(echo, LARGE) for _ in range(n)])
         assert values(results) == [LARGE] * n
-        return n
+        spawned = await spawn(echo, LARGE)
+        with pytest.raises(TooLarge):
+            await after(echo, LARGE)
+        return str(spawned.id)
 
     handle = await parent.enqueue(2)
     for _ in range(3):
         await drain(app)
-    assert await handle.result(timeout=10) == 2
-    assert await over.sql("select count(*) from plait.artifacts") == 4
+    spawned = app.handle(await handle.result(timeout=10))
+    assert await spawned.result(timeout=10) == LARGE
+    assert await over.sql("select count(*) from plait.artifacts") == 6
 
 
 async def test_a_node_jobs_parts_and_its_leader_see_large_values(app: Plait, database: TestDatabase) -> None:

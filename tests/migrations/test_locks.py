@@ -12,6 +12,7 @@ from plait.store.locks import Lock, locks_in, statements_in
 from plait.store.migrate import SQL, MigrationBlocks, migrate, migrations
 from plait.testing import TestDatabase, TestServer
 
+from ..cli.calling import call
 from ..security.logins import as_superuser, connected
 from .snapshot import SNAPSHOTS
 
@@ -117,7 +118,11 @@ async def test_a_plan_tells_the_locks_and_touches_nothing(old: TestDatabase) -> 
     [column] = [lock for lock in plan.locks if lock.statement.startswith("alter table plait.tenants")]
     assert (column.table, column.mode) == ("tenants", "AccessExclusiveLock")
     assert not any(lock.blocks for lock in plan.locks)
-    assert "tenants" in str(column)
+    told = await asyncio.to_thread(call, "migrate", "--url", old.admin_url, "--plan")
+    assert "  locks tenants" in told.out
+    assert "alter table plait.tenants add column" in told.out
+    shown = await asyncio.to_thread(call, "migrate", "--url", old.admin_url, "--plan", "--json")
+    assert {"table", "mode", "work", "rows", "statement", "blocks"} == shown.json["locks"][0].keys()
 
 
 async def test_what_would_keep_all_waiting_is_refused_unless_it_is_allowed(old: TestDatabase) -> None:
