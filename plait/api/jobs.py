@@ -17,7 +17,8 @@ from plait.model.errors import InvalidArguments, NotFound, TooLarge
 from plait.model.ids import new_id
 from plait.model.states import Status
 from plait.sdk.codec import MAX_BYTES
-from plait.store.jobs import JobRow, NewJob
+from plait.store.jobs import JobRow
+from plait.store.new_jobs import NewJob
 from plait.store.search import Filter, Found
 
 router = new_router("jobs")

@@ -16,6 +16,7 @@ SAMPLES = {
     "text": "'x'",
     "text[]": "'{{x}}'",
     "json": "'{{}}'",
+    "integer": "1",
 }
 
 
