@@ -31,8 +31,10 @@ class Objects(Protocol):
 def open_objects(place: str) -> Objects:
     """`s3://bucket/prefix`, or a directory."""
     parts = urlsplit(place)
-    if parts.scheme == "s3":
+    if parts.scheme == "s3" and parts.netloc:
         return Bucket(parts.netloc, parts.path.strip("/"))
+    if parts.scheme not in ("", "file"):
+        raise StorageFailed(f"a place is a directory or s3://bucket/prefix, not {place!r}")
     return Directory(Path(parts.path if parts.scheme == "file" else place))
 
 

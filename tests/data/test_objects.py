@@ -74,6 +74,12 @@ async def test_large_values_go_through_a_bucket(s3: str, database: TestDatabase,
     await app.close()
 
 
+@pytest.mark.parametrize("place", ["s3://", "s3:///prefix", "gs://bucket", "https://bucket.example/"])
+def test_a_place_that_is_none_is_refused_at_once(place: str) -> None:
+    with pytest.raises(StorageFailed, match="a directory or s3://bucket/prefix"):
+        open_objects(place)
+
+
 @pytest.mark.parametrize("name", ["../a", "a/../../b", "/a", "a//b", "", ".", "a/.", "a\0b"])
 async def test_no_name_leads_out_of_the_directory(tmp_path: Path, name: str) -> None:
     with pytest.raises(StorageFailed):
