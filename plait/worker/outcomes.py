@@ -24,6 +24,7 @@ from plait.model.errors import (
     RetryLater,
     Skip,
     Snooze,
+    TooLarge,
 )
 from plait.model.redaction import hide_known
 from plait.model.states import Ending
@@ -46,10 +47,13 @@ class Finished(msgspec.Struct, frozen=True, gc=False):
 
 def succeeded(value: Any, codec: Codec) -> Finished:
     """What a handler returned. A result that can't be stored, or does not fit the annotation, fails the job: whoever waits for
-    it could not read it, and running again would not help."""
+    it could not read it, and running again would not help. One that is too large is the caller's to keep elsewhere."""
     try:
         result = codec.encode_result(value)
         return Finished(Ending.SUCCEEDED, result if result is None else hide_known(result))
+    except TooLarge as large:
+        large.text = hide_known(large.text)
+        raise
     except (NotSerializable, InvalidResult) as error:
         return failed(error, reason="bad_result", permanent=True)
 

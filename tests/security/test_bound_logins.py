@@ -10,6 +10,7 @@ import uuid_utils.compat
 from .logins import TwoTenants, connected, outcome
 
 SAMPLES = {
+    "bigint": "5",
     "uuid": "'{job}'",
     "uuid[]": "'{{{job}}}'",
     "text": "'x'",
@@ -64,6 +65,7 @@ NO_SAMPLE = {
     "rotate_endpoint": "PL008 ",
     "set_endpoint": "PL012 ",
     "set_connector": "PL012 ",
+    "keep_artifact": "PL001 ",
 }
 """What these say of the sample: it is no trigger's id, and no trigger's settings; and so on."""
 
@@ -133,7 +135,7 @@ async def test_only_an_admin_reads_across_tenants(tenants: TwoTenants, kind: str
     async with connected(tenants.database.admin_url) as admin:
         functions = await functions_of(admin, "plait_tenant", "p_all")
     assert {f.name for f in functions} == {
-        "explain_job", "get_job", "history", "job_info", "job_nodes", "job_tree", "list_attempts", "list_connectors", "list_endpoints", "list_events",
+        "explain_job", "find_artifact", "get_job", "history", "job_info", "job_nodes", "job_tree", "list_attempts", "list_connectors", "list_endpoints", "list_events",
         "list_fan_outs", "list_fires", "list_jobs", "list_steps", "list_triggers", "overview", "search_jobs", "summary",
     }  # fmt: skip
     async with connected(tenants.url(kind)) as connection, connected(tenants.url("admin")) as admin:

@@ -113,7 +113,7 @@ async def everything_granted(tenants: TwoTenants) -> TwoTenants:
 
 
 READABLE = {
-    "attempts", "connectors", "dedupe", "dependencies", "endpoints", "events", "fan_out_order", "fan_outs", "fires", "follow_ups", "idempotency", "job", "jobs",
+    "artifacts", "attempts", "connectors", "dedupe", "dependencies", "endpoints", "events", "fan_out_order", "fan_outs", "fires", "follow_ups", "idempotency", "job", "jobs",
     "live", "running_state", "signals", "steps", "tenants", "triggers",
 }  # fmt: skip
 
