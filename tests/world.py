@@ -27,7 +27,8 @@ from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.model.states import Status
 from plait.store import Store
 from plait.store.events import EventRow
-from plait.store.jobs import AttemptRow, JobRow, NewJob
+from plait.store.job_rows import AttemptRow, JobRow
+from plait.store.jobs import NewJob
 from plait.store.leader import Rescued
 from plait.store.triggers import FireRow, TriggerRow
 from plait.testing import TestDatabase
@@ -43,6 +44,7 @@ _TABLES = (
     "running_state",
     "dedupe",
     "idempotency",
+    "search_values",
     "fan_outs",
     "fan_out_order",
     "steps",

@@ -42,6 +42,11 @@ class Settings(BaseModel):
     key_max_running: int | None = Field(None, ge=0, le=2**31 - 1)
     key_rate_count: int | None = Field(None, ge=1, le=2**31 - 1)
     key_rate_period_seconds: float | None = Field(None, gt=0, le=3.2e9)
+    search_keys: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
+        None,
+        max_length=10,
+        description="Keys of its payloads, or paths (`order.customer`), by which its jobs are found by an index.",
+    )
 
     def columns(self) -> dict[str, Any]:
         if self.arg_schema is not None:
@@ -102,6 +107,7 @@ class Definition(Kind):
     key_max_running: int | None
     key_rate_count: int | None
     key_rate_period_seconds: float | None
+    search_keys: list[str] | None
     updated_at: datetime
 
 

@@ -9,7 +9,7 @@ grant usage on schema plait to plait_client, plait_tenant, plait_worker, plait_a
 alter default privileges revoke execute on functions from public;
 
 -- Row-level security decides which rows.
-grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.job,
+grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.search_values, plait.job,
   plait.fan_outs, plait.fan_out_order, plait.steps, plait.signals, plait.dependencies, plait.follow_ups, plait.triggers, plait.fires,
   plait.events
   to plait_client, plait_tenant, plait_admin;
@@ -24,7 +24,7 @@ grant execute on function
   plait.enqueue, plait.enqueue_many, plait.cancel, plait.retry, plait.reschedule, plait.signal,
   plait.cancel_tree, plait.retry_tree, plait.fork, plait.job_tree, plait.list_steps, plait.job_info,
   plait.spawn, plait.after,
-  plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs, plait.overview, plait.history, plait.list_attempts, plait.summary, plait.explain_job,
+  plait.get_job, plait.get_outcomes, plait.list_jobs, plait.list_fan_outs, plait.overview, plait.history, plait.list_attempts, plait.summary, plait.explain_job,
   plait.set_trigger, plait.delete_trigger, plait.list_triggers, plait.list_fires,
   plait.emit, plait.list_events, plait.job_nodes
   to plait_client, plait_tenant, plait_admin;

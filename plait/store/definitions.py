@@ -27,6 +27,7 @@ class DefinitionRow:
     key_rate_period_s: float | None
     schema: str | None
     description: str
+    search_keys: list[str] | None
     updated_at: datetime
 
 

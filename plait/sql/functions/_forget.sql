@@ -8,6 +8,7 @@ create or replace function plait._forget(p_jobs uuid[]) returns void
 language plpgsql as $$
 begin
   delete from plait.attempts where job_id = any(p_jobs);
+  delete from plait.search_values where job_id = any(p_jobs);
   delete from plait.idempotency where job_id = any(p_jobs);
   delete from plait.steps where job_id = any(p_jobs);
   delete from plait.signals where job_id = any(p_jobs);
