@@ -20,6 +20,7 @@ from plait.api import (
     job_verbs,
     jobs,
     keys,
+    oidc,
     problems,
     queues,
     sessions,
@@ -34,6 +35,7 @@ from plait.api.bounds import Bounds
 from plait.api.guard import COOKIE, CSRF, Guard, name_of
 from plait.api.known import Known
 from plait.api.problems import Problem
+from plait.api.provider import new_provider
 from plait.api.watching import Watch
 from plait.runtime.settings import Settings
 from plait.store import Store
@@ -53,7 +55,7 @@ ROUTERS: Final = tuple(
     module.router
     for module in (
         health, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
-        worker_protocol, sessions, stream,
+        worker_protocol, sessions, oidc, stream,
     )
 )  # fmt: skip
 
@@ -77,6 +79,7 @@ def build(store: Store, settings: Settings | None = None, *, holder: str | None 
     app.state.settings = settings
     app.state.holder = holder
     app.state.guard = Guard(store, settings)
+    app.state.provider = new_provider(settings)
     app.state.known = Known(store)
     app.state.watch = Watch(store)
     app.state.bulk = bulk.Bulk(store)

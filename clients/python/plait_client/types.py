@@ -50,6 +50,9 @@ Route = Literal[
     "GET /session",
     "DELETE /session",
     "GET /session/link",
+    "GET /session/oidc",
+    "GET /session/oidc/callback",
+    "GET /session/ways",
     "GET /tenants",
     "POST /tenants",
     "PATCH /tenants/{slug}",
@@ -142,6 +145,7 @@ class Change(TypedDict):
     key_max_running: NotRequired[int | None]
     key_rate_count: NotRequired[int | None]
     key_rate_period_seconds: NotRequired[float | None]
+    search_keys: NotRequired[list[str] | None]
     is_active: NotRequired[bool | None]
 
 
@@ -217,6 +221,7 @@ class Definition(TypedDict):
     key_max_running: int | None
     key_rate_count: int | None
     key_rate_period_seconds: float | None
+    search_keys: list[str] | None
     updated_at: str
 
 
@@ -512,6 +517,7 @@ class NewDefinition(TypedDict):
     key_max_running: NotRequired[int | None]
     key_rate_count: NotRequired[int | None]
     key_rate_period_seconds: NotRequired[float | None]
+    search_keys: NotRequired[list[str] | None]
     key: str
 
 
@@ -747,6 +753,7 @@ class Session(TypedDict):
     name: str
     csrf: str | None
     expires_at: NotRequired[str | None]
+    logout_url: NotRequired[str | None]
 
 
 class Settled(TypedDict):
@@ -888,6 +895,10 @@ class Trigger(TypedDict):
     created_by: str
     created_at: str
     updated_at: str
+
+
+class Ways(TypedDict):
+    oidc: bool
 
 
 class Worker(TypedDict):

@@ -57,7 +57,7 @@ export interface BulkFilter {
   created_before?: string | null;
   /** In definition, correlation id, dedupe key; or an id. */
   search?: string | null;
-  /** `key=value`, of the payload's own keys; may be given again. */
+  /** `key=value`, by the payload's keys or paths (`order.customer=7`); may be given again. With `definition_key`, and one of its declared search keys, an index finds them. */
   payload?: string[] | null;
 }
 
@@ -89,6 +89,8 @@ export interface Change {
   key_max_running?: number | null;
   key_rate_count?: number | null;
   key_rate_period_seconds?: number | null;
+  /** Keys of its payloads, or paths (`order.customer`), by which its jobs are found by an index. */
+  search_keys?: string[] | null;
   /** False refuses new jobs and triggers; jobs that exist run. */
   is_active?: boolean | null;
 }
@@ -175,6 +177,7 @@ export interface Definition {
   key_max_running: number | null;
   key_rate_count: number | null;
   key_rate_period_seconds: number | null;
+  search_keys: string[] | null;
   updated_at: string;
 }
 
@@ -505,6 +508,8 @@ export interface NewDefinition {
   key_max_running?: number | null;
   key_rate_count?: number | null;
   key_rate_period_seconds?: number | null;
+  /** Keys of its payloads, or paths (`order.customer`), by which its jobs are found by an index. */
+  search_keys?: string[] | null;
   key: string;
 }
 
@@ -776,6 +781,8 @@ export interface Session {
   /** Send it as X-CSRF-Token with every change. Null: you came with a key. */
   csrf: string | null;
   expires_at?: string | null;
+  /** Of who came by an identity provider: where one signs out there. */
+  logout_url?: string | null;
 }
 
 export interface Settled {
@@ -924,6 +931,10 @@ export interface Trigger {
   updated_at: string;
 }
 
+export interface Ways {
+  oidc: boolean;
+}
+
 export interface Worker {
   worker_id: number;
   state: string;
@@ -1031,6 +1042,9 @@ export interface Routes {
   "GET /session": { path: {}; query: { tenant?: string | null }; body: undefined; answer: Session };
   "DELETE /session": { path: {}; query: { tenant?: string | null }; body: undefined; answer: undefined };
   "GET /session/link": { path: {}; query: { token: string }; body: undefined; answer: undefined };
+  "GET /session/oidc": { path: {}; query: { next?: string }; body: undefined; answer: undefined };
+  "GET /session/oidc/callback": { path: {}; query: { state?: string; code?: string; iss?: string | null; error?: string | null }; body: undefined; answer: undefined };
+  "GET /session/ways": { path: {}; query: {}; body: undefined; answer: Ways };
   "GET /tenants": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfTenant };
   "POST /tenants": { path: {}; query: { tenant?: string | null }; body: NewTenant; answer: Tenant };
   "PATCH /tenants/{slug}": { path: { slug: string }; query: { tenant?: string | null }; body: TenantsSettings; answer: Tenant };
