@@ -76,6 +76,8 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "PATCH /tenants/{slug}": SUPER_ADMIN,
     # Workers in any language
     "POST /worker/jobs/claim": WORKER,
+    "POST /worker/jobs/settle": WORKER,
+    "POST /worker/heartbeat": WORKER,
     "POST /worker/jobs/{job_id}/heartbeat": WORKER,
     "POST /worker/jobs/{job_id}/complete": WORKER,
     "POST /worker/jobs/{job_id}/fail": WORKER,

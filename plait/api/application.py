@@ -31,6 +31,7 @@ from plait.api import (
     workers,
 )
 from plait.api.access import PREFIX, ROUTES
+from plait.api.arrivals import Arrivals
 from plait.api.bounds import Bounds
 from plait.api.guard import COOKIE, CSRF, Guard, name_of
 from plait.api.known import Known
@@ -38,6 +39,7 @@ from plait.api.problems import Problem
 from plait.api.provider import new_provider
 from plait.api.watching import Watch
 from plait.runtime.settings import Settings
+from plait.sdk.waiter import Waiter
 from plait.store import Store
 
 _ABOUT: Final = """\
@@ -82,6 +84,8 @@ def build(store: Store, settings: Settings | None = None, *, holder: str | None 
     app.state.provider = new_provider(settings)
     app.state.known = Known(store)
     app.state.watch = Watch(store)
+    app.state.arrivals = Arrivals()
+    app.state.waiter = Waiter(store)
     app.state.bulk = bulk.Bulk(store)
     app.state.workers = {}
     app.state.stopping = asyncio.Event()

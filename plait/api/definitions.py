@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from plait.api.etags import etag, unchanged_since
 from plait.api.guard import new_router
-from plait.api.problems import Refused
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask, Asking
 from plait.model.errors import NotFound
@@ -137,9 +136,7 @@ async def get_definition(ask: Ask, definition_key: str) -> Response:
 async def create(request: Request, ask: Ask, body: NewDefinition) -> Response:
     """Make a kind of job known, before a worker does."""
     columns = body.columns()
-    if any(row.name == body.key for row in await ask.store.definitions.list_definitions()):
-        raise Refused(409, "exists", "there is a definition of this key")
-    await ask.changing("definition.create", body.key, **columns).definitions.define([columns])
+    await ask.changing("definition.create", body.key, **columns).definitions.define([columns], new=True)
     request.app.state.known.forget()
     return _one(await _get(ask, body.key), status=201)
 

@@ -1,5 +1,6 @@
 """Jobs: asking for them, and looking at them."""
 
+import asyncio
 import json
 from datetime import datetime
 from typing import Annotated, Any
@@ -16,6 +17,7 @@ from plait.api.tenancy import Ask, Asking
 from plait.model.errors import InvalidArguments, NotFound
 from plait.model.ids import new_id
 from plait.model.states import Status
+from plait.sdk.waiter import Waiter
 from plait.store.job_rows import JobRow
 from plait.store.jobs import NewJob
 from plait.store.listing import Filter, Listed
@@ -182,10 +184,20 @@ async def list_jobs(ask: Ask, given: Annotated[Listing, Query()]) -> Response:
 
 
 @router.get("/jobs/{job_id:uuid}", response_model=JobPage)
-async def get_job(ask: Ask, job_id: UUID) -> Response:
+async def get_job(
+    request: Request,
+    ask: Ask,
+    job_id: UUID,
+    wait_seconds: Annotated[
+        float, Query(ge=0, le=30, description="Answer only when it is final, or after so long.")
+    ] = 0,
+) -> Response:
     """One job, whole, with its parent, its fan-outs, its steps and its newest children."""
     store, limit = ask.store, 50
     row = await store.jobs.get_job(job_id, **ask.scope)
+    if wait_seconds > 0 and not row.status.final:
+        await _final(request, row, wait_seconds)
+        row = await store.jobs.get_job(job_id, **ask.scope)
     children = await store.jobs.list_jobs(parent=job_id, **ask.scope, limit=limit)
     return Json(
         JobPage.of(
@@ -197,6 +209,19 @@ async def get_job(ask: Ask, job_id: UUID) -> Response:
             children=_jobs(children, limit),
         )
     )
+
+
+async def _final(request: Request, row: JobRow, most: float) -> None:
+    """Wait until a job is final, as all who wait do: by one question for all of them. Not longer than so, nor than the server runs."""
+    waiter: Waiter = request.app.state.waiter
+    ended = asyncio.ensure_future(waiter.outcome(row.id, row.tenant_id))
+    stopping = asyncio.ensure_future(request.app.state.stopping.wait())
+    try:
+        await asyncio.wait({ended, stopping}, timeout=most, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for one in (ended, stopping):
+            one.cancel()
+        await asyncio.gather(ended, stopping, return_exceptions=True)
 
 
 async def _lease(ask: Asking, row: JobRow) -> datetime | None:

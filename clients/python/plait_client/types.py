@@ -56,7 +56,9 @@ Route = Literal[
     "GET /tenants",
     "POST /tenants",
     "PATCH /tenants/{slug}",
+    "POST /worker/heartbeat",
     "POST /worker/jobs/claim",
+    "POST /worker/jobs/settle",
     "POST /worker/jobs/{job_id}/complete",
     "POST /worker/jobs/{job_id}/fail",
     "POST /worker/jobs/{job_id}/heartbeat",
@@ -605,6 +607,22 @@ class Node(TypedDict):
     total_s: float | None
 
 
+class Outcome(TypedDict):
+    """How one attempt has ended: the fields of the route that the outcome is called after."""
+
+    id: str
+    attempt: int
+    outcome: Literal["complete", "fail", "release", "skip"]
+    result: NotRequired[Any]
+    error: NotRequired[str]
+    traceback: NotRequired[str | None]
+    reason: NotRequired[str | None]
+    permanent: NotRequired[bool]
+    timeout: NotRequired[bool]
+    delay_seconds: NotRequired[float | None]
+    exit_code: NotRequired[int | None]
+
+
 class PageOfAttempt(TypedDict):
     items: list[Attempt]
     next: NotRequired[str | None]
@@ -756,9 +774,24 @@ class Session(TypedDict):
     logout_url: NotRequired[str | None]
 
 
+class Settle(TypedDict):
+    worker: int
+    outcomes: list[Outcome]
+
+
 class Settled(TypedDict):
     id: str
     attempt: int
+
+
+class SettledMany(TypedDict):
+    settled: list[SettledOne]
+
+
+class SettledOne(TypedDict):
+    id: str
+    attempt: int
+    accepted: bool
 
 
 class SignIn(TypedDict):
@@ -915,6 +948,12 @@ class Worker(TypedDict):
     started_at: str
     last_seen_at: str
     lease_expires_at: str
+
+
+class WorkerHeartbeat(TypedDict):
+    worker: int
+    running: NotRequired[int]
+    held: NotRequired[list[Held] | None]
 
 
 class QueuesSettings(TypedDict):

@@ -607,6 +607,21 @@ export interface Node {
   total_s: number | null;
 }
 
+/** How one attempt has ended: the fields of the route that the outcome is called after. */
+export interface Outcome {
+  id: string;
+  attempt: number;
+  outcome: "complete" | "fail" | "release" | "skip";
+  result?: unknown;
+  error?: string;
+  traceback?: string | null;
+  reason?: string | null;
+  permanent?: boolean;
+  timeout?: boolean;
+  delay_seconds?: number | null;
+  exit_code?: number | null;
+}
+
 export interface PageOfAttempt {
   items: Attempt[];
   /** Send it as `cursor` for what follows; null: that was all. */
@@ -785,9 +800,25 @@ export interface Session {
   logout_url?: string | null;
 }
 
+export interface Settle {
+  worker: number;
+  outcomes: Outcome[];
+}
+
 export interface Settled {
   id: string;
   attempt: number;
+}
+
+export interface SettledMany {
+  settled: SettledOne[];
+}
+
+export interface SettledOne {
+  id: string;
+  attempt: number;
+  /** False: the lease is lost, and nothing was changed. */
+  accepted: boolean;
 }
 
 export interface SignIn {
@@ -952,6 +983,14 @@ export interface Worker {
   lease_expires_at: string;
 }
 
+export interface WorkerHeartbeat {
+  worker: number;
+  /** How many it runs now; where `held` is given, that counts. */
+  running?: number;
+  /** All that it runs: what it does not name is given back, for a reply that was lost. */
+  held?: Held[] | null;
+}
+
 export interface QueuesSettings {
   mode?: "parallel" | "serial" | null;
   max_running?: number | null;
@@ -1021,7 +1060,7 @@ export interface Routes {
   "GET /jobs/triggers/{trigger_id}/fires": { path: { trigger_id: string }; query: { limit?: number; tenant?: string | null }; body: undefined; answer: PageOfFire };
   "GET /jobs/triggers/{trigger_id}/preview": { path: { trigger_id: string }; query: { count?: number; after?: string | null; tenant?: string | null }; body: undefined; answer: PageOfInstant };
   "POST /jobs/triggers/{trigger_id}/test": { path: { trigger_id: string }; query: { tenant?: string | null }; body: Trial | null | undefined; answer: Tried };
-  "GET /jobs/{job_id}": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: JobPage };
+  "GET /jobs/{job_id}": { path: { job_id: string }; query: { wait_seconds?: number; tenant?: string | null }; body: undefined; answer: JobPage };
   "GET /jobs/{job_id}/attempts": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfAttempt };
   "POST /jobs/{job_id}/cancel": { path: { job_id: string }; query: { tenant?: string | null }; body: Cancel | null | undefined; answer: Moved };
   "GET /jobs/{job_id}/explain": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: Explanation };
@@ -1048,7 +1087,9 @@ export interface Routes {
   "GET /tenants": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfTenant };
   "POST /tenants": { path: {}; query: { tenant?: string | null }; body: NewTenant; answer: Tenant };
   "PATCH /tenants/{slug}": { path: { slug: string }; query: { tenant?: string | null }; body: TenantsSettings; answer: Tenant };
+  "POST /worker/heartbeat": { path: {}; query: { tenant?: string | null }; body: WorkerHeartbeat; answer: Beat };
   "POST /worker/jobs/claim": { path: {}; query: { tenant?: string | null }; body: Claim; answer: Claims };
+  "POST /worker/jobs/settle": { path: {}; query: { tenant?: string | null }; body: Settle; answer: SettledMany };
   "POST /worker/jobs/{job_id}/complete": { path: { job_id: string }; query: { tenant?: string | null }; body: Complete; answer: Settled };
   "POST /worker/jobs/{job_id}/fail": { path: { job_id: string }; query: { tenant?: string | null }; body: Fail; answer: Settled };
   "POST /worker/jobs/{job_id}/heartbeat": { path: { job_id: string }; query: { tenant?: string | null }; body: Heartbeat; answer: Beat };

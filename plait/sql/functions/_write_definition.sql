@@ -2,11 +2,11 @@
 --
 --   moves    nothing
 --   locks    the definition's row; live rows of its jobs, SKIP LOCKED, but those of a node job in id order
---   raises   check violations
+--   raises   check violations; PL015 where p_new, and it is there already, or comes at this very moment
 --   called   define, set_definition
 --
 -- A job being enqueued at this very moment may still come in without the lane: a limit holds for what is enqueued after it.
-create or replace function plait._write_definition(r plait.definitions) returns void
+create or replace function plait._write_definition(r plait.definitions, p_new boolean default false) returns void
 language plpgsql as $$
 declare
   v_known text[] := (select search_keys from plait.definitions where name = r.name);
@@ -21,6 +21,12 @@ begin
     r.search_from := plait._uuid_floor(greatest(
       clock_timestamp() + interval '1 s',   -- clock: of ids
       to_timestamp((('x' || left(replace(v_last::text, '-', ''), 12))::bit(48)::bigint + 1) / 1000.0)));
+  end if;
+  if p_new then
+    insert into plait.definitions (name) values (r.name) on conflict do nothing;   -- of two at once, one makes it
+    if not found then
+      raise exception 'there is a definition % already', quote_literal(r.name) using errcode = 'PL015';
+    end if;
   end if;
   insert into plait.definitions select r.*
   on conflict (name) do update set

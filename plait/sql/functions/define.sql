@@ -2,12 +2,12 @@
 --
 --   moves    nothing; jobs already queued go to the lane of a new limit
 --   locks    definitions in name order
---   raises   PL012 for an invalid or unknown limit or policy: never ignored in silence
+--   raises   PL012 for an invalid or unknown limit or policy: never ignored in silence; PL015 where p_new, and one is there already
 --   called   plait.store.definitions.define
 --
 -- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. `active` is an operator's and stays, and so do a schema,
 -- a description and search keys that the code does not give ([]: none any more).
-create or replace function plait.define(p_definitions json) returns int
+create or replace function plait.define(p_definitions json, p_new boolean default false) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   r         plait.definitions;
@@ -36,7 +36,9 @@ begin
     from json_populate_recordset(null::plait.definitions, p_definitions) order by name
   loop
     select * into v_old from plait.definitions where name = r.name;
-    if found then
+    if found and p_new then
+      raise exception 'there is a definition % already', quote_literal(r.name) using errcode = 'PL015';
+    elsif found then
       r.active := v_old.active;
       r.schema := coalesce(r.schema, v_old.schema);
       r.description := coalesce(nullif(r.description, ''), v_old.description);
@@ -45,7 +47,7 @@ begin
       v_old.updated_at := r.updated_at;
       continue when v_old = r;
     end if;
-    perform plait._write_definition(r);
+    perform plait._write_definition(r, p_new);
     v_changed := v_changed + 1;
   end loop;
   return v_changed;

@@ -9,7 +9,7 @@
 -- correlation id, a search key that the definition declares, what is live, what has failed. What no index serves is found by walking the
 -- newest rows, p_scan of them at most (a part of that where each row's payload or status must be looked at). Where that ended the search,
 -- the last row has no job but `stopped`: send it as p_before to go on from there. A search key's index knows the jobs that were made since it
--- was declared; for those before it the search stops there, and goes on by walking.
+-- was declared; those from before are looked for by walking.
 create or replace function plait.list_jobs(
   p_tenant uuid default null, p_all boolean default false, p_statuses text[] default null, p_queue text default null,
   p_definition text default null, p_source text default null, p_worker int default null, p_correlation_id text default null,
@@ -153,7 +153,11 @@ begin
     )
     select (select w from plait.job w where w.id = m.id), null::uuid from matching m order by m.id desc;
   get diagnostics v_n = row_count;
-  if v_n < v_limit and v_stop > v_after then
+  if v_n < v_limit and v_way = 'value' and v_stop = v_from and coalesce(p_offset, 0) = 0 then
+    return query select l.job, l.stopped from plait.list_jobs(
+      p_tenant, p_all, p_statuses, p_queue, p_definition, p_source, p_worker, p_correlation_id, p_parent, p_root, p_fan_out, p_has_children,
+      p_created_after, p_created_before, p_search, p_payload, v_from, v_limit - v_n, 0, p_scan) l;
+  elsif v_n < v_limit and v_stop > v_after then
     return query select null::plait.job, v_stop;
   end if;
 end $$;
