@@ -97,6 +97,7 @@ class Kind(Shape):
     priority: int
     max_attempts: int
     timeout_seconds: float
+    search_keys: list[str] | None = Field(description="By which its jobs are found by an index: `payload=key=value`.")
 
 
 class Definition(Kind):
@@ -106,7 +107,6 @@ class Definition(Kind):
     key_max_running: int | None
     key_rate_count: int | None
     key_rate_period_seconds: float | None
-    search_keys: list[str] | None
     updated_at: datetime
 
 

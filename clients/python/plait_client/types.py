@@ -217,13 +217,13 @@ class Definition(TypedDict):
     priority: int
     max_attempts: int
     timeout_seconds: float
+    search_keys: list[str] | None
     max_running: int | None
     rate_count: int | None
     rate_period_seconds: float | None
     key_max_running: int | None
     key_rate_count: int | None
     key_rate_period_seconds: float | None
-    search_keys: list[str] | None
     updated_at: str
 
 
@@ -461,6 +461,7 @@ class Kind(TypedDict):
     priority: int
     max_attempts: int
     timeout_seconds: float
+    search_keys: list[str] | None
 
 
 class Leading(TypedDict):

@@ -171,13 +171,14 @@ export interface Definition {
   priority: number;
   max_attempts: number;
   timeout_seconds: number;
+  /** By which its jobs are found by an index: `payload=key=value`. */
+  search_keys: string[] | null;
   max_running: number | null;
   rate_count: number | null;
   rate_period_seconds: number | null;
   key_max_running: number | null;
   key_rate_count: number | null;
   key_rate_period_seconds: number | null;
-  search_keys: string[] | null;
   updated_at: string;
 }
 
@@ -445,6 +446,8 @@ export interface Kind {
   priority: number;
   max_attempts: number;
   timeout_seconds: number;
+  /** By which its jobs are found by an index: `payload=key=value`. */
+  search_keys: string[] | null;
 }
 
 export interface Leading {
