@@ -29,8 +29,8 @@ from plait.runtime.settings import Settings
 from plait.store import Store
 from plait.store.events import EventRow
 from plait.store.job_rows import AttemptRow, JobRow
-from plait.store.jobs import NewJob
 from plait.store.leader import Rescued
+from plait.store.new_jobs import NewJob
 from plait.store.triggers import FireRow, TriggerRow
 from plait.testing import TestDatabase
 from plait.testing.clock import START

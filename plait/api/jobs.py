@@ -19,8 +19,8 @@ from plait.model.ids import new_id
 from plait.model.states import Status
 from plait.sdk.waiter import Waiter
 from plait.store.job_rows import JobRow
-from plait.store.jobs import NewJob
 from plait.store.listing import Filter, Listed
+from plait.store.new_jobs import NewJob
 
 router = new_router("jobs")
 

@@ -10,8 +10,8 @@ import pytest
 from plait import Plait
 from plait.model.errors import InvalidDefinition, InvalidSetting
 from plait.model.ids import new_id
-from plait.store.jobs import NewJob
 from plait.store.leader import Retention
+from plait.store.new_jobs import NewJob
 
 from ..security.logins import fan_out
 from ..world import World
@@ -103,6 +103,14 @@ async def test_jobs_from_before_the_declaration_are_found_by_looking_further(wor
     assert [tuple(row) for row in await world.rows("select search_from > $1 from plait.definitions", began)] == [
         (True,)
     ]
+
+
+async def test_one_job_by_the_short_way_is_searchable_too(world: World) -> None:
+    await world.define("sync", search_keys=["customer"])
+    job = NewJob(id=_later(), definition="sync", payload='{"customer": 7}', tenant_id=await world.tenant())
+    assert not await world.store.jobs.enqueue_one(job)  # it is not plain
+    await world.store.jobs.enqueue_many([job])
+    assert await _find(world, customer="7") == {job.id}
 
 
 async def test_no_tenant_finds_anothers_values(world: World) -> None:
