@@ -13,6 +13,7 @@ from uuid import UUID
 from fastapi import Request, Response
 
 from plait.api.arrivals import Arrivals
+from plait.api.artifacts import payload_url
 from plait.api.guard import new_router
 from plait.api.jobs import json_text
 from plait.api.problems import Refused
@@ -39,6 +40,7 @@ from plait.api.worker_shapes import (
 from plait.model.errors import LeaseLost, WorkerLost
 from plait.model.states import Ending
 from plait.model.texts import clean
+from plait.sdk.artifacts import hash_in, is_reference
 from plait.store.trees import Lease
 from plait.store.workers import Beat as Beaten
 from plait.store.workers import Claimed, Settlement
@@ -197,6 +199,7 @@ async def _beat(ask: Asking, worker: int, held: list[Held] | None, running: int)
 
 
 def _claimed(job: Claimed) -> dict[str, Any]:
+    sha256 = hash_in(job.payload) if is_reference(job.payload) else None
     return {
         "id": job.job_id,
         "attempt": job.attempt,
@@ -206,6 +209,7 @@ def _claimed(job: Claimed) -> dict[str, Any]:
         "definition_key": job.definition,
         "queue": job.queue,
         "payload": raw(job.payload),
+        "payload_url": payload_url(job.job_id, sha256) if sha256 else None,
         "timeout_seconds": job.timeout_s,
         "correlation_id": job.correlation_id,
     }

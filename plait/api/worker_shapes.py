@@ -39,6 +39,9 @@ class ClaimedJob(BaseModel):
     definition_key: str
     queue: str
     payload: Any
+    payload_url: str | None = Field(
+        description="Where the payload is when it is too large to be here, as its `$artifact` says; null: here."
+    )
     timeout_seconds: float | None = Field(description="How long it may run; null where nobody has said so.")
     correlation_id: str | None
 

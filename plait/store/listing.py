@@ -44,7 +44,7 @@ class Listed(list[JobRow]):
 
 NAMES: Final = tuple(Filter.__annotations__)
 LIST_JOBS: Final = (
-    f"select {', '.join(f'(s.job).{column}' for column in JOB_COLUMNS)}, s.stopped from plait.list_jobs($1, $2, "
+    f"select {', '.join(f'(s.job).{column}' for column in JOB_COLUMNS)}, s.stopped from plait.search_jobs($1, $2, "
     + ", ".join(f"p_{name} => ${number}" for number, name in enumerate(NAMES, 3)).replace("$16", "$16::text::json")
     + ", p_before => $17, p_limit => $18, p_offset => $19) s"
 )

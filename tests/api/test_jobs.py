@@ -80,10 +80,10 @@ async def test_pages_have_no_gap_and_no_row_twice(api: Calling, world: World) ->
 
 async def test_a_search_that_no_index_serves_is_bounded_and_says_so(world: World) -> None:
     jobs = await world.enqueue_many("add", 250, payload={"k": "v"})
-    rows = await world.rows("select (job).id, stopped from plait.list_jobs(p_search => 'nothing', p_scan => 100)")
+    rows = await world.rows("select (job).id, stopped from plait.search_jobs(p_search => 'nothing', p_scan => 100)")
     assert [tuple(row) for row in rows] == [(None, sorted(jobs)[-101])]
     rows = await world.rows(
-        "select (job).id, stopped from plait.list_jobs(p_search => 'nothing', p_scan => 100, p_before => $1)",
+        "select (job).id, stopped from plait.search_jobs(p_search => 'nothing', p_scan => 100, p_before => $1)",
         sorted(jobs)[50],
     )
     assert rows == []

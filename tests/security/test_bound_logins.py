@@ -10,6 +10,7 @@ import uuid_utils.compat
 from .logins import TwoTenants, connected, outcome
 
 SAMPLES = {
+    "bigint": "5",
     "uuid": "'{job}'",
     "uuid[]": "'{{{job}}}'",
     "text": "'x'",
@@ -57,8 +58,8 @@ async def functions_of(admin: asyncpg.Connection, role: str, argument: str) -> l
     ]
 
 
-NO_SAMPLE = {"delete_trigger": "PL008 ", "set_trigger": "PL012 "}
-"""What these say of the sample: it is no trigger's id, and no trigger's settings."""
+NO_SAMPLE = {"delete_trigger": "PL008 ", "set_trigger": "PL012 ", "keep_artifact": "PL001 "}
+"""What these say of the sample: it is no trigger's id, no trigger's settings, and no hash."""
 
 
 async def test_naming_another_tenant_is_refused_everywhere(tenants: TwoTenants) -> None:
@@ -126,8 +127,8 @@ async def test_only_an_admin_reads_across_tenants(tenants: TwoTenants, kind: str
     async with connected(tenants.database.admin_url) as admin:
         functions = await functions_of(admin, "plait_tenant", "p_all")
     assert {f.name for f in functions} == {
-        "explain_job", "get_job", "history", "job_info", "job_nodes", "job_tree", "list_attempts", "list_events", "list_fan_outs", "list_fires",
-        "list_jobs", "list_steps", "list_triggers", "overview", "summary",
+        "explain_job", "find_artifact", "get_job", "history", "job_info", "job_nodes", "job_tree", "list_attempts", "list_events", "list_fan_outs", "list_fires",
+        "list_jobs", "list_steps", "list_triggers", "overview", "search_jobs", "summary",
     }  # fmt: skip
     async with connected(tenants.url(kind)) as connection, connected(tenants.url("admin")) as admin:
         for function in functions:
@@ -140,7 +141,7 @@ async def test_a_setting_does_not_change_a_bound_logins_tenant(tenants: TwoTenan
     async with connected(tenants.url("bound")) as connection:
         for setting in (str(tenants.b), "", "x"):
             await connection.execute("select set_config('plait.tenant', $1, false)", setting)
-            rows = await connection.fetch("select (job).tenant_id from plait.list_jobs()")
+            rows = await connection.fetch("select tenant_id from plait.list_jobs()")
             assert {row["tenant_id"] for row in rows} == {tenants.a}
             job = await connection.fetchval("select plait.enqueue('work')")
             assert await connection.fetchval("select tenant_id from plait.jobs where id = $1", job) == tenants.a

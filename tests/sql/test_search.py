@@ -66,7 +66,7 @@ async def test_a_declared_key_is_found_however_many_jobs_there_are(world: World)
     await world.store.jobs.enqueue_many(jobs)
     for key, complete in (("customer", True), ("other", False)):
         rows = await world.rows(
-            "select (job).id, stopped from plait.list_jobs($1, p_definition => 'sync', p_payload => $2::text::json, p_scan => 100)",
+            "select (job).id, stopped from plait.search_jobs($1, p_definition => 'sync', p_payload => $2::text::json, p_scan => 100)",
             tenant,
             json.dumps({key: "rare"}),
         )
@@ -197,7 +197,7 @@ async def test_pages_of_a_bounded_look_miss_no_row(world: World) -> None:
     read: list[UUID] = []
     while True:
         rows = await world.rows(
-            "select (job).id, stopped from plait.list_jobs(p_search => 'add', p_scan => 100, p_limit => 1000, p_before => $1)",
+            "select (job).id, stopped from plait.search_jobs(p_search => 'add', p_scan => 100, p_limit => 1000, p_before => $1)",
             before,
         )
         read += [row["id"] for row in rows if row["id"]]

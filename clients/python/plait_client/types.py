@@ -30,6 +30,7 @@ Route = Literal[
     "GET /jobs/triggers/{trigger_id}/preview",
     "POST /jobs/triggers/{trigger_id}/test",
     "GET /jobs/{job_id}",
+    "GET /jobs/{job_id}/artifacts/{sha256}",
     "GET /jobs/{job_id}/attempts",
     "POST /jobs/{job_id}/cancel",
     "GET /jobs/{job_id}/explain",
@@ -59,6 +60,7 @@ Route = Literal[
     "POST /worker/heartbeat",
     "POST /worker/jobs/claim",
     "POST /worker/jobs/settle",
+    "GET /worker/jobs/{job_id}/artifacts/{sha256}",
     "POST /worker/jobs/{job_id}/complete",
     "POST /worker/jobs/{job_id}/fail",
     "POST /worker/jobs/{job_id}/heartbeat",
@@ -173,6 +175,7 @@ class ClaimedJob(TypedDict):
     definition_key: str
     queue: str
     payload: Any
+    payload_url: str | None
     timeout_seconds: float | None
     correlation_id: str | None
 

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   list_jobs
+--   called   search_jobs
 create or replace function plait._has_keys(p_payload json, p_wanted json) returns boolean
 language sql immutable as $$
   select not exists (
