@@ -135,8 +135,7 @@ class Plait:
         """Make a job of a function. `async def` runs on the worker's loop, `def` in a thread, isolation="process" in a process
         of its own, which a timeout can really stop. `retries=n` allows n + 1 tries. `key` names the argument (or is a function
         of the arguments) whose value the `key_…` limits count by. `child_mode`, `on_child_failure`, `allow_nested` and `cancel_on_parent_failure`
-        hold for the children that it spawns. By `search_keys`, arguments or paths in them (`"order.customer"`), its jobs can be found
-        by an index."""
+        hold for the children that it spawns. By `search_keys`, arguments or paths in them (`"order.customer"`), an index finds its jobs."""
 
         def decorate(function: Callable[..., Any]) -> Job[..., Any]:
             definition = define(
@@ -159,13 +158,10 @@ class Plait:
                 search_keys=search_keys,
             )
             if definition.name in self.definitions:
-                raise InvalidDefinition(
-                    f"there are two jobs called {definition.name!r}: give one another name with @app.job(name=…)"
-                )
+                raise InvalidDefinition(f"there are two jobs called {definition.name!r}: use @app.job(name=…)")
             self.definitions[definition.name] = definition
-            job: Job[..., Any] = Job(self, definition, function)
-            self.jobs[definition.name] = job
-            return job
+            self.jobs[definition.name] = Job(self, definition, function)
+            return self.jobs[definition.name]
 
         return decorate if function is None else decorate(function)
 
