@@ -19,6 +19,9 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /openapi.json": ANYBODY,
     "POST /session": ANYBODY,
     "GET /session/link": ANYBODY,
+    "GET /session/ways": ANYBODY,
+    "GET /session/oidc": ANYBODY,
+    "GET /session/oidc/callback": ANYBODY,
     "GET /session": VIEWER,
     "DELETE /session": VIEWER,
     "GET /stream": VIEWER,
@@ -86,6 +89,8 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "PATCH /tenants/{slug}": SUPER_ADMIN,
     # Workers in any language
     "POST /worker/jobs/claim": WORKER,
+    "POST /worker/jobs/settle": WORKER,
+    "POST /worker/heartbeat": WORKER,
     "GET /worker/jobs/{job_id}/artifacts/{sha256}": WORKER,
     "POST /worker/jobs/{job_id}/heartbeat": WORKER,
     "POST /worker/jobs/{job_id}/complete": WORKER,

@@ -40,6 +40,7 @@ STATUS: Final[dict[type[Exception], int]] = {
     errors.IllegalMove: 409,
     errors.DedupeConflict: 409,
     errors.ChangedMeanwhile: 412,
+    errors.AlreadyExists: 409,
     errors.WorkerLost: 409,
     errors.LeaseLost: 409,
     errors.QuotaExceeded: 429,

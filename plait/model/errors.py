@@ -121,6 +121,12 @@ class ChangedMeanwhile(DatabaseError):
     sqlstate = "PL014"
 
 
+class AlreadyExists(DatabaseError):
+    """There is one of this name already: change that one, or choose another name."""
+
+    sqlstate = "PL015"
+
+
 BY_SQLSTATE: dict[str, type[DatabaseError]] = {cls.sqlstate: cls for cls in DatabaseError.__subclasses__()}
 
 

@@ -9,7 +9,7 @@ grant usage on schema plait to plait_client, plait_tenant, plait_worker, plait_a
 alter default privileges revoke execute on functions from public;
 
 -- Row-level security decides which rows.
-grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.job,
+grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.search_values, plait.job,
   plait.fan_outs, plait.fan_out_order, plait.steps, plait.signals, plait.dependencies, plait.follow_ups, plait.triggers, plait.fires,
   plait.events, plait.endpoints, plait.connectors, plait.artifacts
   to plait_client, plait_tenant, plait_admin;

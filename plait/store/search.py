@@ -1,41 +1,11 @@
-"""Looking at many jobs: by filters, within bounds; and how they stand as a whole."""
+"""How many jobs stand, as a whole; and fan-outs in numbers."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
 from uuid import UUID
 
 from plait.model.states import Status
 from plait.store.database import Database
-from plait.store.jobs import JOB_COLUMNS, JobRow, job_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """Which jobs; what is None does not matter."""
-
-    statuses: list[str] | None = None
-    queue: str | None = None
-    definition: str | None = None
-    source: str | None = None
-    worker: int | None = None
-    correlation_id: str | None = None
-    parent: UUID | None = None
-    root: UUID | None = None
-    fan_out: UUID | None = None
-    has_children: bool | None = None
-    created_after: datetime | None = None
-    created_before: datetime | None = None
-    search: str | None = None
-    payload: str | None = None
-    """JSON: values by key."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    jobs: list[JobRow]
-    stopped: UUID | None
-    """So far was looked, and there may be more below it; None: the end was reached, or the page is full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,14 +35,6 @@ class Overview:
     workflows: int
 
 
-_NAMES: Final = tuple(field.name for field in fields(Filter))
-_SEARCH: Final = (
-    f"select {', '.join(f'(s.job).{column}' for column in JOB_COLUMNS)}, s.stopped from plait.search_jobs($1, $2, "
-    + ", ".join(f"p_{name} => ${number}" for number, name in enumerate(_NAMES, 3)).replace("$16", "$16::text::json")
-    + ", p_before => $17, p_limit => $18, p_offset => $19) s"
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRow:
     """How attempts ended in one stretch of time."""
@@ -92,21 +54,6 @@ class HistoryRow:
 class Search:
     def __init__(self, database: Database) -> None:
         self._db = database
-
-    async def search_jobs(
-        self,
-        wanted: Filter,
-        *,
-        tenant_id: UUID | None = None,
-        all_tenants: bool = False,
-        before: UUID | None = None,
-        limit: int = 50,
-        offset: int = 0,
-    ) -> Found:
-        values = [getattr(wanted, name) for name in _NAMES]
-        rows = await self._db.fetch(_SEARCH, tenant_id, all_tenants, *values, before, limit, offset)
-        jobs = [job_of({name: row[name] for name in JobRow.__slots__}) for row in rows if row["id"] is not None]
-        return Found(jobs=jobs, stopped=rows[-1]["stopped"] if rows else None)
 
     async def list_fan_outs(
         self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False

@@ -21,7 +21,7 @@ from plait.sdk.handle import Handle
 from plait.sdk.job import Job
 from plait.sdk.target import Target
 from plait.sdk.triggers import declare
-from plait.store.jobs import JobRow, NodeRow
+from plait.store.job_rows import JobRow, NodeRow
 from plait.store.workers import Settlement
 from plait.testing.clock import FakeClock
 from plait.testing.databases import TestDatabase

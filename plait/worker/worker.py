@@ -26,10 +26,10 @@ from plait.sdk.artifacts import is_reference
 from plait.sdk.durable import Durables
 from plait.sdk.triggers import declare
 from plait.store import Database, Store
+from plait.store.listener import Listener
 from plait.store.workers import Beat, Claimed, Settlement
 from plait.worker.execute import Executor, abandoned
 from plait.worker.heartbeat import Heartbeat
-from plait.worker.listener import Listener
 from plait.worker.outcomes import Finished, ended, exited, failed
 from plait.worker.pump import Pump
 from plait.worker.run import Run, Stopping

@@ -155,6 +155,7 @@ async def _interleaved(api: Calling, world: World, *, tenants: int, requests: in
     """S5: connections go from tenant to tenant, with errors and given-up requests in between: nobody sees another's row."""
     lot = random.Random(2)
     slugs = [f"t{n}" for n in range(tenants)]
+    await world.define("add", search_keys=["secret"])
     things = {slug: await make_things(world, slug) for slug in slugs}
     callers = {slug: await api.acting("operator", slug) for slug in slugs}
     ids: dict[str, UUID] = {slug: await world.tenant(slug) for slug in slugs}
@@ -164,7 +165,7 @@ async def _interleaved(api: Calling, world: World, *, tenants: int, requests: in
         nonlocal seen
         slug = lot.choice(slugs)
         caller, mine = callers[slug], things[slug]
-        match lot.randrange(6):
+        match lot.randrange(7):
             case 0:
                 answer = await caller.get("/jobs")
                 assert {job["tenant_id"] for job in answer.json()["items"]} == {str(ids[slug])}
@@ -181,6 +182,11 @@ async def _interleaved(api: Calling, world: World, *, tenants: int, requests: in
                 other = lot.choice(slugs)
                 answer = await caller.get(f"/jobs/{things[other].job_id}")
                 assert answer.status_code == (200 if other == slug else 404)
+            case 5:
+                other = lot.choice(slugs)
+                answer = await caller.get("/jobs", params={"definition_key": "add", "payload": f"secret=of {other}"})
+                found = [job["id"] for job in answer.json()["items"]]
+                assert found == ([str(mine.job_id)] if other == slug else [])
             case _:
                 asked = asyncio.ensure_future(caller.get("/jobs"))
                 await asyncio.sleep(0)  # sleep: it has begun, and is given up

@@ -10,7 +10,7 @@ from plait import Plait
 from plait.connectors import install
 from plait.connectors.client import Resolve
 from plait.runtime.settings import Settings
-from plait.store.jobs import AttemptRow, JobRow
+from plait.store.job_rows import AttemptRow, JobRow
 from plait.testing import Kit
 
 from ..world import World

@@ -90,6 +90,7 @@ class TwoTenants:
 async def make_two_tenants(database: TestDatabase, logins: Logins) -> TwoTenants:
     store = await Store.open(database.url)
     a, b = await store.tenants.set_tenant("a"), await store.tenants.set_tenant("b")
+    await store.definitions.define([{"name": "work", "search_keys": ["n"]}])
     jobs = {tenant: await fill(store, tenant) for tenant in (a, b)}
     clock = FakeClock(database.admin_url)
     await clock.advance(minutes=1)
@@ -183,7 +184,7 @@ async def fan_out(store: Store, tenant: UUID) -> None:
             nested=True,
             streamed=True,
         ),
-        [NewChild(id=child, definition="work", payload="{}", queue=queue)],
+        [NewChild(id=child, definition="work", payload='{"n": 1}', queue=queue)],
     )
     assert opened == "suspended"
     [claimed] = await store.workers.claim(worker, queue)

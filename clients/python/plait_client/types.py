@@ -62,10 +62,15 @@ Route = Literal[
     "GET /session",
     "DELETE /session",
     "GET /session/link",
+    "GET /session/oidc",
+    "GET /session/oidc/callback",
+    "GET /session/ways",
     "GET /tenants",
     "POST /tenants",
     "PATCH /tenants/{slug}",
+    "POST /worker/heartbeat",
     "POST /worker/jobs/claim",
+    "POST /worker/jobs/settle",
     "GET /worker/jobs/{job_id}/artifacts/{sha256}",
     "POST /worker/jobs/{job_id}/complete",
     "POST /worker/jobs/{job_id}/fail",
@@ -155,6 +160,7 @@ class Change(TypedDict):
     key_max_running: NotRequired[int | None]
     key_rate_count: NotRequired[int | None]
     key_rate_period_seconds: NotRequired[float | None]
+    search_keys: NotRequired[list[str] | None]
     is_active: NotRequired[bool | None]
 
 
@@ -233,6 +239,7 @@ class Definition(TypedDict):
     priority: int
     max_attempts: int
     timeout_seconds: float
+    search_keys: list[str] | None
     max_running: int | None
     rate_count: int | None
     rate_period_seconds: float | None
@@ -514,6 +521,7 @@ class Kind(TypedDict):
     priority: int
     max_attempts: int
     timeout_seconds: float
+    search_keys: list[str] | None
 
 
 class Leading(TypedDict):
@@ -572,6 +580,7 @@ class NewDefinition(TypedDict):
     key_max_running: NotRequired[int | None]
     key_rate_count: NotRequired[int | None]
     key_rate_period_seconds: NotRequired[float | None]
+    search_keys: NotRequired[list[str] | None]
     key: str
 
 
@@ -666,6 +675,22 @@ class Node(TypedDict):
     finished_at: str | None
     own_s: float | None
     total_s: float | None
+
+
+class Outcome(TypedDict):
+    """How one attempt has ended: the fields of the route that the outcome is called after."""
+
+    id: str
+    attempt: int
+    outcome: Literal["complete", "fail", "release", "skip"]
+    result: NotRequired[Any]
+    error: NotRequired[str]
+    traceback: NotRequired[str | None]
+    reason: NotRequired[str | None]
+    permanent: NotRequired[bool]
+    timeout: NotRequired[bool]
+    delay_seconds: NotRequired[float | None]
+    exit_code: NotRequired[int | None]
 
 
 class PageOfAttempt(TypedDict):
@@ -835,11 +860,27 @@ class Session(TypedDict):
     name: str
     csrf: str | None
     expires_at: NotRequired[str | None]
+    logout_url: NotRequired[str | None]
+
+
+class Settle(TypedDict):
+    worker: int
+    outcomes: list[Outcome]
 
 
 class Settled(TypedDict):
     id: str
     attempt: int
+
+
+class SettledMany(TypedDict):
+    settled: list[SettledOne]
+
+
+class SettledOne(TypedDict):
+    id: str
+    attempt: int
+    accepted: bool
 
 
 class SignIn(TypedDict):
@@ -983,6 +1024,10 @@ class Trigger(TypedDict):
     updated_at: str
 
 
+class Ways(TypedDict):
+    oidc: bool
+
+
 class Worker(TypedDict):
     worker_id: int
     state: str
@@ -997,6 +1042,12 @@ class Worker(TypedDict):
     started_at: str
     last_seen_at: str
     lease_expires_at: str
+
+
+class WorkerHeartbeat(TypedDict):
+    worker: int
+    running: NotRequired[int]
+    held: NotRequired[list[Held] | None]
 
 
 class QueuesSettings(TypedDict):

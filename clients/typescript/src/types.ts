@@ -57,7 +57,7 @@ export interface BulkFilter {
   created_before?: string | null;
   /** In definition, correlation id, dedupe key; or an id. */
   search?: string | null;
-  /** `key=value`, of the payload's own keys; may be given again. */
+  /** `key=value`, by the payload's keys or paths (`order.customer=7`); may be given again. With `definition_key`, and one of its declared search keys, an index finds them. */
   payload?: string[] | null;
 }
 
@@ -89,6 +89,8 @@ export interface Change {
   key_max_running?: number | null;
   key_rate_count?: number | null;
   key_rate_period_seconds?: number | null;
+  /** Keys of its payloads, or paths (`order.customer`), by which its jobs are found by an index. */
+  search_keys?: string[] | null;
   /** False refuses new jobs and triggers; jobs that exist run. */
   is_active?: boolean | null;
 }
@@ -180,6 +182,8 @@ export interface Definition {
   priority: number;
   max_attempts: number;
   timeout_seconds: number;
+  /** By which its jobs are found by an index: `payload=key=value`. */
+  search_keys: string[] | null;
   max_running: number | null;
   rate_count: number | null;
   rate_period_seconds: number | null;
@@ -495,6 +499,8 @@ export interface Kind {
   priority: number;
   max_attempts: number;
   timeout_seconds: number;
+  /** By which its jobs are found by an index: `payload=key=value`. */
+  search_keys: string[] | null;
 }
 
 export interface Leading {
@@ -558,6 +564,8 @@ export interface NewDefinition {
   key_max_running?: number | null;
   key_rate_count?: number | null;
   key_rate_period_seconds?: number | null;
+  /** Keys of its payloads, or paths (`order.customer`), by which its jobs are found by an index. */
+  search_keys?: string[] | null;
   key: string;
 }
 
@@ -665,6 +673,21 @@ export interface Node {
   own_s: number | null;
   /** From its start to its end, with its children. */
   total_s: number | null;
+}
+
+/** How one attempt has ended: the fields of the route that the outcome is called after. */
+export interface Outcome {
+  id: string;
+  attempt: number;
+  outcome: "complete" | "fail" | "release" | "skip";
+  result?: unknown;
+  error?: string;
+  traceback?: string | null;
+  reason?: string | null;
+  permanent?: boolean;
+  timeout?: boolean;
+  delay_seconds?: number | null;
+  exit_code?: number | null;
 }
 
 export interface PageOfAttempt {
@@ -864,11 +887,29 @@ export interface Session {
   /** Send it as X-CSRF-Token with every change. Null: you came with a key. */
   csrf: string | null;
   expires_at?: string | null;
+  /** Of who came by an identity provider: where one signs out there. */
+  logout_url?: string | null;
+}
+
+export interface Settle {
+  worker: number;
+  outcomes: Outcome[];
 }
 
 export interface Settled {
   id: string;
   attempt: number;
+}
+
+export interface SettledMany {
+  settled: SettledOne[];
+}
+
+export interface SettledOne {
+  id: string;
+  attempt: number;
+  /** False: the lease is lost, and nothing was changed. */
+  accepted: boolean;
 }
 
 export interface SignIn {
@@ -1018,6 +1059,10 @@ export interface Trigger {
   updated_at: string;
 }
 
+export interface Ways {
+  oidc: boolean;
+}
+
 export interface Worker {
   worker_id: number;
   state: string;
@@ -1033,6 +1078,14 @@ export interface Worker {
   started_at: string;
   last_seen_at: string;
   lease_expires_at: string;
+}
+
+export interface WorkerHeartbeat {
+  worker: number;
+  /** How many it runs now; where `held` is given, that counts. */
+  running?: number;
+  /** All that it runs: what it does not name is given back, for a reply that was lost. */
+  held?: Held[] | null;
 }
 
 export interface QueuesSettings {
@@ -1115,7 +1168,7 @@ export interface Routes {
   "GET /jobs/triggers/{trigger_id}/fires": { path: { trigger_id: string }; query: { limit?: number; tenant?: string | null }; body: undefined; answer: PageOfFire };
   "GET /jobs/triggers/{trigger_id}/preview": { path: { trigger_id: string }; query: { count?: number; after?: string | null; tenant?: string | null }; body: undefined; answer: PageOfInstant };
   "POST /jobs/triggers/{trigger_id}/test": { path: { trigger_id: string }; query: { tenant?: string | null }; body: Trial | null | undefined; answer: Tried };
-  "GET /jobs/{job_id}": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: JobPage };
+  "GET /jobs/{job_id}": { path: { job_id: string }; query: { wait_seconds?: number; tenant?: string | null }; body: undefined; answer: JobPage };
   "GET /jobs/{job_id}/artifacts/{sha256}": { path: { job_id: string; sha256: string }; query: { tenant?: string | null }; body: undefined; answer: unknown };
   "GET /jobs/{job_id}/attempts": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfAttempt };
   "POST /jobs/{job_id}/cancel": { path: { job_id: string }; query: { tenant?: string | null }; body: Cancel | null | undefined; answer: Moved };
@@ -1137,10 +1190,15 @@ export interface Routes {
   "GET /session": { path: {}; query: { tenant?: string | null }; body: undefined; answer: Session };
   "DELETE /session": { path: {}; query: { tenant?: string | null }; body: undefined; answer: undefined };
   "GET /session/link": { path: {}; query: { token: string }; body: undefined; answer: undefined };
+  "GET /session/oidc": { path: {}; query: { next?: string }; body: undefined; answer: undefined };
+  "GET /session/oidc/callback": { path: {}; query: { state?: string; code?: string; iss?: string | null; error?: string | null }; body: undefined; answer: undefined };
+  "GET /session/ways": { path: {}; query: {}; body: undefined; answer: Ways };
   "GET /tenants": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfTenant };
   "POST /tenants": { path: {}; query: { tenant?: string | null }; body: NewTenant; answer: Tenant };
   "PATCH /tenants/{slug}": { path: { slug: string }; query: { tenant?: string | null }; body: TenantsSettings; answer: Tenant };
+  "POST /worker/heartbeat": { path: {}; query: { tenant?: string | null }; body: WorkerHeartbeat; answer: Beat };
   "POST /worker/jobs/claim": { path: {}; query: { tenant?: string | null }; body: Claim; answer: Claims };
+  "POST /worker/jobs/settle": { path: {}; query: { tenant?: string | null }; body: Settle; answer: SettledMany };
   "GET /worker/jobs/{job_id}/artifacts/{sha256}": { path: { job_id: string; sha256: string }; query: { tenant?: string | null }; body: undefined; answer: unknown };
   "POST /worker/jobs/{job_id}/complete": { path: { job_id: string }; query: { tenant?: string | null }; body: Complete; answer: Settled };
   "POST /worker/jobs/{job_id}/fail": { path: { job_id: string }; query: { tenant?: string | null }; body: Fail; answer: Settled };
