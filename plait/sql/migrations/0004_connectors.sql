@@ -50,6 +50,8 @@ alter table plait.artifacts enable row level security;
 alter table plait.artifacts force row level security;
 create policy owner on plait.artifacts to plait_owner using (true) with check (true);
 create policy tenant on plait.artifacts for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
 -- Connectors: endpoints, what they were told, settings, circuits.
 alter table plait.definitions drop constraint definitions_kind_check;
 alter table plait.definitions add constraint definitions_kind_check check (kind in ('function', 'command', 'node', 'connector'));
