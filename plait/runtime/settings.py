@@ -34,5 +34,19 @@ class Settings(BaseSettings):
     api_body: int = Field(2_097_152, gt=0, description="bytes that a request to the API may have")
     api_session: float = Field(43_200, gt=0, description="seconds that a browser stays signed in")
 
+    metrics_host: str = Field("127.0.0.1", description="the address that metrics are served on without a key")
+    metrics_port: int | None = Field(
+        None,
+        ge=0,
+        le=65535,
+        description="the port for that, of an API, a worker or a leader; none when it is not set; 0: any that is free",
+    )
+    metrics_top: int = Field(
+        50,
+        ge=0,
+        le=1000,
+        description="tenants, queues and definitions with metrics of their own; the others are one together",
+    )
+
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="the least that is logged")
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON")

@@ -43,6 +43,9 @@ grant execute on function
 
 grant execute on function plait.get_leader, plait.list_nodes to plait_client, plait_worker, plait_admin;
 
+grant execute on function plait.claim_waits to plait_worker;
+grant execute on function plait.metrics to plait_worker, plait_admin;
+
 grant execute on function plait.has_pending_children, plait.has_failed_siblings
   to plait_client, plait_tenant, plait_worker, plait_admin;
 

@@ -28,6 +28,7 @@ from plait.store.workers import Beat, Claimed, Settlement
 from plait.worker.execute import Executor, abandoned
 from plait.worker.heartbeat import Heartbeat
 from plait.worker.listener import Listener
+from plait.worker.metrics import WorkerMetrics
 from plait.worker.outcomes import Finished, ended, exited, failed
 from plait.worker.pump import Pump
 from plait.worker.run import Run, Stopping
@@ -56,6 +57,7 @@ class Worker:
         metadata: Mapping[str, Any] | None = None,
         node: str | None = None,
         labels: Mapping[str, str] | None = None,
+        metrics: WorkerMetrics | None = None,
     ) -> None:
         """`queues`: how many jobs of each to run at once; all that the app's jobs name when not given. `concurrency` bounds
         the worker as a whole. `once`: end when nothing is left to claim. `node`: the machine that it is on; the host's name when
@@ -77,6 +79,7 @@ class Worker:
         self._lost = asyncio.Event()
         self._empty = asyncio.Event()
         self._schemas = Schemas(app.definitions)
+        self._metrics = metrics
         self.id: int | None = None
 
     async def run(self, stop: Stop) -> None:
@@ -86,16 +89,27 @@ class Worker:
         await self._schemas.learn(store)
         self._durables = Durables(store, self._app.definitions, node=self._node)
         self._pump = Pump(
-            store, self._slots, poll_s=self._settings.poll, accept=self._accept, cancel=self._cancel, gone=self._gone
+            store,
+            self._slots,
+            poll_s=self._settings.poll,
+            accept=self._accept,
+            cancel=self._cancel,
+            gone=self._gone,
+            metrics=self._metrics,
         )
         helpers: list[Coroutine[Any, Any, None]] = [
             self._tick(),
             self._report_progress(store),
             self._schemas.keep(store),
         ]
+        listener: Listener | None = None
         if self._settings.listen:
             direct = self._settings.direct_url
-            helpers.append(Listener(Database(direct) if direct else store.database, self._heard).run())
+            listener = Listener(Database(direct) if direct else store.database, self._heard)
+            helpers.append(listener.run())
+        if self._metrics is not None:
+            self._metrics.slots, self._metrics.listener = self._slots, listener
+            helpers.append(self._metrics.sample_waits(store))
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(helper) for helper in helpers]
             try:
@@ -262,7 +276,7 @@ class Worker:
     def _settle(self, run: Run, finished: Finished) -> None:
         job_id, attempt = run.key
         ending, result, detail = finished.ending, finished.result, finished.detail
-        self._pump.settle(Settlement(job_id, attempt, ending, result, detail, run.ran_ms()))
+        self._pump.settle(Settlement(job_id, attempt, ending, result, detail, run.ran_ms(), run.claimed.definition))
 
     def _cancel(self, job_id: UUID, attempt: int) -> None:
         """Somebody asked for this attempt to stop."""
