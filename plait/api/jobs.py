@@ -18,6 +18,7 @@ from plait.model.ids import new_id
 from plait.model.states import Status
 from plait.store.jobs import JobRow, NewJob
 from plait.store.search import Filter, Found
+from plait.telemetry.tracing import accepted
 
 router = new_router("jobs")
 
@@ -94,7 +95,7 @@ async def enqueue(
         dedupe_key=body.dedupe_key,
         idempotency_key=idempotency_key,
         limit_key=body.limit_key,
-        correlation_id=body.correlation_id,
+        correlation_id=body.correlation_id or accepted(ask.request.headers.get("traceparent")),
     )
     changing = ask.changing("job.enqueue", new.id, tenant_id=ask.new_in, definition=body.definition_key)
     existing = (await changing.jobs.enqueue_many([new])).get(new.id)

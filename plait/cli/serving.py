@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 def configure_logs(
     app: "Plait", cli: "Invocation", *, level: str = "info", form: Literal["auto", "text"] = "auto"
 ) -> None:
-    """The environment decides, then --json, then what suits the command."""
+    """The environment decides, then --json, then what suits the command. Traces too, since they are told from the first word on."""
+    if app.settings.traces == "otlp":
+        from plait.telemetry import tracing
+
+        tracing.configure("plait")
     said = app.settings.model_fields_set
     chosen = app.settings.log_format if "log_format" in said else ("json" if cli.json else form)
     configure(level=app.settings.log_level if "log_level" in said else level, form=chosen)

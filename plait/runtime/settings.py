@@ -48,5 +48,10 @@ class Settings(BaseSettings):
         description="tenants, queues and definitions with metrics of their own; the others are one together",
     )
 
+    traces: Literal["app", "otlp"] = Field(
+        "app",
+        description="app: where the application configures OpenTelemetry; otlp: sent as OTEL_EXPORTER_OTLP_… say (plait[otel])",
+    )
+
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="the least that is logged")
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON")

@@ -24,10 +24,10 @@ class Executor:
     """`ended` is told of every run: its outcome, or None when there is none to report: the job waits, or the lease is lost."""
 
     def __init__(
-        self, *, processes: int, ended: Callable[[Run, Finished | None], Coroutine[Any, Any, None] | None]
+        self, *, processes: Processes, ended: Callable[[Run, Finished | None], Coroutine[Any, Any, None] | None]
     ) -> None:
         self._threads = Threads()
-        self._processes = Processes(processes)
+        self._processes = processes
         self._ended = ended
         self._context = contextvars.copy_context()
         self._inheriting = False

@@ -222,7 +222,12 @@ class Pump:
     ) -> None:
         for position in cycle.stale:
             stale = batch[position]
-            log.warning("the lease was lost before its outcome came", job_id=str(stale.job_id), attempt=stale.attempt)
+            log.warning(
+                "the lease was lost before its outcome came",
+                job_id=str(stale.job_id),
+                definition=stale.definition,
+                attempt=stale.attempt,
+            )
         if self._metrics is not None:
             self._metrics.count(cycle, batch)
         if cycle.claimed:

@@ -25,15 +25,18 @@ from plait.sdk.durable import Durables
 from plait.sdk.triggers import declare
 from plait.store import Database, Store
 from plait.store.workers import Beat, Claimed, Settlement
+from plait.telemetry import tracing
 from plait.worker.execute import Executor, abandoned
 from plait.worker.heartbeat import Heartbeat
 from plait.worker.listener import Listener
 from plait.worker.metrics import WorkerMetrics
 from plait.worker.outcomes import Finished, ended, exited, failed
+from plait.worker.processes import Processes
 from plait.worker.pump import Pump
 from plait.worker.run import Run, Stopping
 from plait.worker.schemas import Schemas
 from plait.worker.slots import GIVE_BACK_S, Slots
+from plait.worker.tracing import TracedProcesses, traced
 
 log = get_logger("worker")
 
@@ -73,7 +76,12 @@ class Worker:
         self._metadata = dict(metadata or {})
         self._node = node_name(node or app.settings.node)
         self._labels = labels
-        self._executor = Executor(processes=processes or os.cpu_count() or 1, ended=self._ended)
+        tracer = tracing.tracer()
+        self._definitions = app.definitions if tracer is None else traced(app.definitions, tracer)
+        at_once = processes or os.cpu_count() or 1
+        self._executor = Executor(
+            processes=Processes(at_once) if tracer is None else TracedProcesses(at_once, tracer), ended=self._ended
+        )
         self._slots = Slots(self._queues, concurrency, self._executor.start)
         self._let_go: set[asyncio.Task[None]] = set()
         self._lost = asyncio.Event()
@@ -217,7 +225,7 @@ class Worker:
                     await self._empty.wait()
 
     def _accept(self, claimed: list[Claimed], wanted: dict[str, int]) -> None:
-        now, definitions, durables = time.monotonic(), self._app.definitions, self._durables
+        now, definitions, durables = time.monotonic(), self._definitions, self._durables
         runs = [Run(one, definitions[one.definition], (one.job_id, one.attempt), now, durables) for one in claimed]
         if self._schemas:
             runs = self._refuse_unfit(runs)
@@ -315,7 +323,7 @@ class Worker:
                     if run.deadline and now >= run.deadline:
                         run.stop(Stopping.TIMEOUT)
                 elif now >= run.stopping_at + STOP_GRACE_S and run.definition.isolation != "process":
-                    log.warning("a handler does not stop; it loses its slot", job_id=str(run.claimed.job_id))
+                    log.warning("a handler does not stop; it loses its slot", **run.current().about())
                     self._keep(run)
                     self._end(run, abandoned(run))
             for run in self._slots.give_back(older_than_s=GIVE_BACK_S):
@@ -340,7 +348,7 @@ class Worker:
                 text = msgspec.json.encode(progress).decode()
                 held = await store.workers.progress(self.id, job_id, attempt, text)
             except (PlaitError, asyncpg.PostgresError, TypeError, ValueError) as error:
-                log.warning("progress was not stored", job_id=str(job_id), error=str(error))
+                log.warning("progress was not stored", **run.current().about(), error=str(error))
                 return
         if not held and run in self._slots:
             self._pump.reconcile = True  # it may have been taken from us: find out
@@ -369,10 +377,7 @@ def _log_failure(run: Run, finished: Finished) -> None:
     claimed, detail = run.claimed, msgspec.json.decode(finished.detail or "{}")
     log.warning(
         "an attempt failed",
-        job_id=str(claimed.job_id),
-        tenant_id=str(claimed.tenant_id),
-        definition=claimed.definition,
-        attempt=claimed.attempt,
+        **run.current().about(),
         error=detail.get("error"),
         tries_left=0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.tries - 1),
     )

@@ -12,7 +12,6 @@ from plait.telemetry.server import MetricsServer
 from plait.testing import TestDatabase
 
 from ..api.calling import Calling
-from ..api.conftest import api as api
 from ..cli.calling import started, wait_for_line
 from ..cli.conftest import SHOP
 from ..world import World

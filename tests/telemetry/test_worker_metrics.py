@@ -12,10 +12,6 @@ from plait.worker.metrics import WorkerMetrics
 
 from ..waiting import eventually
 from ..worker.conftest import Running
-from ..worker.conftest import app as app
-from ..worker.conftest import real_database as real_database
-from ..worker.conftest import running as running
-from ..worker.conftest import way_there as way_there
 from ..world import World
 from .scraping import scrape
 
