@@ -53,10 +53,11 @@ class Leader:
             Fire(),
             Dispatch(),
             Rescue(),
-            Prune(retention or Retention(), told=self._metrics.pruned),
+            Prune(retention or Retention()),
             Count(),
             RollUp(),
         )
+        self._metrics.prune = next((duty for duty in self._duties if isinstance(duty, Prune)), None)
         self._holder = holder or app.holder
 
     async def run(self, stop: Stop) -> None:
