@@ -78,7 +78,13 @@ async def _examine(target: "Target", facts: dict[str, str], *, old_s: float) -> 
         advice = f"use Postgres {OLDEST_POSTGRES} or newer"
         findings.append(_problem("old_postgres", old, advice, version=version.major))
     settings = Settings()
-    findings += await _of_the_way(Database(url, pooler=settings.pooler), settings, facts)
+    database = Database(url, pooler=settings.pooler)
+    try:
+        findings += await _of_the_way(database, settings, facts)
+    finally:
+        await database.close()
+    if any(finding.code == "pooler_prepared" for finding in findings):
+        return ExitCode.ERROR, findings  # whatever else is asked may fail
     try:
         store: Store = await target.open(max_connections=2)
     except (UnsafeRole, SchemaOutdated) as error:

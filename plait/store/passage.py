@@ -50,9 +50,9 @@ async def hears_notifications(database: Database, listening: Database) -> bool:
                     await mouth.execute(f"select pg_notify('{CHANNEL}', '{word}')")
                     await heard.wait()
             finally:
-                mouth.terminate()
+                await _close(mouth)
         finally:
-            ear.terminate()
+            await _close(ear)
     except (TimeoutError, PlaitError, asyncpg.PostgresError, *UNREACHABLE):
         return False
     return True
@@ -62,24 +62,35 @@ async def pooling(database: Database) -> Pooling:
     """Ask as two clients in turn, which are both still connected: only behind a pooler do they have the same session."""
     first, second = await database.connect(), await database.connect()
     try:
-        pids, prepared = [], True
+        seen: dict[int, set[int]] = {}
         for _ in range(3):
             for connection in (first, second):
-                pids.append((connection, await _pid(connection)))
-        try:
-            for _ in range(3):
-                for connection in (first, second):
-                    await connection.fetchval("select $1::int + 1", 1)
-        except _UNPREPARED:
-            prepared = False
-        seen: dict[int, set[int]] = {}
-        for connection, pid in pids:
-            seen.setdefault(pid, set()).add(id(connection))
-        return Pooling(transaction=any(len(clients) > 1 for clients in seen.values()), prepared=prepared)
+                seen.setdefault(await _pid(connection), set()).add(id(connection))
+        transaction = any(len(clients) > 1 for clients in seen.values())
+        return Pooling(transaction=transaction, prepared=not transaction or await _keeps_prepared(first, second))
     finally:
         for connection in (first, second):
-            with contextlib.suppress(asyncpg.PostgresError, *UNREACHABLE):
-                connection.terminate()
+            await _close(connection)
+
+
+async def _keeps_prepared(first: asyncpg.Connection, second: asyncpg.Connection) -> bool:
+    """Prepare a statement, keep the session where it is busy, and run it again: it goes to another session."""
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            await first.fetchval("select $1::int + 1", 1)
+            await second.execute("begin")
+            await first.fetchval("select $1::int + 1", 1)
+            await second.execute("rollback")
+    except _UNPREPARED:
+        return False
+    except TimeoutError:
+        pass  # there is no other session, and so nothing to forget
+    return True
+
+
+async def _close(connection: asyncpg.Connection) -> None:
+    with contextlib.suppress(asyncpg.PostgresError, *UNREACHABLE):
+        await connection.close(timeout=2)
 
 
 async def _pid(connection: asyncpg.Connection) -> int:
