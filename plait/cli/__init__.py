@@ -35,6 +35,7 @@ from plait.cli import (
     queues,
     run,
     tenants,
+    top,
     trees,
     triggers,
     worker,
@@ -44,7 +45,7 @@ from plait.cli.command import new_group, root
 
 app = new_group("Durable, multi-tenant jobs for Python on Postgres.")
 app.callback()(root)
-for module in (run, dev, worker, leader, api, enqueue, migrate, demo, doctor, bench, workers, nodes, commands):
+for module in (run, dev, worker, leader, api, enqueue, migrate, demo, doctor, top, bench, workers, nodes, commands):
     module.register(app)
 trees.register(jobs.group)
 occasions.register(triggers.group)

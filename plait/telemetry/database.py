@@ -33,6 +33,23 @@ SINGLE: Final = {
 }
 
 
+class Growth:
+    """What has happened since this began to look, by kind."""
+
+    def __init__(self) -> None:
+        self.since: datetime | None = None
+        """From where on to ask next."""
+        self.totals = dict.fromkeys(KINDS, 0.0)
+        self._told: dict[str, float] = {}
+
+    def add(self, reading: Reading) -> None:
+        if self.since is not None:
+            for kind in KINDS:
+                grown = reading.minutes.get(kind, 0.0) - self._told.get(kind, 0.0)
+                self.totals[kind] += max(0.0, grown)
+        self.since, self._told = reading.closed_to, reading.closed
+
+
 class DatabaseMetrics:
     """`wanted`: asked at each scrape whether to tell anything; a process tells it only while it leads, beside an API that always does."""
 
@@ -42,30 +59,21 @@ class DatabaseMetrics:
         self._store = store
         self._top = top
         self._wanted = wanted
-        self._since: datetime | None = None
-        self._told: dict[str, float] = {}
-        self._totals = dict.fromkeys(KINDS, 0.0)
+        self._growth = Growth()
 
     async def families(self) -> AsyncIterator[Metric]:
         if not self._wanted():
             return
         reading: Reading | None = None
         try:
-            reading = await (await self._store()).metrics.read(since=self._since, top=self._top)
+            reading = await (await self._store()).metrics.read(since=self._growth.since, top=self._top)
         except (PlaitError, asyncpg.PostgresError) as error:
             log.warning("the database tells no numbers", error=str(error))
         yield _one(catalogue.DATABASE_UP, 0.0 if reading is None else 1.0)
         if reading is not None:
-            self._count(reading)
+            self._growth.add(reading)
             for family in (*self._live(reading), *self._happened(), *self._others(reading)):
                 yield family
-
-    def _count(self, reading: Reading) -> None:
-        if self._since is not None:
-            for kind in KINDS:
-                grown = reading.minutes.get(kind, 0.0) - self._told.get(kind, 0.0)
-                self._totals[kind] += max(0.0, grown)
-        self._since, self._told = reading.closed_to, reading.closed
 
     def _live(self, reading: Reading) -> list[Family]:
         jobs, queue_jobs, oldest = catalogue.JOBS.gauge(), catalogue.QUEUE_JOBS.gauge(), catalogue.QUEUE_OLDEST.gauge()
@@ -80,7 +88,7 @@ class DatabaseMetrics:
     def _happened(self) -> list[Family]:
         finished = catalogue.FINISHED.counter()
         for status in FINAL:
-            finished.add_metric([status], self._totals[status])
+            finished.add_metric([status], self._growth.totals[status])
         kinds = {
             "enqueued": catalogue.ENQUEUED,
             "retried": catalogue.RETRIED,
@@ -90,7 +98,7 @@ class DatabaseMetrics:
         counters = []
         for kind, metric in kinds.items():
             counter = metric.counter()
-            counter.add_metric([], self._totals[kind])
+            counter.add_metric([], self._growth.totals[kind])
             counters.append(counter)
         return [*counters, finished]
 
