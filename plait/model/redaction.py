@@ -12,7 +12,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 HIDDEN: Final = "[redacted]"
-SHORTEST: Final = 6
+SHORTEST: Final = 8
 """A shorter value is no secret, and would be found everywhere."""
 
 _WORDS: Final = (
@@ -52,23 +52,26 @@ _HINTS: Final = re.compile(
 """Cheap to look for, and in every form but the last: a line without one is left alone."""
 
 _values: set[str] = set()
-_known: re.Pattern[str] | None = None
+_forms: tuple[str, ...] = ()
+"""All that they are written as, the longest first."""
 
 
 def learn(values: Iterable[str]) -> None:
     """From here on these are hidden, in whichever of the usual forms they are written."""
-    global _known  # noqa: PLW0603 - one process has one set of secrets
+    global _forms  # noqa: PLW0603 - one process has one set of secrets
     new = {value for value in values if len(value) >= SHORTEST} - _values
     if not new:
         return
     _values.update(new)
-    written = {form for value in _values for form in _written(value)}
-    _known = re.compile("|".join(map(re.escape, sorted(written, key=len, reverse=True))))
+    _forms = tuple(sorted({form for value in _values for form in _written(value)}, key=lambda form: (-len(form), form)))
 
 
 def hide_known(text: str) -> str:
     """The text without any secret whose value is known. Costs nothing where none is."""
-    return text if _known is None else _known.sub(HIDDEN, text)
+    for form in _forms:
+        if form in text:
+            text = text.replace(form, HIDDEN)
+    return text
 
 
 def hide(text: str) -> str:
@@ -104,8 +107,19 @@ def names_secret(name: str) -> bool:
 
 
 def _written(value: str) -> set[str]:
-    """As it is, in JSON, and in a URL."""
-    return {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe="")}
+    """As it is, in JSON, as Python shows it, in a URL, and read in the wrong one of the two usual encodings."""
+    mistaken = (value.encode().decode("latin-1"), value.encode("latin-1", "replace").decode(errors="replace"))
+    return {
+        written
+        for form in (value, *mistaken)
+        for written in (
+            form,
+            json.dumps(form)[1:-1],
+            json.dumps(form, ensure_ascii=False)[1:-1],
+            repr(form)[1:-1],
+            quote(form, safe=""),
+        )
+    }
 
 
 def _kept(found: re.Match[str]) -> str:

@@ -14,7 +14,7 @@ import structlog
 
 from plait.model.redaction import hide, hide_in
 from plait.model.texts import safely
-from plait.runtime import secrets
+from plait.runtime.secrets import learn_environment
 
 Logger = structlog.stdlib.BoundLogger
 
@@ -29,7 +29,7 @@ def configure(*, level: str = "info", form: Literal["auto", "json", "text"] = "a
         if as_text
         else structlog.processors.JSONRenderer(default=_in_words)
     )
-    secrets.learn_environment()
+    learn_environment()
     telling: list[Any] = [
         structlog.contextvars.merge_contextvars,
         _tell_about,
@@ -38,7 +38,7 @@ def configure(*, level: str = "info", form: Literal["auto", "json", "text"] = "a
         structlog.processors.format_exc_info,
     ]
     structlog.configure(
-        processors=[*telling, _hide, render],
+        processors=[*telling, without_secrets, render],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
@@ -55,7 +55,7 @@ def _take_in_python_logging(level: str, telling: list[Any], render: Any) -> None
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*telling, structlog.stdlib.ExtraAdder(), _name_component],
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _hide, render],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, without_secrets, render],
         )
     )
     root.handlers[:] = [handler]
@@ -87,7 +87,8 @@ def _name_component(logger: Any, _method: str, event: MutableMapping[str, Any]) 
     return event
 
 
-def _hide(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def without_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """The last word on what a line says, whoever said it."""
     hidden: dict[str, Any] = hide_in(event)
     return {name: value if isinstance(value, _PLAIN) else _in_words(value) for name, value in hidden.items()}
 

@@ -40,6 +40,3 @@ def read_secret(name: str, directory: Path | None = None) -> str:
 def learn_environment() -> None:
     """Whatever a handler does with a secret of the environment, it is not written down."""
     redaction.learn(value for name, value in os.environ.items() if name.startswith(PREFIX))
-
-
-learn_environment()

@@ -18,12 +18,8 @@ from plait.sdk.handle import Connected, Handle
 from plait.sdk.options import Options, OptionsDict
 from plait.sdk.results import Result
 from plait.store.connections import Enqueued, enqueue_async_on, enqueue_sync_on, is_async
-<<<<<<< HEAD
-from plait.store.jobs import NewJob
-from plait.telemetry.tracing import captured
-=======
 from plait.store.new_jobs import NewJob
->>>>>>> main
+from plait.telemetry.tracing import captured
 
 P = ParamSpec("P")
 R = TypeVar("R")
