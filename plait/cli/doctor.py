@@ -84,7 +84,7 @@ async def _examine(target: "Target", facts: dict[str, str], *, old_s: float) -> 
     finally:
         await database.close()
     if any(finding.code == "pooler_prepared" for finding in findings):
-        return ExitCode.ERROR, findings  # whatever else is asked may fail
+        return ExitCode.ERROR, findings
     try:
         store: Store = await target.open(max_connections=2)
     except (UnsafeRole, SchemaOutdated) as error:
@@ -118,6 +118,7 @@ async def _of_the_way(database: Any, settings: "Settings", facts: dict[str, str]
                 pooler_setting=settings.pooler,
             )
         )
+        return findings  # whatever else is asked may fail
     if settings.listen:
         direct = settings.direct_url
         if not await hears_notifications(database, Database(direct) if direct else database):

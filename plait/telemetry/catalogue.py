@@ -74,7 +74,7 @@ SLOTS: Final = Metric("plait_worker_slots", "gauge", "worker", "Jobs of a queue 
 RUNNING: Final = Metric("plait_worker_running", "gauge", "worker", "Jobs of a queue that run.", ("queue",))
 READY: Final = Metric("plait_worker_ready", "gauge", "worker", "Jobs that are claimed and wait for a slot.")
 CYCLES: Final = Metric(
-    "plait_worker_cycles_total", "counter", "worker", "Round trips that settled or claimed something.", ("with",)
+    "plait_worker_cycles_total", "counter", "worker", "Round trips that settled or claimed something.", ("what",)
 )
 CLAIMED: Final = Metric("plait_worker_claimed_total", "counter", "worker", "Jobs that were claimed.", ("queue",))
 SETTLED: Final = Metric(

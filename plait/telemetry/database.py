@@ -4,6 +4,7 @@ What has happened is kept by the leader minute by minute, and the last minutes m
 grown by since the last scrape, so they start at 0 with the process, as Prometheus expects, and never go back when old minutes are forgotten.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime
 from typing import Final
@@ -21,6 +22,8 @@ from plait.telemetry.catalogue import Family
 
 log = get_logger("metrics")
 
+PATIENCE_S: Final = 8.0
+"""Less than a scraper has: it shall hear of the process all the same."""
 KINDS: Final = ("enqueued", "succeeded", "failed", "dead_letter", "canceled", "skipped", "retried", "lost", "run_s")
 FINAL: Final = tuple(status.value for status in Status if status.final)
 SINGLE: Final = {
@@ -66,9 +69,10 @@ class DatabaseMetrics:
             return
         reading: Reading | None = None
         try:
-            reading = await (await self._store()).metrics.read(since=self._growth.since, top=self._top)
-        except (PlaitError, asyncpg.PostgresError) as error:
-            log.warning("the database tells no numbers", error=str(error))
+            async with asyncio.timeout(PATIENCE_S):
+                reading = await (await self._store()).metrics.read(since=self._growth.since, top=self._top)
+        except (PlaitError, asyncpg.PostgresError, TimeoutError) as error:
+            log.warning("the database tells no numbers", error=str(error) or type(error).__name__)
         yield _one(catalogue.DATABASE_UP, 0.0 if reading is None else 1.0)
         if reading is not None:
             self._growth.add(reading)

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from plait.model.states import Ending
 from plait.sdk.context import attempt
 from plait.sdk.definition import Definition
-from plait.telemetry.tracing import run_span
+from plait.telemetry.tracing import run_span, tell_failed
 from plait.worker.outcomes import Finished
 from plait.worker.processes import Processes
 from plait.worker.run import Run
@@ -49,6 +50,8 @@ class TracedProcesses(Processes):
         with _of(run, self._tracer) as span:
             finished = await super().run(run)
             span.set_attribute("plait.ending", finished.ending.value)
+            if finished.ending in (Ending.FAILED, Ending.TIMEOUT):
+                tell_failed(span)
             return finished
 
 

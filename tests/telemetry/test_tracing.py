@@ -11,13 +11,14 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace import SpanKind, StatusCode
 
-from plait import Backoff, JobSkipped, Plait, Skip, call, current
+from plait import Backoff, JobFailed, JobSkipped, Plait, Skip, call, current
 from plait.model.traces import parsed, trace_of, traceparent
 from plait.telemetry import tracing
 from plait.worker.tracing import traced
 from plait.worker.worker import Worker
 
 from ..api.calling import Calling
+from ..worker import isolated
 from ..worker.conftest import Running
 from ..world import World
 
@@ -181,3 +182,18 @@ async def test_a_request_with_a_traceparent_hands_it_to_its_job(api: Calling, wo
     assert await correlation(CALLER, correlation_id="mine") == "mine"
     assert await correlation(CALLER[:-1] + "0") is None, "nobody records it"
     assert await correlation("x" * 55) is None
+
+
+async def test_an_attempt_in_a_process_of_its_own_is_a_span_too(
+    app: Plait, running: Running, spans: InMemorySpanExporter
+) -> None:
+    isolated.app.target = app.target
+    async with running(isolated.app, processes=1):
+        await (await isolated.pid_of.enqueue()).result(timeout=60)
+        with pytest.raises(JobFailed):
+            await (await isolated.fails.enqueue()).result(timeout=60)
+    [succeeded], [failed] = named(spans, "run pid_of"), named(spans, "run fails")
+    assert succeeded.attributes is not None
+    assert succeeded.attributes["plait.ending"] == "succeeded"
+    assert failed.status.status_code is StatusCode.ERROR
+    await isolated.app.close()

@@ -80,8 +80,8 @@ async def test_a_worker_tells_of_its_slots_its_runs_and_how_long_jobs_waited(app
     assert told("plait_worker_slots", queue="default") == 7
     assert told("plait_worker_running", queue="default") == 0
     assert told("plait_worker_claimed_total", queue="default") == 20
-    assert 1 <= told("plait_worker_cycles_total", **{"with": "outcomes"}) <= 20
-    assert 1 <= told("plait_worker_cycles_total", **{"with": "claims"}) <= 20
+    assert 1 <= told("plait_worker_cycles_total", what="outcomes") <= 20
+    assert 1 <= told("plait_worker_cycles_total", what="claims") <= 20
     assert told("plait_run_seconds_count", definition="greet") == 20
     assert 0 < told("plait_wait_seconds_count", queue="default") <= 20
     assert 0 <= told("plait_wait_seconds_sum", queue="default") < 60 * 20

@@ -5,15 +5,16 @@
 --   raises   nothing
 --   called   plait.store.health.examine; plait doctor
 --
--- Runs with the caller's own rights, and so is parsed once and for all: a login with pg_read_all_stats sees since when others' transactions are open, any other only how many
--- transactions have begun meanwhile. p_old_s, p_old_xids: from when on something counts as old. evidence: as in diagnose.
+-- Runs with the caller's own rights, and so is parsed once and for all: a login with pg_read_all_stats sees since when others'
+-- transactions are open, any other only how many transactions have begun meanwhile. p_old_s, p_old_xids: from when on something
+-- counts as old. evidence: as in diagnose.
 create or replace function plait.examine(p_old_s float8 default 60, p_old_xids int default 100000)
 returns table (level text, code text, finding text, evidence jsonb, advice text)
 language sql stable security invoker
 begin atomic
   select 'problem', 'old_transaction',
            format('process %s has a transaction open %s: dead rows pile up behind it, and every queue slows down', a.pid,
-                  case when a.xact_start is not null then format('since %s s', extract(epoch from clock_timestamp() - a.xact_start)::int)  -- clock: as above
+                  case when a.xact_start is not null then format('since %s s', extract(epoch from clock_timestamp() - a.xact_start)::int)  -- clock: the server's own time stamps
                        else format('since %s transactions', greatest(age(a.backend_xmin), age(a.backend_xid))) end),
            jsonb_build_object('pid', a.pid, 'user', a.usename, 'application', nullif(a.application_name, ''), 'state', a.state,
                               'since', a.xact_start, 'xids', greatest(age(a.backend_xmin), age(a.backend_xid))),
@@ -25,7 +26,7 @@ begin atomic
            or a.xact_start is null and greatest(age(a.backend_xmin), age(a.backend_xid)) > p_old_xids)
   union all
   select 'problem', 'old_prepared', format('the prepared transaction %s is open since %s s: dead rows pile up behind it', quote_literal(x.gid),
-                                             extract(epoch from clock_timestamp() - x.prepared)::int),  -- clock: as above
+                                             extract(epoch from clock_timestamp() - x.prepared)::int),  -- clock: the server's own time stamps
            jsonb_build_object('gid', x.gid, 'owner', x.owner, 'since', x.prepared),
            format('commit prepared %1$s, or rollback prepared %1$s', quote_literal(x.gid))
     from pg_prepared_xacts x where x.database = current_database() and x.prepared < clock_timestamp() - make_interval(secs => p_old_s)  -- clock: the server's own time stamps
@@ -48,7 +49,8 @@ begin atomic
   select 'warning', 'bloat', format('plait.%s takes %s for %s rows', s.relname, pg_size_pretty(s.bytes), s.n_live_tup),
            jsonb_build_object('table', s.relname, 'bytes', s.bytes, 'live', s.n_live_tup),
            format('when there is little to do: vacuum full plait.%s, which locks it; then look why it grew: dead rows, old transactions', s.relname)
-    from (select t.relname, t.n_live_tup, t.n_dead_tup, pg_total_relation_size(t.relid) as bytes from pg_stat_user_tables t
+    from (select t.relname, greatest(t.n_live_tup, c.reltuples)::bigint as n_live_tup, t.n_dead_tup, pg_total_relation_size(t.relid) as bytes
+          from pg_stat_user_tables t join pg_class c on c.oid = t.relid  -- statistics are lost with a crash, the other is not
           where t.schemaname = 'plait' and t.relname in ('live', 'workers', 'running_state', 'dedupe', 'fan_outs')) s
     where s.bytes > 67108864 and s.bytes > 4096 * (s.n_live_tup + s.n_dead_tup)
   union all
