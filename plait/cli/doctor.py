@@ -11,6 +11,8 @@ from plait.cli.output import show, show_json, show_table, shown_url
 from plait.model.errors import SchemaOutdated, UnsafeRole
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from plait.runtime.settings import Settings
     from plait.sdk.target import Target
     from plait.store import Store
@@ -94,7 +96,7 @@ async def _examine(target: "Target", facts: dict[str, str], *, old_s: float) -> 
     try:
         findings += await _of_the_schema(store, url, facts)
         findings += await store.health.examine(old_s=old_s)
-        findings += await store.health.diagnose(keep=_longest())
+        findings += await store.health.diagnose(keep=await _longest(store, settings))
     finally:
         await store.close()
     bad = any(finding.level == "problem" for finding in findings)
@@ -197,14 +199,15 @@ async def _of_the_schema(store: "Store", url: str, facts: dict[str, str]) -> "li
     return findings
 
 
-def _longest() -> Any:
-    """How long the leader keeps final jobs at the longest; None: some of them for ever."""
-    from dataclasses import astuple
+async def _longest(store: "Store", settings: "Settings") -> "timedelta | None":
+    """How long final jobs are kept at the longest, by this process's settings and the tenants' own; None: some of them for ever."""
+    from datetime import timedelta
 
-    from plait.store.leader import Retention
-
-    ages = astuple(Retention())
-    return None if None in ages else max(ages)
+    ages = list(settings.retention().values())
+    for by_status in (await store.tenants.list_retention()).values():
+        ages += [None if age_s is None else timedelta(seconds=age_s) for age_s in by_status.values()]
+    known = [age for age in ages if age is not None]
+    return max(known) if len(known) == len(ages) else None
 
 
 def _problem(code: str, finding: str, advice: str, **evidence: Any) -> "Finding":

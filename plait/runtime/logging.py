@@ -16,6 +16,8 @@ from plait.model.redaction import hide, hide_in
 from plait.model.texts import safely
 from plait.runtime.secrets import learn_environment
 
+learn_environment()  # before the first line
+
 Logger = structlog.stdlib.BoundLogger
 
 _PLAIN = (str, int, float, list, dict, type(None))

@@ -37,6 +37,8 @@ class Definition:
     """What it starts; None for a function."""
     nodes: NodePolicy | None = None
     """Of a node job."""
+    connector: bool = False
+    """It is one of plait's own, that reach other servers."""
 
     def row(self) -> dict[str, Any]:
         """What the database knows of it: `plait.define`. Who tells the database must be able to read its payloads."""
@@ -44,9 +46,9 @@ class Definition:
         limits = self.limits
         return {
             "name": self.name,
-            "kind": "command" if self.command else "node" if self.nodes else "function",
+            "kind": self._kind,
             "schema": self.command and self.command.schema,
-            "description": self.command and self.command.description,
+            "description": self.command.description if self.command else self._about,
             "queue": self.queue,
             "priority": self.priority,
             "max_attempts": self.max_attempts,
@@ -67,6 +69,17 @@ class Definition:
             "cancel_on_parent_failure": self.children.cancel_on_parent_failure,
             **(_node_row(self.nodes) if self.nodes else {}),
         }
+
+    @property
+    def _kind(self) -> str:
+        if self.command:
+            return "command"
+        return "node" if self.nodes else "connector" if self.connector else "function"
+
+    @property
+    def _about(self) -> str | None:
+        """Of a connector: what it says of itself."""
+        return " ".join((self.function.__doc__ or "").split()) if self.connector else None
 
     def limit_key_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
         """The limit key of a call: an argument's value, or what the given function makes of the arguments."""

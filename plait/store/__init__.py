@@ -4,9 +4,12 @@ A `Store` is a pool of connections to one database and the functions on it, grou
 autocommit, so that it works behind PgBouncer in transaction mode, and raises the errors of `plait.model.errors`.
 """
 
+from plait.store.artifacts import Artifacts
 from plait.store.audit import Audit, AuditedDatabase, Entry
+from plait.store.connectors import Connectors
 from plait.store.database import Database
 from plait.store.definitions import Definitions
+from plait.store.endpoints import Endpoints
 from plait.store.events import Events
 from plait.store.health import Health
 from plait.store.jobs import Jobs
@@ -30,8 +33,11 @@ __all__ = ["Database", "Store"]
 class Store:
     def __init__(self, database: Database) -> None:
         self.database = database
+        self.artifacts = Artifacts(database)
         self.audit = Audit(database)
+        self.connectors = Connectors(database)
         self.definitions = Definitions(database)
+        self.endpoints = Endpoints(database)
         self.events = Events(database)
         self.health = Health(database)
         self.jobs = Jobs(database)

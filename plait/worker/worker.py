@@ -16,11 +16,13 @@ import msgspec
 from plait import __version__
 from plait.model.errors import DatabaseUnreachable, InvalidDefinition, PlaitError
 from plait.model.policies import NODE_NAME
+from plait.model.redaction import hide_known
 from plait.model.states import Ending
 from plait.model.texts import shown
 from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
+from plait.sdk.artifacts import is_reference
 from plait.sdk.durable import Durables
 from plait.sdk.triggers import declare
 from plait.store import Database, Store
@@ -80,7 +82,9 @@ class Worker:
         self._definitions = app.definitions if tracer is None else traced(app.definitions, tracer)
         at_once = processes or os.cpu_count() or 1
         self._executor = Executor(
-            processes=Processes(at_once) if tracer is None else TracedProcesses(at_once, tracer), ended=self._ended
+            processes=Processes(at_once) if tracer is None else TracedProcesses(at_once, tracer),
+            ended=self._ended,
+            unfit=self._unfit,
         )
         self._slots = Slots(self._queues, concurrency, self._executor.start)
         self._let_go: set[asyncio.Task[None]] = set()
@@ -95,7 +99,9 @@ class Worker:
         await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
         await declare(self._app, store)
         await self._schemas.learn(store)
-        self._durables = Durables(store, self._app.definitions, node=self._node)
+        artifacts = await self._app.artifacts()
+        self._executor.artifacts = artifacts
+        self._durables = Durables(store, self._app.definitions, artifacts, node=self._node)
         self._pump = Pump(
             store,
             self._slots,
@@ -246,13 +252,17 @@ class Worker:
         """Those that fit their schemas; the others are never started."""
         fit = []
         for run in runs:
-            if wrong := self._schemas.fault(run.claimed.definition, run.claimed.payload):
+            if (wrong := self._unfit(run.claimed)) and not is_reference(run.claimed.payload):
                 finished = failed(wrong, reason="bad_payload", permanent=True)
                 self._settle(run, finished)
                 _log_failure(run, finished)
             else:
                 fit.append(run)
         return fit
+
+    def _unfit(self, claimed: Claimed) -> str | None:
+        """Why its payload does not fit its schema."""
+        return self._schemas.fault(claimed.definition, claimed.payload)
 
     def _ended(self, run: Run, finished: Finished | None) -> Coroutine[Any, Any, None] | None:
         if run.reporting is not None and finished is not None:
@@ -346,7 +356,7 @@ class Worker:
             if progress is None or self.id is None:
                 return
             try:
-                text = msgspec.json.encode(progress).decode()
+                text = hide_known(msgspec.json.encode(progress).decode())
                 held = await store.workers.progress(self.id, job_id, attempt, text)
             except (PlaitError, asyncpg.PostgresError, TypeError, ValueError) as error:
                 log.warning("progress was not stored", **run.current().about(), error=str(error))

@@ -11,6 +11,8 @@ from plait.model.roles import Role
 from ..world import World
 from .calling import new_key
 
+HASH = "0123456789abcdef" * 4
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Things:
@@ -20,6 +22,7 @@ class Things:
     trigger_id: UUID
     event_id: UUID
     key_id: UUID
+    endpoint_id: UUID
     worker: int = 0
 
 
@@ -29,8 +32,13 @@ async def make_things(world: World, tenant: str) -> Things:
     job_id = await world.enqueue("add", tenant=tenant, payload={"secret": f"of {tenant}"}, correlation_id=f"c-{tenant}")
     trigger_id = await world.trigger("nightly", tenant=tenant, cron="0 2 * * *")
     event_id = await world.emit("happened", tenant=tenant, secret=f"of {tenant}")
+    await world.store.artifacts.keep_artifact(job_id, "payload", sha256=HASH, size=9, tenant_id=tenant_id)
     key_id, _ = await new_key(world.store, Role.VIEWER, tenant_id)
-    return Things(job_id=job_id, trigger_id=trigger_id, event_id=event_id, key_id=key_id)
+    endpoint_id = await world.store.endpoints.set_endpoint(
+        "hook", {"url": f"https://hooks.example.com/of-{tenant}", "statuses": ["failed"]}, tenant_id=tenant_id
+    )
+    await world.store.connectors.set_connector("http", f'{{"headers": {{"x-of": "of {tenant}"}}}}', tenant_id=tenant_id)
+    return Things(job_id=job_id, trigger_id=trigger_id, event_id=event_id, key_id=key_id, endpoint_id=endpoint_id)
 
 
 BODIES: dict[str, Any] = {
@@ -49,6 +57,11 @@ BODIES: dict[str, Any] = {
     "POST /jobs/triggers/preview": {"cron_expr": "0 2 * * *", "timezone": "Europe/Berlin"},
     "PATCH /jobs/triggers/{trigger_id}": {"priority": 7},
     "POST /jobs/triggers/{trigger_id}/test": {"run": True},
+    "POST /endpoints": {"label": "new", "url": "https://hooks.example.com/new", "statuses": ["succeeded"]},
+    "PATCH /endpoints/{endpoint_id}": {"signature": "sha512"},
+    "POST /endpoints/{endpoint_id}/rotate": {"overlap_seconds": 60},
+    "POST /endpoints/{endpoint_id}/test": {"type": "test"},
+    "PUT /connectors/{connector}": {"timeout": 10},
     "POST /events": {"name": "e", "data": {"a": 1}},
     "POST /keys": {"name": "mine", "role": "viewer"},
     "POST /admin/jobs/definitions": {"key": "sub", "max_attempts": 3},
@@ -99,12 +112,15 @@ def sample(name: str, things: Things, *, tenant: str = "default") -> Sample:
         trigger_id=things.trigger_id,
         event_id=things.event_id,
         key_id=things.key_id,
+        endpoint_id=things.endpoint_id,
+        connector="http",
         definition_key="add",
         name="default",
         slug=tenant,
+        sha256=HASH,
     )
     return Sample(method, filled, BODIES.get(short(name)))
 
 
 def nobodys() -> Things:
-    return Things(job_id=new_id(), trigger_id=new_id(), event_id=new_id(), key_id=new_id())
+    return Things(job_id=new_id(), trigger_id=new_id(), event_id=new_id(), key_id=new_id(), endpoint_id=new_id())

@@ -2,7 +2,8 @@
 
 import pytest
 
-from plait.api.service import AddressTaken, Api
+from plait.api.service import Api
+from plait.runtime.listening import AddressTaken
 from plait.model.errors import NotGranted
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait

@@ -62,7 +62,16 @@ async def test_a_list_has_nothing_of_another_tenant(api: Calling, world: World, 
     admin = await api.acting("admin", "a")
     answer = await _ask(admin, name, theirs)
     assert answer.status_code == 200
-    for value in (theirs.job_id, theirs.trigger_id, theirs.event_id, theirs.key_id, "of b", await world.tenant("b")):
+    for value in (
+        theirs.job_id,
+        theirs.trigger_id,
+        theirs.event_id,
+        theirs.key_id,
+        theirs.endpoint_id,
+        "of b",
+        "of-b",
+        await world.tenant("b"),
+    ):
         assert str(value) not in answer.text
 
 
@@ -113,12 +122,16 @@ async def _many_calls(api: Calling, world: World, calls: int) -> None:
     await make_things(world, "a")
     callers = [await api.acting(role, "a") for role in (Role.VIEWER, Role.OPERATOR, Role.ADMIN)]
     before = await world.snapshot()
-    ids = [theirs.job_id, theirs.trigger_id, theirs.event_id, theirs.key_id]
+    ids = [theirs.job_id, theirs.trigger_id, theirs.event_id, theirs.key_id, theirs.endpoint_id]
     seen = set()
     for _ in range(calls):
         caller, name = lot.choice(callers), lot.choice(OF_THINGS)
         mixed = Things(
-            job_id=lot.choice(ids), trigger_id=lot.choice(ids), event_id=lot.choice(ids), key_id=lot.choice(ids)
+            job_id=lot.choice(ids),
+            trigger_id=lot.choice(ids),
+            event_id=lot.choice(ids),
+            key_id=lot.choice(ids),
+            endpoint_id=lot.choice(ids),
         )
         query = lot.choice([{}, {"tenant": "b"}, {"search": "of b"}, {"limit": "1"}])
         answer = await _ask(caller, name, mixed, params=query)

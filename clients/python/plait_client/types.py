@@ -11,6 +11,17 @@ Route = Literal[
     "PATCH /admin/jobs/definitions/{definition_key}",
     "GET /audit",
     "GET /cluster",
+    "GET /connectors",
+    "PUT /connectors/{connector}",
+    "DELETE /connectors/{connector}",
+    "GET /endpoints",
+    "POST /endpoints",
+    "GET /endpoints/{endpoint_id}",
+    "PATCH /endpoints/{endpoint_id}",
+    "DELETE /endpoints/{endpoint_id}",
+    "GET /endpoints/{endpoint_id}/keys",
+    "POST /endpoints/{endpoint_id}/rotate",
+    "POST /endpoints/{endpoint_id}/test",
     "POST /events",
     "GET /events",
     "GET /events/{event_id}",
@@ -30,6 +41,7 @@ Route = Literal[
     "GET /jobs/triggers/{trigger_id}/preview",
     "POST /jobs/triggers/{trigger_id}/test",
     "GET /jobs/{job_id}",
+    "GET /jobs/{job_id}/artifacts/{sha256}",
     "GET /jobs/{job_id}/attempts",
     "POST /jobs/{job_id}/cancel",
     "GET /jobs/{job_id}/explain",
@@ -54,6 +66,7 @@ Route = Literal[
     "POST /tenants",
     "PATCH /tenants/{slug}",
     "POST /worker/jobs/claim",
+    "GET /worker/jobs/{job_id}/artifacts/{sha256}",
     "POST /worker/jobs/{job_id}/complete",
     "POST /worker/jobs/{job_id}/fail",
     "POST /worker/jobs/{job_id}/heartbeat",
@@ -167,6 +180,7 @@ class ClaimedJob(TypedDict):
     definition_key: str
     queue: str
     payload: Any
+    payload_url: str | None
     timeout_seconds: float | None
     correlation_id: str | None
 
@@ -201,6 +215,14 @@ class Complete(TypedDict):
     result: NotRequired[Any]
 
 
+class Connector(TypedDict):
+    tenant_id: str
+    connector: Literal["http", "webhook", "report"]
+    settings: Any
+    updated_at: str
+    updated_by: str
+
+
 class Definition(TypedDict):
     key: str
     kind: str
@@ -220,8 +242,46 @@ class Definition(TypedDict):
     updated_at: str
 
 
+class Delivery(TypedDict):
+    job_id: str
+
+
 class Emitted(TypedDict):
     ids: list[str]
+
+
+class Endpoint(TypedDict):
+    id: str
+    tenant_id: str
+    label: str
+    url: str
+    is_enabled: bool
+    signature: str
+    statuses: list[str]
+    definitions: list[str] | None
+    key_version: int
+    old_key_until: str | None
+    subscribed_at: str | None
+    disabled_at: str | None
+    disabled_reason: str | None
+    created_by: str
+    created_at: str
+    updated_at: str
+
+
+class EndpointSettings(TypedDict):
+    """What an endpoint is made of; what is left out stays, or is as usual."""
+
+    url: NotRequired[str | None]
+    is_enabled: NotRequired[bool | None]
+    signature: NotRequired[Literal["standard", "sha256", "sha512"] | None]
+    statuses: NotRequired[list[Literal["succeeded", "failed", "dead_letter", "canceled", "skipped"]] | None]
+    definitions: NotRequired[list[str] | None]
+
+
+class EndpointTrial(TypedDict):
+    type: NotRequired[str]
+    data: NotRequired[Any]
 
 
 class Entry(TypedDict):
@@ -515,6 +575,15 @@ class NewDefinition(TypedDict):
     key: str
 
 
+class NewEndpoint(TypedDict):
+    url: str
+    is_enabled: NotRequired[bool | None]
+    signature: NotRequired[Literal["standard", "sha256", "sha512"] | None]
+    statuses: NotRequired[list[Literal["succeeded", "failed", "dead_letter", "canceled", "skipped"]] | None]
+    definitions: NotRequired[list[str] | None]
+    label: str
+
+
 class NewJobAnswer(TypedDict):
     id: str
     tenant_id: str
@@ -604,8 +673,18 @@ class PageOfAttempt(TypedDict):
     next: NotRequired[str | None]
 
 
+class PageOfConnector(TypedDict):
+    items: list[Connector]
+    next: NotRequired[str | None]
+
+
 class PageOfDefinition(TypedDict):
     items: list[Definition]
+    next: NotRequired[str | None]
+
+
+class PageOfEndpoint(TypedDict):
+    items: list[Endpoint]
     next: NotRequired[str | None]
 
 
@@ -656,6 +735,11 @@ class PageOfNode(TypedDict):
 
 class PageOfQueue(TypedDict):
     items: list[Queue]
+    next: NotRequired[str | None]
+
+
+class PageOfSigningKey(TypedDict):
+    items: list[SigningKey]
     next: NotRequired[str | None]
 
 
@@ -740,6 +824,10 @@ class Retry(TypedDict):
 Role = Literal["viewer", "operator", "admin", "super-admin", "worker"]
 
 
+class Rotation(TypedDict):
+    overlap_seconds: NotRequired[float]
+
+
 class Session(TypedDict):
     role: Role
     tenant_id: str | None
@@ -762,6 +850,11 @@ class Signal(TypedDict):
     name: str
     payload: NotRequired[Any]
     id: NotRequired[str | None]
+
+
+class SigningKey(TypedDict):
+    version: int
+    key: str
 
 
 class SkipIt(TypedDict):

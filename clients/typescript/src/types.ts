@@ -121,6 +121,8 @@ export interface ClaimedJob {
   definition_key: string;
   queue: string;
   payload: unknown;
+  /** Where the payload is when it is too large to be here, as its `$artifact` says; null: here. */
+  payload_url: string | null;
   /** How long it may run; null where nobody has said so. */
   timeout_seconds: number | null;
   correlation_id: string | null;
@@ -159,6 +161,15 @@ export interface Complete {
   result?: unknown;
 }
 
+export interface Connector {
+  tenant_id: string;
+  connector: "http" | "webhook" | "report";
+  /** Secrets in them are named, `{{secret.NAME}}`, and never given. */
+  settings: unknown;
+  updated_at: string;
+  updated_by: string;
+}
+
 export interface Definition {
   key: string;
   kind: string;
@@ -178,8 +189,50 @@ export interface Definition {
   updated_at: string;
 }
 
+export interface Delivery {
+  job_id: string;
+}
+
 export interface Emitted {
   ids: string[];
+}
+
+export interface Endpoint {
+  id: string;
+  tenant_id: string;
+  label: string;
+  url: string;
+  is_enabled: boolean;
+  signature: string;
+  statuses: string[];
+  definitions: string[] | null;
+  key_version: number;
+  /** So long the key before signs too. */
+  old_key_until: string | null;
+  /** Outcomes since then are told; null: none are. */
+  subscribed_at: string | null;
+  disabled_at: string | null;
+  disabled_reason: string | null;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+}
+
+/** What an endpoint is made of; what is left out stays, or is as usual. */
+export interface EndpointSettings {
+  url?: string | null;
+  is_enabled?: boolean | null;
+  /** standard: as Standard Webhooks 1.0.0 says; else `x-webhook-signature: sha256=…` over the body. */
+  signature?: "standard" | "sha256" | "sha512" | null;
+  /** Of jobs that end so it is told. */
+  statuses?: ("succeeded" | "failed" | "dead_letter" | "canceled" | "skipped")[] | null;
+  /** Of jobs of these definitions; null: of any. */
+  definitions?: string[] | null;
+}
+
+export interface EndpointTrial {
+  type?: string;
+  data?: unknown;
 }
 
 export interface Entry {
@@ -508,6 +561,18 @@ export interface NewDefinition {
   key: string;
 }
 
+export interface NewEndpoint {
+  url: string;
+  is_enabled?: boolean | null;
+  /** standard: as Standard Webhooks 1.0.0 says; else `x-webhook-signature: sha256=…` over the body. */
+  signature?: "standard" | "sha256" | "sha512" | null;
+  /** Of jobs that end so it is told. */
+  statuses?: ("succeeded" | "failed" | "dead_letter" | "canceled" | "skipped")[] | null;
+  /** Of jobs of these definitions; null: of any. */
+  definitions?: string[] | null;
+  label: string;
+}
+
 export interface NewJobAnswer {
   id: string;
   tenant_id: string;
@@ -608,8 +673,20 @@ export interface PageOfAttempt {
   next?: string | null;
 }
 
+export interface PageOfConnector {
+  items: Connector[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
 export interface PageOfDefinition {
   items: Definition[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
+export interface PageOfEndpoint {
+  items: Endpoint[];
   /** Send it as `cursor` for what follows; null: that was all. */
   next?: string | null;
 }
@@ -670,6 +747,12 @@ export interface PageOfNode {
 
 export interface PageOfQueue {
   items: Queue[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
+export interface PageOfSigningKey {
+  items: SigningKey[];
   /** Send it as `cursor` for what follows; null: that was all. */
   next?: string | null;
 }
@@ -767,6 +850,11 @@ export interface Retry {
 
 export type Role = "viewer" | "operator" | "admin" | "super-admin" | "worker";
 
+export interface Rotation {
+  /** How long the key before signs too. */
+  overlap_seconds?: number;
+}
+
 export interface Session {
   role: Role;
   /** Null: all of them. */
@@ -792,6 +880,12 @@ export interface Signal {
   payload?: unknown;
   /** Sent again with the same id it is the same signal. */
   id?: string | null;
+}
+
+export interface SigningKey {
+  version: number;
+  /** `whsec_…`: what a receiver verifies with. */
+  key: string;
 }
 
 export interface SkipIt {
@@ -992,6 +1086,17 @@ export interface Routes {
   "PATCH /admin/jobs/definitions/{definition_key}": { path: { definition_key: string }; query: { tenant?: string | null }; body: Change; answer: Definition };
   "GET /audit": { path: {}; query: { actor?: string | null; action?: string | null; object?: string | null; cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfEntry };
   "GET /cluster": { path: {}; query: { tenant?: string | null }; body: undefined; answer: Cluster };
+  "GET /connectors": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfConnector };
+  "PUT /connectors/{connector}": { path: { connector: "http" | "webhook" | "report" }; query: { tenant?: string | null }; body: Record<string, unknown>; answer: Connector };
+  "DELETE /connectors/{connector}": { path: { connector: "http" | "webhook" | "report" }; query: { tenant?: string | null }; body: undefined; answer: undefined };
+  "GET /endpoints": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfEndpoint };
+  "POST /endpoints": { path: {}; query: { tenant?: string | null }; body: NewEndpoint; answer: Endpoint };
+  "GET /endpoints/{endpoint_id}": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: undefined; answer: Endpoint };
+  "PATCH /endpoints/{endpoint_id}": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: EndpointSettings; answer: Endpoint };
+  "DELETE /endpoints/{endpoint_id}": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: undefined; answer: undefined };
+  "GET /endpoints/{endpoint_id}/keys": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfSigningKey };
+  "POST /endpoints/{endpoint_id}/rotate": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: Rotation | null | undefined; answer: PageOfSigningKey };
+  "POST /endpoints/{endpoint_id}/test": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: EndpointTrial | null | undefined; answer: Delivery };
   "POST /events": { path: {}; query: { tenant?: string | null }; body: { name: string; data?: Record<string, unknown>; correlation_id?: string | null; id?: string | null }; answer: Emitted };
   "GET /events": { path: {}; query: { name?: string | null; failed?: boolean; cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfEvent };
   "GET /events/{event_id}": { path: { event_id: string }; query: { tenant?: string | null }; body: undefined; answer: EventPage };
@@ -1011,6 +1116,7 @@ export interface Routes {
   "GET /jobs/triggers/{trigger_id}/preview": { path: { trigger_id: string }; query: { count?: number; after?: string | null; tenant?: string | null }; body: undefined; answer: PageOfInstant };
   "POST /jobs/triggers/{trigger_id}/test": { path: { trigger_id: string }; query: { tenant?: string | null }; body: Trial | null | undefined; answer: Tried };
   "GET /jobs/{job_id}": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: JobPage };
+  "GET /jobs/{job_id}/artifacts/{sha256}": { path: { job_id: string; sha256: string }; query: { tenant?: string | null }; body: undefined; answer: unknown };
   "GET /jobs/{job_id}/attempts": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfAttempt };
   "POST /jobs/{job_id}/cancel": { path: { job_id: string }; query: { tenant?: string | null }; body: Cancel | null | undefined; answer: Moved };
   "GET /jobs/{job_id}/explain": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: Explanation };
@@ -1035,6 +1141,7 @@ export interface Routes {
   "POST /tenants": { path: {}; query: { tenant?: string | null }; body: NewTenant; answer: Tenant };
   "PATCH /tenants/{slug}": { path: { slug: string }; query: { tenant?: string | null }; body: TenantsSettings; answer: Tenant };
   "POST /worker/jobs/claim": { path: {}; query: { tenant?: string | null }; body: Claim; answer: Claims };
+  "GET /worker/jobs/{job_id}/artifacts/{sha256}": { path: { job_id: string; sha256: string }; query: { tenant?: string | null }; body: undefined; answer: unknown };
   "POST /worker/jobs/{job_id}/complete": { path: { job_id: string }; query: { tenant?: string | null }; body: Complete; answer: Settled };
   "POST /worker/jobs/{job_id}/fail": { path: { job_id: string }; query: { tenant?: string | null }; body: Fail; answer: Settled };
   "POST /worker/jobs/{job_id}/heartbeat": { path: { job_id: string }; query: { tenant?: string | null }; body: Heartbeat; answer: Beat };

@@ -2,7 +2,7 @@
 
 create table plait.definitions (
   name            text collate "C" primary key check (name collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
-  kind            text not null default 'function' check (kind in ('function', 'command', 'node')),
+  kind            text not null default 'function' check (kind in ('function', 'command', 'node', 'connector')),
   active          boolean not null default true,     -- false refuses new jobs; jobs that exist run
   queue           text collate "C" not null default 'default' check (queue ~ '^[A-Za-z0-9_.:-]{1,100}$'),
   priority        smallint not null default 100,
