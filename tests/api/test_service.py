@@ -3,8 +3,8 @@
 import pytest
 
 from plait.api.service import Api
-from plait.runtime.listening import AddressTaken
 from plait.model.errors import NotGranted
+from plait.runtime.listening import AddressTaken
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
 from plait.testing import TestDatabase
