@@ -17,7 +17,7 @@ export PYTHONUTF8 := 1
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-ways test-full clients lint format types contracts bench bench-quick lock clean
+.PHONY: help setup demo test test-ways test-full alerts clients lint format types contracts bench bench-quick lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -35,8 +35,11 @@ test-ways: setup ## the worker's and the API's tests through PgBouncer (apt inst
 	PLAIT_TEST_WAY=pgbouncer $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker tests/api $(ARGS)
 	PLAIT_TEST_WAY=polling $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker tests/api $(ARGS)
 
-test-full: setup clients ## all tests at full scale
+test-full: setup clients alerts ## all tests at full scale
 	$(PYTEST) $(ARGS)
+
+alerts: ## check and test the alert rules with promtool (the machine's, else Debian's package is fetched)
+	@scripts/promtool
 
 clients: setup ## make the TypeScript client ready for its tests (Node from the machine, or as a Python package)
 	@scripts/clients

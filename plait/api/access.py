@@ -104,5 +104,6 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
 ROUTES: Final[dict[str, Role | None]] = {
     "GET /healthz": ANYBODY,
     "GET /readyz": ANYBODY,
+    "GET /metrics": SUPER_ADMIN,
     **{name.replace(" ", f" {PREFIX}", 1): least for name, least in _UNDER_PREFIX.items()},
 }

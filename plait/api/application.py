@@ -1,7 +1,7 @@
 """The application: routers, middleware, and the check that the table of access has every route and no other."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -23,6 +23,7 @@ from plait.api import (
     job_verbs,
     jobs,
     keys,
+    metrics,
     oidc,
     problems,
     queues,
@@ -46,6 +47,8 @@ from plait.runtime.settings import Settings
 from plait.sdk.artifacts import Artifacts
 from plait.sdk.waiter import Waiter
 from plait.store import Store
+from plait.telemetry.database import DatabaseMetrics
+from plait.telemetry.exposition import Exposition
 
 _ABOUT: Final = """\
 Durable, multi-tenant jobs on Postgres. Send a key as `Authorization: Bearer …`; what it may do, and for which tenant, is its own.
@@ -61,7 +64,7 @@ _REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
 ROUTERS: Final = tuple(
     module.router
     for module in (
-        health, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
+        health, metrics, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
         endpoints, connectors, worker_protocol, sessions, oidc, stream, artifacts,
     )
 )  # fmt: skip
@@ -94,6 +97,7 @@ def build(
     app.state.watch = Watch(store)
     app.state.arrivals = Arrivals()
     app.state.waiter = Waiter(store)
+    app.state.exposition = Exposition(DatabaseMetrics(_connected(store), top=settings.metrics_top))
     app.state.bulk = bulk.Bulk(store)
     app.state.workers = {}
     app.state.stopping = asyncio.Event()
@@ -105,6 +109,13 @@ def build(
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
     app.add_middleware(Bounds, body=settings.api_body)
     return app
+
+
+def _connected(store: Store) -> Callable[[], Awaitable[Store]]:
+    async def connected() -> Store:
+        return store
+
+    return connected
 
 
 def _document(app: FastAPI, described: Callable[[], dict[str, Any]]) -> dict[str, Any]:

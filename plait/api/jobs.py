@@ -22,6 +22,7 @@ from plait.sdk.waiter import Waiter
 from plait.store.job_rows import JobRow
 from plait.store.listing import Filter, Listed
 from plait.store.new_jobs import NewJob
+from plait.telemetry.tracing import accepted
 
 router = new_router("jobs")
 
@@ -102,7 +103,7 @@ async def enqueue(
         dedupe_key=body.dedupe_key,
         idempotency_key=idempotency_key,
         limit_key=body.limit_key,
-        correlation_id=body.correlation_id,
+        correlation_id=body.correlation_id or accepted(ask.request.headers.get("traceparent")),
     )
     changing = ask.changing("job.enqueue", new.id, tenant_id=ask.new_in, definition=body.definition_key)
     existing = (await changing.jobs.enqueue_many([new])).get(new.id)

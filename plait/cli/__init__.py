@@ -38,6 +38,7 @@ from plait.cli import (
     restore,
     run,
     tenants,
+    top,
     trees,
     triggers,
     worker,
@@ -47,7 +48,23 @@ from plait.cli.command import new_group, root
 
 app = new_group("Durable, multi-tenant jobs for Python on Postgres.")
 app.callback()(root)
-for module in (run, dev, worker, leader, api, enqueue, migrate, restore, demo, doctor, bench, workers, nodes, commands):
+for module in (
+    run,
+    dev,
+    worker,
+    leader,
+    api,
+    enqueue,
+    migrate,
+    restore,
+    demo,
+    doctor,
+    top,
+    bench,
+    workers,
+    nodes,
+    commands,
+):
     module.register(app)
 trees.register(jobs.group)
 occasions.register(triggers.group)

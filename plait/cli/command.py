@@ -45,6 +45,18 @@ DataDir = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, errors too.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback with an error (also PLAIT_DEBUG=1).")]
 
+MetricsPort = Annotated[
+    int | None,
+    typer.Option(
+        "--metrics-port",
+        metavar="N",
+        min=0,
+        max=65535,
+        help="Serve metrics on this port, at /metrics, without a key; 0: any.",
+        show_default="PLAIT_METRICS_PORT",
+    ),
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:

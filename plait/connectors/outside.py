@@ -18,6 +18,7 @@ from plait.runtime.settings import Settings
 from plait.sdk.app import Plait
 from plait.sdk.context import Current
 from plait.store import Store
+from plait.telemetry.tracing import captured, span
 
 LONGEST_S: Final = 86_400.0
 """No server keeps a job waiting for longer than that by its Retry-After."""
@@ -45,7 +46,8 @@ class Outside:
         origin = _origin(request.url)
         try:
             await self._breaker.admit(store, job.tenant_id, origin)
-            answer = await client.send(_traced(request, job), fill=_Filling(self.secrets, store, job.tenant_id))
+            with span(f"{request.method} {origin}", outgoing=True):
+                answer = await client.send(_traced(request, job), fill=_Filling(self.secrets, store, job.tenant_id))
         except Refused as error:
             raise PermanentError(str(error)) from None
         except Unreachable as error:
@@ -115,6 +117,5 @@ def _traced(request: Request, job: Current) -> Request:
     headers: Mapping[str, str] = {
         name: value for name, value in request.headers.items() if name.lower() != "traceparent"
     }
-    return replace(
-        request, headers={**headers, "traceparent": traceparent(job.job_id, job.attempt, job.correlation_id)}
-    )
+    parent = captured() or traceparent(job.job_id, job.attempt, job.correlation_id)
+    return replace(request, headers={**headers, "traceparent": parent})

@@ -115,6 +115,25 @@ class Settings(BaseSettings):
     )
     secrets_dir: Path | None = Field(None, description="a directory with a file for each secret, beside PLAIT_SECRET_…")
 
+    metrics_host: str = Field("127.0.0.1", description="the address that metrics are served on without a key")
+    metrics_port: int | None = Field(
+        None,
+        ge=0,
+        le=65535,
+        description="the port for that, of an API, a worker or a leader; none when it is not set; 0: any that is free",
+    )
+    metrics_top: int = Field(
+        50,
+        ge=0,
+        le=1000,
+        description="tenants, queues and definitions with metrics of their own; the others are one together",
+    )
+
+    traces: Literal["app", "otlp"] = Field(
+        "app",
+        description="app: where the application configures OpenTelemetry; otlp: sent as OTEL_EXPORTER_OTLP_… say (plait[otel])",
+    )
+
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="the least that is logged")
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON")
 

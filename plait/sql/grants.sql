@@ -54,12 +54,15 @@ grant execute on function
 
 grant execute on function plait.get_leader, plait.list_nodes to plait_client, plait_worker, plait_admin;
 
+grant execute on function plait.claim_waits to plait_worker;
+grant execute on function plait.metrics to plait_worker, plait_admin;
+
 grant execute on function plait.has_pending_children, plait.has_failed_siblings
   to plait_client, plait_tenant, plait_worker, plait_admin;
 
 grant execute on function
   plait.define, plait.set_definition, plait.set_queue, plait.set_tenant, plait.bind_login, plait.list_queues, plait.list_workers,
-  plait.list_tenants, plait.list_retention, plait.list_definitions, plait.diagnose, plait.after_restore,
+  plait.list_tenants, plait.list_retention, plait.list_definitions, plait.diagnose, plait.examine, plait.claim_plan, plait.after_restore,
   plait.create_key, plait.list_keys, plait.revoke_key, plait.authenticate, plait.open_session, plait.use_link, plait.close_session,
   plait.changes, plait.record, plait.list_audit, plait.reserve_reply, plait.store_reply
   to plait_admin;

@@ -15,6 +15,7 @@ from plait.store.health import Health
 from plait.store.jobs import Jobs
 from plait.store.keys import Keys
 from plait.store.leader import Leader
+from plait.store.metrics import Metrics
 from plait.store.nodes import Nodes
 from plait.store.nurseries import Nurseries
 from plait.store.queues import Queues
@@ -42,6 +43,7 @@ class Store:
         self.jobs = Jobs(database)
         self.keys = Keys(database)
         self.leader = Leader(database)
+        self.metrics = Metrics(database)
         self.nodes = Nodes(database)
         self.nurseries = Nurseries(database)
         self.queues = Queues(database)

@@ -28,6 +28,8 @@ class Settlement(msgspec.Struct, frozen=True, gc=False):
     result: str | None = None
     detail: str | None = None
     ran_ms: float | None = None
+    definition: str = ""
+    """For who counts; the database knows."""
 
 
 class Claimed(msgspec.Struct, frozen=True, gc=False):
