@@ -14,10 +14,10 @@ from plait.model.errors import PlaitError
 from plait.model.states import Ending
 from plait.runtime.logging import get_logger
 from plait.store import Store
+from plait.store.listener import Listener
 from plait.store.workers import Cycle, Settlement
 from plait.telemetry import catalogue
 from plait.telemetry.histogram import Histogram
-from plait.store.listener import Listener
 from plait.worker.slots import Slots
 
 log = get_logger("metrics")
