@@ -23,6 +23,7 @@ from plait.api import (
     problems,
     queues,
     sessions,
+    site,
     stream,
     tenants,
     triggers,
@@ -84,6 +85,7 @@ def build(store: Store, settings: Settings | None = None, *, holder: str | None 
     app.state.stopping = asyncio.Event()
     for router in ROUTERS:
         app.include_router(router)
+    site.register(app)
     described = app.openapi
     problems.register(app)
     app.openapi = lambda: _document(app, described)  # type: ignore[method-assign]  # how FastAPI lets it be changed

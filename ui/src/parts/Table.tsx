@@ -1,0 +1,157 @@
+/**
+ * A list of any length: only the rows that are seen are drawn. Columns are tracks of a grid, so that head and rows stay together.
+ *
+ *     <Table label="Jobs" columns={columns} rows={rows} keyOf={(job) => job.id} onOpen={open} onEnd={fetchNextPage} />
+ *
+ * j and k move, Enter opens, x selects. The cell that names the row should hold a link, so that it works with a mouse's middle button too.
+ */
+
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef, useState, type ReactNode } from "react";
+import { useKeys } from "../shell/keys";
+
+export interface Column<Row> {
+  key: string;
+  title: ReactNode;
+  /** A grid track: "120px", "minmax(160px, 2fr)". */
+  width: string;
+  align?: "right";
+  cell: (row: Row) => ReactNode;
+}
+
+interface Props<Row> {
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+  /** More could be there: asked for when the end comes near. */
+  onEnd?: () => void;
+  onOpen?: (row: Row) => void;
+  /** Keys of the selected rows; without it there are no boxes. */
+  selected?: ReadonlySet<string>;
+  onSelect?: (selected: Set<string>) => void;
+  /** Below the last row. */
+  foot?: ReactNode;
+  rowHeight?: number;
+  /** As high as its rows, up to this many px; without it the table fills what is around it. */
+  maxHeight?: number;
+  isActive?: (row: Row) => boolean;
+}
+
+export function Table<Row>(props: Props<Row>) {
+  const { label, columns, rows, keyOf, onEnd, onOpen, selected, onSelect, foot, rowHeight = 36, maxHeight, isActive } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const last = useRef<string | null>(null);
+  const [at, setAt] = useState(-1);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+    getItemKey: (index) => (rows[index] === undefined ? index : keyOf(rows[index])),
+  });
+  const seen = virtual.getVirtualItems();
+  const lastSeen = seen.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (onEnd && rows.length && lastSeen >= rows.length - 30) onEnd();
+  }, [lastSeen, rows.length, onEnd]);
+
+  const move = (by: number) => {
+    const next = Math.max(0, Math.min(rows.length - 1, at + by));
+    setAt(next);
+    virtual.scrollToIndex(next);
+  };
+  const toggle = (key: string, whole: boolean) => {
+    if (!selected || !onSelect) return;
+    const next = new Set(selected);
+    const on = !selected.has(key);
+    const keys = whole && last.current ? between(rows.map(keyOf), last.current, key) : [key];
+    for (const one of keys) on ? next.add(one) : next.delete(one);
+    last.current = key;
+    onSelect(next);
+  };
+  useKeys(label, {
+    j: ["Next row", () => move(1)],
+    k: ["Row before", () => move(-1)],
+    ...(onOpen ? { Enter: ["Open the row", () => rows[at] && onOpen(rows[at])] as const } : {}),
+    ...(onSelect ? { x: ["Select the row", () => rows[at] && toggle(keyOf(rows[at]), false)] as const } : {}),
+  });
+
+  const tracks = { gridTemplateColumns: `${onSelect ? "36px " : ""}${columns.map(({ width }) => width).join(" ")}` };
+  const all = rows.length > 0 && rows.every((row) => selected?.has(keyOf(row)));
+  return (
+    <div
+      className={`table ${maxHeight ? "bounded" : ""}`}
+      ref={box}
+      style={maxHeight ? { maxHeight } : undefined}
+      role="table"
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      tabIndex={0}
+    >
+      <div role="rowgroup" className="table-head">
+        <div role="row" className="tr" style={tracks} aria-rowindex={1}>
+          {onSelect && (
+            <span role="columnheader" className="td pick">
+              <input
+                type="checkbox"
+                aria-label="Select all that are loaded"
+                checked={all}
+                onChange={() => onSelect(all ? new Set() : new Set(rows.map(keyOf)))}
+              />
+            </span>
+          )}
+          {columns.map(({ key, title, align }) => (
+            <span key={key} role="columnheader" className={`td ${align ?? ""}`}>
+              {title}
+            </span>
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" className="table-body" style={{ height: virtual.getTotalSize() }}>
+        {seen.map((item) => {
+          const row = rows[item.index]!;
+          const key = keyOf(row);
+          return (
+            <div
+              key={item.key}
+              role="row"
+              aria-rowindex={item.index + 2}
+              aria-selected={selected?.has(key)}
+              className={`tr ${item.index === at ? "at" : ""} ${isActive?.(row) ? "active" : ""} ${onOpen ? "opens" : ""}`}
+              style={{ ...tracks, height: rowHeight, transform: `translateY(${item.start}px)` }}
+              data-key={key}
+              onClick={(event) => {
+                setAt(item.index);
+                if (onOpen && !(event.target as HTMLElement).closest("a, button, input, label") && !getSelection()?.toString()) onOpen(row);
+              }}
+            >
+              {onSelect && (
+                <span role="cell" className="td pick">
+                  <input
+                    type="checkbox"
+                    aria-label={`Select ${key}`}
+                    checked={selected?.has(key) ?? false}
+                    onChange={() => undefined}
+                    onClick={(event) => toggle(key, event.shiftKey)}
+                  />
+                </span>
+              )}
+              {columns.map((column) => (
+                <span key={column.key} role="cell" className={`td ${column.align ?? ""}`}>
+                  {column.cell(row)}
+                </span>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+      {foot && <div className="table-foot">{foot}</div>}
+    </div>
+  );
+}
+
+function between(keys: string[], first: string, second: string): string[] {
+  const [from, to] = [keys.indexOf(first), keys.indexOf(second)].sort((a, b) => a - b) as [number, number];
+  return from < 0 ? [second] : keys.slice(from, to + 1);
+}
