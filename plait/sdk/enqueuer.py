@@ -10,6 +10,7 @@ is stored already is left alone.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar
 from uuid import UUID
 
 from plait.model.errors import DatabaseUnreachable, InvalidJob
@@ -26,6 +27,7 @@ PATIENCE_S = 5.0
 TRANSIENT = frozenset({"40001", "40P01", "55P03", "23505"})
 """Serialization failure, deadlock, lock timeout: the server undid it all, and asks to try again."""
 
+T = TypeVar("T")
 _Waiting = tuple[NewJob, "asyncio.Future[UUID]"]
 
 
@@ -44,9 +46,8 @@ class Enqueuer:
         # A caller that is canceled leaves: before the statement goes out its job is dropped, after that it may be stored.
         return await future
 
-    async def enqueue_many(self, parts: Iterator[list[NewJob]]) -> tuple[list[NewJob], dict[UUID, UUID]]:
-        """All of them or, if this raises, none; and the older jobs that hold keys. A part is made while the one before it is
-        being stored."""
+    async def enqueue_many(self, parts: Iterator[list[NewJob]]) -> None:
+        """All of them or, if this raises, none. A part is made while the one before it is being stored. Not for jobs with keys."""
         made: list[list[NewJob]] = []
         size = 0
 
@@ -60,8 +61,7 @@ class Enqueuer:
                 made.append(part)
                 yield part
 
-        existing = await _surely(lambda: self._store.jobs.enqueue_parts(each()))
-        return [job for part in made for job in part], existing
+        await _surely(lambda: self._store.jobs.enqueue_parts(each()))
 
     async def close(self) -> None:
         """Return when those who wait have their answer."""
@@ -104,7 +104,7 @@ class Enqueuer:
                     future.set_result(existing.get(job.id, job.id))
 
 
-async def _surely(store: Callable[[], Awaitable[dict[UUID, UUID]]]) -> dict[UUID, UUID]:
+async def _surely(store: Callable[[], Awaitable[T]]) -> T:
     """Store it, and again when it is not known whether it is."""
     began = time.monotonic()
     for pause in PAUSES_S:

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 from uuid import UUID
 
@@ -25,6 +25,8 @@ R = TypeVar("R")
 
 PART = 1000
 """So many jobs are encoded while the database stores as many."""
+FIRST_PARTS = (100, 100, 200, 400, 800)
+"""Of more than one part: few at first, so that the database does not wait for its first work."""
 
 
 class App(Connected, Protocol):
@@ -81,8 +83,15 @@ class Job(Generic[P, R]):
         if self._options.conn is not None:
             return await self._enqueue_on_conn(list(chain.from_iterable(self._parts(calls, None))))
         tenant_id = await self._app.tenant_id(self._options.tenant)
-        new, existing = await (await self._app.enqueuer()).enqueue_many(self._parts(calls, tenant_id))
-        return [self.handle_of(job, existing.get(job.id, job.id)) for job in new]
+        handles: list[Handle[R]] = []
+
+        def parts() -> Iterator[list[NewJob]]:
+            for part in self._parts(calls, tenant_id):
+                handles.extend([self.handle_of(job, job.id) for job in part])
+                yield part
+
+        await (await self._app.enqueuer()).enqueue_many(parts())
+        return handles
 
     def enqueue_many_sync(self, calls: Iterable[Any]) -> list[Handle[R]]:
         """The same, for sync code."""
@@ -136,7 +145,10 @@ class Job(Generic[P, R]):
         common: NewJob | None = None
         encode, limit_key_of = self.definition.codec.encode_call, self.definition.limit_key_of
         calls = iter(calls)
-        while part := list(islice(calls, PART)):
+        head = list(islice(calls, PART + 1))
+        sizes = chain(FIRST_PARTS if len(head) > PART else (), repeat(PART))
+        calls = chain(head, calls)
+        while part := list(islice(calls, next(sizes))):
             if common is None:
                 common = self.new_job(*_call(part[0]), tenant_id)
             new = []

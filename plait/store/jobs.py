@@ -209,27 +209,27 @@ class Jobs:
         rows = await self._db.fetch(ENQUEUE, *enqueue_arguments(jobs, source=source, in_transaction=False))
         return {row["requested"]: row["existing"] for row in rows if row["requested"] is not None}
 
-    async def enqueue_parts(self, parts: Iterator[list[NewJob]]) -> dict[UUID, UUID]:
-        """The same for many, in one transaction. The next part is made while the database stores the last one."""
+    async def enqueue_parts(self, parts: Iterator[list[NewJob]]) -> None:
+        """The same for many without keys, in one transaction. The next part is made while the database stores the last one."""
         first, second = next(parts, None), next(parts, None)
         if first is None or second is None:
-            return await self.enqueue_many(first) if first else {}
-        existing: dict[UUID, UUID] = {}
+            if first is not None:
+                await self.enqueue_many(first)
+            return
         async with self._db.transaction() as connection:
             under_way: asyncio.Task[list[Row]] | None = None
             try:
                 for part in chain((first, second), parts):
                     arguments = enqueue_arguments(part, in_transaction=True)
                     if under_way is not None:
-                        existing.update((row["requested"], row["existing"]) for row in await under_way)
+                        await under_way
                     under_way = asyncio.create_task(connection.fetch(ENQUEUE, *arguments))
                     await asyncio.sleep(0)  # it goes out now; the next part is made meanwhile
                 assert under_way is not None
-                existing.update((row["requested"], row["existing"]) for row in await under_way)
+                await under_way
             finally:
                 if under_way is not None:
                     await asyncio.wait({under_way})  # nothing else may be said on this connection before
-        return existing
 
     async def cancel(self, job_id: UUID, *, tenant_id: UUID | None = None, reason: str | None = None) -> Status:
         return Status(await self._db.fetchval("select plait.cancel($1, $2, $3)", job_id, tenant_id, reason))

@@ -7,15 +7,18 @@ import asyncio
 import re
 import subprocess
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
 import asyncpg
 import uuid_utils.compat
 
+from plait.model.roles import Role
 from plait.model.states import Ending, Status
 from plait.runtime import postgres_binaries
 from plait.store import Store
+from plait.store.audit import Entry
 from plait.store.jobs import NewJob
 from plait.store.migrate import schema_version
 from plait.store.trees import Checkpoint, Lease, NewChild, NewFanOut, StepKey
@@ -97,6 +100,10 @@ async def fill(database: TestDatabase) -> None:
         definitions=["work", "limited"],
         lease_s=30,
         metadata={"zone": "a"},
+        node="n1",
+        holder="somebody",
+        labels={"disk": "ssd"},
+        url="http://n1.example",
     )
 
     async def enqueue(status: Status, definition: str = "work", **options: object) -> UUID:
@@ -148,11 +155,15 @@ async def fill(database: TestDatabase) -> None:
         await connection.execute(FOLLOWED.replace("{job}", str(running.job_id)))
         await connection.execute("insert into plait.logins values ('ada_login', $1)", tenant)
         await trigger(store, connection, tenant)
+        await access(store, tenant)
         # Children and triggers' jobs inherit another's, or have none.
         await connection.execute(
             "update plait.jobs j set correlation_id = s.status from plait.job s "
             "where s.id = j.id and j.correlation_id is distinct from s.status::text"
         )
+    await store.leader.count_live()
+    while (await store.leader.roll_up())[0]:
+        pass
     await store.close()
 
 
@@ -190,6 +201,24 @@ async def trigger(store: Store, connection: asyncpg.Connection, tenant: UUID) ->
     [event] = await store.events.pending_events()
     fires = [{"trigger": match.id, "revision": match.revision, "payload": {"path": "a"}} for match in event.triggers]
     assert await store.events.dispatch([{"event": event.id, "fires": fires}]) == 1
+
+
+async def access(store: Store, tenant: UUID) -> None:
+    """A key with a session, a change that it made, and an answer that is kept."""
+    key = await store.keys.create_key(
+        hash="hash of a key",
+        hint="plait_ad",
+        name="ada's",
+        role=Role.ADMIN,
+        tenant_id=tenant,
+        expires_at=None,
+        created_by="cli",
+    )
+    await store.keys.open_session(key, hash="hash of a session", csrf="csrf", ttl=timedelta(hours=1))
+    entry = Entry(tenant_id=tenant, actor=f"key {key}", action="queue.pause", object="slow", request_id="1")
+    await store.auditing(entry).queues.set_queue("slow", {"paused": True})
+    await store.replies.reserve(tenant, key, "once", "hash of a request")
+    await store.replies.keep(tenant, key, "once", 201, "{}")
 
 
 def dump(database: TestDatabase) -> str:

@@ -1,0 +1,3 @@
+-- What connectors, artifacts, search keys and operations need.
+
+select;  -- nothing yet
