@@ -27,6 +27,8 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "POST /jobs": OPERATOR,
     "GET /jobs/summary": VIEWER,
     "GET /jobs/history": VIEWER,
+    "GET /jobs/latency": VIEWER,
+    "GET /jobs/failures": VIEWER,
     "POST /jobs/bulk": OPERATOR,
     "GET /jobs/{job_id}": VIEWER,
     "GET /jobs/{job_id}/attempts": VIEWER,

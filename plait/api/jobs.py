@@ -133,7 +133,10 @@ class Filters(BaseModel):
         None, min_length=1, max_length=200, description="In definition, correlation id, dedupe key; or an id."
     )
     payload: list[str] | None = Field(
-        None, max_length=10, description="`key=value`, of the payload's own keys; may be given again."
+        None, max_length=10, description="`key=value` or `a.b.0=value`, of the payload; may be given again."
+    )
+    error: str | None = Field(
+        None, max_length=40, description="A fingerprint of `GET /jobs/failures`: failed with an error of that kind."
     )
 
     def wanted(self) -> Filter:
@@ -151,6 +154,7 @@ class Filters(BaseModel):
             created_after=self.created_after,
             created_before=self.created_before,
             search=self.search,
+            error=self.error,
             payload=json.dumps(dict(_pair(one) for one in self.payload)) if self.payload else None,
         )
 

@@ -112,6 +112,10 @@ class JobRow:
     source_ref: str | None
     node: str | None
     """The only node that may run it."""
+    started_at: datetime | None
+    """Since when it runs, or its last attempt ran."""
+    last_worker: int | None
+    """Where."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
