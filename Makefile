@@ -17,7 +17,7 @@ export PYTHONUTF8 := 1
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-ways test-full clients ui browser lint format types contracts bench bench-quick lock clean
+.PHONY: help setup demo test test-ways test-full clients ui browser screenshots lint format types contracts bench bench-quick lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,9 @@ ui: setup ## build the web UI into plait/api/static (Node from the machine, or a
 
 browser: setup ## find or install the browser that the web UI's tests use
 	@scripts/browser
+
+screenshots: setup ui browser ## write docs/images/ui anew: each page of the web UI, dark and light
+	$(BIN)/python -m tests.ui.screenshots $(ARGS)
 
 lint: setup ## check style and formatting
 	$(BIN)/ruff check

@@ -25,6 +25,7 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     # Jobs
     "GET /jobs": VIEWER,
     "POST /jobs": OPERATOR,
+    "GET /jobs/count": VIEWER,
     "GET /jobs/summary": VIEWER,
     "GET /jobs/history": VIEWER,
     "GET /jobs/latency": VIEWER,

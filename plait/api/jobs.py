@@ -181,6 +181,24 @@ async def list_jobs(ask: Ask, given: Annotated[Listing, Query()]) -> Response:
     return Json(_jobs(found, given.limit))
 
 
+class Count(BaseModel):
+    count: int = Field(description="Up to 1,000.")
+    more: bool = Field(description="There are more than that, or not all was looked at.")
+
+
+class Counting(Filters):
+    """Which are counted."""
+
+    tenant: Text = None
+
+
+@router.get("/jobs/count", response_model=Count)
+async def count_jobs(ask: Ask, given: Annotated[Counting, Query()]) -> Response:
+    """How many jobs a filter finds, counted as far as a page would go (T113)."""
+    found = await ask.store.search.count_jobs(given.wanted(), **ask.scope)
+    return Json({"count": found.count, "more": found.more})
+
+
 @router.get("/jobs/{job_id:uuid}", response_model=JobPage)
 async def get_job(ask: Ask, job_id: UUID) -> Response:
     """One job, whole, with its parent, its fan-outs, its steps and its newest children."""

@@ -42,8 +42,7 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     idempotency_ttl_s: float | None = None
     limit_key: str | None = None
     correlation_id: str | None = None
-    after: str | None = None
-    """The jobs that it waits for, as the text of an array of their ids."""
+    after: str | None = None  # the jobs that it waits for, as the text of an array of their ids
     on_dependency_failure: str | None = None
 
 
@@ -110,12 +109,9 @@ class JobRow:
     wait_on: str | None
     wake_at: datetime | None
     source_ref: str | None
-    node: str | None
-    """The only node that may run it."""
-    started_at: datetime | None
-    """Since when it runs, or its last attempt ran."""
+    node: str | None  # the only one that may run it
+    started_at: datetime | None  # since when it runs, or when its last attempt began
     last_worker: int | None
-    """Where."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,12 +67,25 @@ class Overview:
     workflows: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    count: int
+    more: bool
+    """There are more than that, or not all was looked at."""
+
+
+COUNTED: Final = 1000
+
 _NAMES: Final = tuple(field.name for field in fields(Filter))
+_WANTED: Final = ", ".join(f"p_{name} => ${number}" for number, name in enumerate(_NAMES, 3)) + "::text::json"
+"""From the third parameter on; payload is the last of them."""
 _SEARCH: Final = (
-    f"select {', '.join(f'(s.job).{column}' for column in JOB_COLUMNS)}, s.stopped from plait.search_jobs($1, $2, "
-    + ", ".join(f"p_{name} => ${number}" for number, name in enumerate(_NAMES, 3))
-    + "::text::json"  # payload is the last of them
-    + f", p_before => ${len(_NAMES) + 3}, p_limit => ${len(_NAMES) + 4}, p_offset => ${len(_NAMES) + 5}) s"
+    f"select {', '.join(f'(s.job).{column}' for column in JOB_COLUMNS)}, s.stopped from plait.search_jobs($1, $2, {_WANTED}, "
+    f"p_before => ${len(_NAMES) + 3}, p_limit => ${len(_NAMES) + 4}, p_offset => ${len(_NAMES) + 5}) s"
+)
+_COUNT: Final = (
+    "select count((s.job).id) as found, count(s.stopped) as stopped "
+    f"from plait.search_jobs($1, $2, {_WANTED}, p_limit => {COUNTED}) s"
 )
 
 
@@ -136,6 +149,11 @@ class Search:
         rows = await self._db.fetch(_SEARCH, tenant_id, all_tenants, *values, before, limit, offset)
         jobs = [job_of({name: row[name] for name in JobRow.__slots__}) for row in rows if row["id"] is not None]
         return Found(jobs=jobs, stopped=rows[-1]["stopped"] if rows else None)
+
+    async def count_jobs(self, wanted: Filter, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> Counted:
+        """How many, up to `COUNTED`."""
+        row = await self._db.fetchrow(_COUNT, tenant_id, all_tenants, *(getattr(wanted, name) for name in _NAMES))
+        return Counted(count=row["found"], more=row["found"] >= COUNTED or row["stopped"] > 0)
 
     async def list_fan_outs(
         self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False

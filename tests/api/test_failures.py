@@ -93,3 +93,14 @@ async def test_a_payload_is_found_by_a_path(api: Calling, world: World) -> None:
     for path in ("order.lines.0.sku=x", "a.b=dotted"):
         found = await viewer.ok("GET", "/jobs", params={"payload": path})
         assert [one["id"] for one in found["items"]] == [str(job)]
+
+
+async def test_jobs_are_counted_as_far_as_a_page_would_go(api: Calling, world: World) -> None:
+    viewer = await api.acting("viewer")
+    await world.enqueue_many("add", 3)
+    await world.enqueue_many("other", 2, tenant="b")
+    assert await viewer.ok("GET", "/jobs/count") == {"count": 3, "more": False}
+    assert await viewer.ok("GET", "/jobs/count", params={"status": "running"}) == {"count": 0, "more": False}
+    await world.enqueue_many("other", 1000)
+    assert await viewer.ok("GET", "/jobs/count") == {"count": 1000, "more": True}
+    assert await viewer.ok("GET", "/jobs/count", params={"definition_key": "add"}) == {"count": 3, "more": False}

@@ -17,6 +17,7 @@ Route = Literal[
     "POST /jobs",
     "GET /jobs",
     "POST /jobs/bulk",
+    "GET /jobs/count",
     "GET /jobs/definitions",
     "GET /jobs/failures",
     "GET /jobs/history",
@@ -202,6 +203,11 @@ class Complete(TypedDict):
     worker: int
     attempt: int
     result: NotRequired[Any]
+
+
+class Count(TypedDict):
+    count: int
+    more: bool
 
 
 class Definition(TypedDict):

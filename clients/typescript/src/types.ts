@@ -161,6 +161,13 @@ export interface Complete {
   result?: unknown;
 }
 
+export interface Count {
+  /** Up to 1,000. */
+  count: number;
+  /** There are more than that, or not all was looked at. */
+  more: boolean;
+}
+
 export interface Definition {
   key: string;
   kind: string;
@@ -1045,6 +1052,7 @@ export interface Routes {
   "POST /jobs": { path: {}; query: { tenant?: string | null }; body: NewJobRequest; answer: NewJobAnswer };
   "GET /jobs": { path: {}; query: { status?: Status[] | null; source?: string | null; queue?: string | null; definition_key?: string | null; worker?: number | null; correlation_id?: string | null; parent?: string | null; root?: string | null; fan_out?: string | null; has_sub_jobs?: boolean | null; created_after?: string | null; created_before?: string | null; search?: string | null; payload?: string[] | null; error?: string | null; cursor?: string | null; limit?: number; offset?: number; tenant?: string | null }; body: undefined; answer: Jobs };
   "POST /jobs/bulk": { path: {}; query: { tenant?: string | null }; body: BulkRequest; answer: BulkAnswer };
+  "GET /jobs/count": { path: {}; query: { status?: Status[] | null; source?: string | null; queue?: string | null; definition_key?: string | null; worker?: number | null; correlation_id?: string | null; parent?: string | null; root?: string | null; fan_out?: string | null; has_sub_jobs?: boolean | null; created_after?: string | null; created_before?: string | null; search?: string | null; payload?: string[] | null; error?: string | null; tenant?: string | null }; body: undefined; answer: Count };
   "GET /jobs/definitions": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfKind };
   "GET /jobs/failures": { path: {}; query: { start?: string | null; status?: ("failed" | "dead_letter")[] | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfFailure };
   "GET /jobs/history": { path: {}; query: { start?: string | null; step_seconds?: number; tenant?: string | null }; body: undefined; answer: PageOfStretch };

@@ -7,6 +7,7 @@ import { Icon } from "./Icon";
 
 const AT_ONCE = 100;
 const LONG = 600;
+const SECRET = /pass(word|wd|phrase)?$|secret|token$|api[-_]?key|authorization|credential|private[-_]?key/i;
 
 /** `open`: how many levels are open at first. */
 export function Json({ value, label, open = 2 }: { value: unknown; label: string; open?: number }) {
@@ -29,7 +30,7 @@ function Node({ name, value, open }: { name?: string; value: unknown; open: numb
     return (
       <div className="json-line">
         {key}
-        <Leaf value={value} />
+        {name !== undefined && value !== null && SECRET.test(name) ? <Hidden value={value} /> : <Leaf value={value} />}
       </div>
     );
   const entries = Object.entries(value);
@@ -65,6 +66,17 @@ function Node({ name, value, open }: { name?: string; value: unknown; open: numb
         </>
       )}
     </div>
+  );
+}
+
+/** What bears the name of a secret is not shown to who looks over a shoulder. */
+function Hidden({ value }: { value: unknown }) {
+  const [shown, setShown] = useState(false);
+  if (shown) return <Leaf value={value} />;
+  return (
+    <button type="button" className="plain link" onClick={() => setShown(true)}>
+      •••••• show
+    </button>
   );
 }
 

@@ -86,10 +86,9 @@ function usePlaces(): Command[] {
   const session = useSession();
   const signOut = useSignOut();
   return useMemo(() => {
-    const keep = (old: Record<string, unknown>) => ({ tenant: old["tenant"] });
     const places = PLACES.flatMap(({ places }) => places)
       .filter((place) => session.can(place.needs))
-      .map((place) => ({ label: place.label, icon: place.icon, act: () => void navigate({ to: place.to, search: keep as never }) }));
+      .map((place) => ({ label: place.label, icon: place.icon, act: () => void navigate({ to: place.to }) }));
     return [
       ...[...added].flatMap((own) => own.current),
       ...places,
@@ -109,7 +108,7 @@ function useMatching(typed: string, commands: Command[]): Command[] {
       {
         label: `Open job ${wanted}`,
         icon: "jobs",
-        act: () => void navigate({ to: "/jobs/$jobId", params: { jobId: wanted }, search: true as never }),
+        act: () => void navigate({ to: "/jobs/$jobId", params: { jobId: wanted } }),
       },
     ];
   const words = wanted.toLowerCase().split(/\s+/);

@@ -34,7 +34,7 @@ export function Shell() {
         Skip to the page
       </a>
       <header className="side">
-        <Link to="/" className="brand" aria-label="plait, overview" search={(old: Record<string, unknown>) => ({ tenant: old["tenant"] }) as never}>
+        <Link to="/" className="brand" aria-label="plait, overview">
           <img src="/icon.svg" alt="" width="22" height="22" />
           <span>plait</span>
         </Link>
@@ -71,7 +71,6 @@ function Navigation() {
                 <li key={place.to}>
                   <Link
                     to={place.to}
-                    search={(old: Record<string, unknown>) => ({ tenant: old["tenant"] }) as never}
                     activeOptions={{ exact: place.to === "/", includeSearch: false }}
                     activeProps={{ "aria-current": "page" }}
                   >
@@ -167,7 +166,7 @@ function useGoing(): KeyMap {
       .filter((place) => session.can(place.needs))
       .map((place) => [
         `g ${place.key}`,
-        [place.label, () => void navigate({ to: place.to, search: ((old: Record<string, unknown>) => ({ tenant: old["tenant"] })) as never })] as const,
+        [place.label, () => void navigate({ to: place.to })] as const,
       ]),
   );
 }

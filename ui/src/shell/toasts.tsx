@@ -1,5 +1,6 @@
 /** Short words about what has just happened: `toast.good("Canceled")`, `toast.bad(error.message)`. */
 
+import { Link } from "@tanstack/react-router";
 import { useSyncExternalStore } from "react";
 import { Icon } from "../parts/Icon";
 
@@ -45,7 +46,7 @@ export function Toasts() {
         <div key={one.id} className={`toast toast-${one.kind}`}>
           <Icon name={one.kind === "good" ? "check" : "alert"} />
           <span>{one.text}</span>
-          {one.link && <a href={one.link.to}>{one.link.label}</a>}
+          {one.link && <Link to={one.link.to}>{one.link.label}</Link>}
           <button type="button" className="plain" aria-label="Dismiss" onClick={() => hide(one.id)}>
             <Icon name="close" />
           </button>

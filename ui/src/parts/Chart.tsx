@@ -1,0 +1,157 @@
+/**
+ * A chart over time, drawn as SVG: bars that are stacked, or lines. Small on purpose: a few hundred points, a scale, words on hover.
+ * Where a stretch has no point its value is zero (bars) or nothing (lines).
+ */
+
+import { useId, useState } from "react";
+
+export interface Series {
+  label: string;
+  /** A CSS colour, by a variable of the theme. */
+  color: string;
+  /** By the beginning of each stretch, in ms. */
+  values: ReadonlyMap<number, number | null>;
+}
+
+interface Props {
+  label: string;
+  kind: "bars" | "lines";
+  from: number;
+  to: number;
+  /** ms of a stretch. */
+  step: number;
+  series: readonly Series[];
+  /** How a value is told. */
+  format: (value: number) => string;
+  height?: number;
+}
+
+const WIDTH = 720;
+const LEFT = 52;
+const BOTTOM = 20;
+const TOP = 8;
+
+export function Chart({ label, kind, from, to, step, series, format, height = 160 }: Props) {
+  const [at, setAt] = useState<number | null>(null);
+  const title = useId();
+  const stretches = Array.from({ length: Math.max(1, Math.ceil((to - from) / step)) }, (_, index) => from + index * step);
+  const sums = stretches.map((moment) =>
+    kind === "bars"
+      ? series.reduce((sum, one) => sum + (one.values.get(moment) ?? 0), 0)
+      : Math.max(0, ...series.map((one) => one.values.get(moment) ?? 0)),
+  );
+  const top = nice(Math.max(...sums, 0));
+  const width = (WIDTH - LEFT) / stretches.length;
+  const y = (value: number) => TOP + (height - TOP - BOTTOM) * (1 - value / top);
+  const shown = at === null ? null : stretches[at];
+  const times = ticks(from, to);
+  return (
+    <figure className="chart">
+      <figcaption>
+        <ul className="legend">
+          {series.map((one) => (
+            <li key={one.label}>
+              <span className="swatch" style={{ background: one.color }} aria-hidden="true" />
+              {one.label}
+              {shown !== null && shown !== undefined && <strong>{said(one.values.get(shown), format, kind)}</strong>}
+            </li>
+          ))}
+        </ul>
+        <span className="quiet">{shown ? clock(shown, to - from) : ""}</span>
+      </figcaption>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${height}`}
+        role="img"
+        aria-labelledby={title}
+        onMouseLeave={() => setAt(null)}
+        onMouseMove={(event) => {
+          const box = event.currentTarget.getBoundingClientRect();
+          const x = ((event.clientX - box.left) / box.width) * WIDTH - LEFT;
+          setAt(x < 0 ? null : Math.min(stretches.length - 1, Math.floor(x / width)));
+        }}
+      >
+        <title id={title}>{label}</title>
+        {[0, top / 2, top].map((value) => (
+          <g key={value}>
+            <line className="grid" x1={LEFT} x2={WIDTH} y1={y(value)} y2={y(value)} />
+            <text x={LEFT - 8} y={y(value) + 4} textAnchor="end">
+              {format(value)}
+            </text>
+          </g>
+        ))}
+        {times.map((moment) => (
+          <text key={moment} x={LEFT + ((moment - from) / step) * width} y={height - 4} textAnchor="middle">
+            {clock(moment, to - from)}
+          </text>
+        ))}
+        {at !== null && <rect className="cursor" x={LEFT + at * width} y={TOP} width={width} height={height - TOP - BOTTOM} />}
+        {kind === "bars" ? (
+          stretches.map((moment, index) => {
+            let below = 0;
+            return series.map((one) => {
+              const value = one.values.get(moment) ?? 0;
+              if (!value) return null;
+              const bottom = below;
+              below += value;
+              return (
+                <rect
+                  key={`${moment} ${one.label}`}
+                  x={LEFT + index * width + Math.min(1, width * 0.1)}
+                  width={Math.max(1, width - Math.min(2, width * 0.2))}
+                  y={y(bottom + value)}
+                  height={Math.max(1, y(bottom) - y(bottom + value))}
+                  fill={one.color}
+                />
+              );
+            });
+          })
+        ) : (
+          series.map((one) => <path key={one.label} className="line" d={path(stretches, one, width, y)} stroke={one.color} />)
+        )}
+      </svg>
+    </figure>
+  );
+}
+
+/** A line that begins anew after each gap; a point alone is a short stroke. */
+function path(stretches: number[], { values }: Series, width: number, y: (value: number) => number): string {
+  let drawn = "";
+  let before = false;
+  stretches.forEach((moment, index) => {
+    const value = values.get(moment);
+    const here = value !== null && value !== undefined;
+    const x = (LEFT + (index + 0.5) * width).toFixed(1);
+    if (here) drawn += before ? `L${x} ${y(value).toFixed(1)}` : `M${x} ${y(value).toFixed(1)}h.01`;
+    before = here;
+  });
+  return drawn;
+}
+
+function said(value: number | null | undefined, format: (value: number) => string, kind: "bars" | "lines"): string {
+  return value === null || value === undefined ? (kind === "bars" ? format(0) : "–") : format(value);
+}
+
+/** The next larger of 1, 2, 5 × a power of ten: a scale that is easily read. */
+function nice(value: number): number {
+  if (value <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return ([1, 2, 5, 10].find((factor) => factor * power >= value) ?? 10) * power;
+}
+
+const STEPS = [600_000, 1_800_000, 7_200_000, 21_600_000, 86_400_000];
+
+function ticks(from: number, to: number): number[] {
+  const step = STEPS.find((one) => (to - from) / one <= 8) ?? 86_400_000;
+  const offset = new Date(to).getTimezoneOffset() * 60_000;
+  const first = Math.ceil((from - offset) / step) * step + offset;
+  const found: number[] = [];
+  for (let moment = first; moment < to; moment += step) if (moment > from + step / 4) found.push(moment);
+  return found;
+}
+
+function clock(moment: number, span: number): string {
+  const date = new Date(moment);
+  return span > 2 * 86_400_000
+    ? date.toLocaleDateString(undefined, { weekday: "short", day: "numeric" })
+    : date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+}
