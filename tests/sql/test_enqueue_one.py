@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from plait.model.ids import DEFAULT_TENANT, new_id
@@ -16,12 +17,19 @@ ROWS = """
 
 
 def new(**fields: Any) -> NewJob:
-    return NewJob(**{"id": new_id(), "definition": "add", "payload": '{"x": 1}', "tenant_id": DEFAULT_TENANT} | fields)
+    job = NewJob(id=new_id(), definition="add", payload='{"x": 1}', tenant_id=DEFAULT_TENANT)
+    return msgspec.structs.replace(job, **fields)
 
 
 @pytest.mark.parametrize(
     "asked",
-    [{}, {"queue": "post"}, {"priority": 0}, {"max_attempts": 1}, {"queue": "a", "priority": -5, "max_attempts": 10_000}],
+    [
+        {},
+        {"queue": "post"},
+        {"priority": 0},
+        {"max_attempts": 1},
+        {"queue": "a", "priority": -5, "max_attempts": 10_000},
+    ],
     ids=str,
 )
 async def test_both_ways_leave_the_same(world: World, asked: dict[str, Any]) -> None:
