@@ -17,7 +17,7 @@ export PYTHONUTF8 := 1
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-ways test-full alerts clients lint format types contracts bench bench-quick lock clean
+.PHONY: help setup demo test test-ways test-full alerts clients ui browser screenshots lint format types contracts bench bench-quick lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -25,17 +25,17 @@ help: ## show this list
 setup: ## make the environment in .venv (the other targets do so themselves)
 	@scripts/environment
 
-demo: setup ## run a small workload of two tenants on an embedded Postgres
+demo: setup ui ## run a small workload of two tenants on an embedded Postgres
 	@$(BIN)/plait demo $(ARGS)
 
-test: lint types contracts clients ## all checks, and the tests but for the long ones
+test: lint types contracts clients ui browser ## all checks, and the tests but for the long ones
 	$(PYTEST) -m "not full" $(ARGS)
 
 test-ways: setup ## the worker's and the API's tests through PgBouncer (apt install pgbouncer) and without notifications
 	PLAIT_TEST_WAY=pgbouncer $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker tests/api $(ARGS)
 	PLAIT_TEST_WAY=polling $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker tests/api $(ARGS)
 
-test-full: setup clients alerts ## all tests at full scale
+test-full: setup clients ui browser alerts ## all tests at full scale
 	$(PYTEST) $(ARGS)
 
 alerts: ## check and test the alert rules with promtool (the machine's, else Debian's package is fetched)
@@ -43,6 +43,15 @@ alerts: ## check and test the alert rules with promtool (the machine's, else Deb
 
 clients: setup ## make the TypeScript client ready for its tests (Node from the machine, or as a Python package)
 	@scripts/clients
+
+ui: setup ## build the web UI into plait/api/static (Node from the machine, or as a Python package)
+	@$(BIN)/python scripts/ui.py
+
+browser: setup ## find or install the browser that the web UI's tests use
+	@scripts/browser
+
+screenshots: setup ui browser ## write docs/images/ui anew: each page of the web UI, dark and light
+	$(BIN)/python -m tests.ui.screenshots $(ARGS)
 
 lint: setup ## check style and formatting
 	$(BIN)/ruff check
@@ -70,4 +79,5 @@ lock: ## lock the dependencies again (needs uv)
 clean: ## remove the environment and caches, and leave the data in .plait alone
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
 	rm -rf clients/typescript/build clients/typescript/dist clients/typescript/node_modules
+	rm -rf ui/dist ui/node_modules ui/.node plait/api/static
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

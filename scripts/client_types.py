@@ -1,4 +1,4 @@
-"""The clients' types, made from the server's OpenAPI document: `.venv/bin/python scripts/client_types.py` writes them anew.
+"""The clients' types and the web UI's, made from the server's OpenAPI document: `.venv/bin/python scripts/client_types.py` writes them anew.
 
 A test compares what is in the tree with what this would write. Only the shapes of JSON Schema that the document has are known here; any
 other ends the script, so that nobody gets a type that says less than the document.
@@ -16,6 +16,7 @@ from plait.api.application import build
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 TYPESCRIPT: Final = ROOT / "clients/typescript/src/types.ts"
+UI: Final = ROOT / "ui/src/api/types.ts"
 PYTHON: Final = ROOT / "clients/python/plait_client/types.py"
 BODIES: Final = ("application/json", "application/problem+json")
 
@@ -30,7 +31,8 @@ def main() -> None:
 def made() -> dict[Path, str]:
     """What the generated files should say."""
     document = build(None).openapi()  # type: ignore[arg-type]  # nothing of it asks the database
-    return {TYPESCRIPT: typescript(document), PYTHON: python(document)}
+    text = typescript(document)
+    return {TYPESCRIPT: text, UI: text + roles(document), PYTHON: python(document)}
 
 
 def typescript(document: Schema) -> str:
@@ -42,6 +44,13 @@ def typescript(document: Schema) -> str:
         "\n".join(["/** Every route, what it takes and what it answers. */", "export interface Routes {", *routes, "}"])
     )
     return "\n\n".join(parts) + "\n"
+
+
+def roles(document: Schema) -> str:
+    """Who may call what, for a page that offers nobody what the server would refuse."""
+    lines = [f"  {_quoted(route)}: {_quoted(one['x-least-role'])}," for route, one in _operations(document)]
+    head = 'export const LEAST: Record<keyof Routes, Role | "anybody"> = {'
+    return "\n".join(["", "/** The least role that each route needs. */", head, *lines, "};", ""])
 
 
 def _interface(name: str, schema: Schema) -> str:

@@ -28,8 +28,11 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     # Jobs
     "GET /jobs": VIEWER,
     "POST /jobs": OPERATOR,
+    "GET /jobs/count": VIEWER,
     "GET /jobs/summary": VIEWER,
     "GET /jobs/history": VIEWER,
+    "GET /jobs/latency": VIEWER,
+    "GET /jobs/failures": VIEWER,
     "POST /jobs/bulk": OPERATOR,
     "GET /jobs/{job_id}": VIEWER,
     "GET /jobs/{job_id}/attempts": VIEWER,

@@ -28,6 +28,7 @@ from plait.api import (
     problems,
     queues,
     sessions,
+    site,
     stream,
     tenants,
     triggers,
@@ -103,6 +104,7 @@ def build(
     app.state.stopping = asyncio.Event()
     for router in ROUTERS:
         app.include_router(router)
+    site.register(app)
     described = app.openapi
     problems.register(app)
     app.openapi = lambda: _document(app, described)  # type: ignore[method-assign]  # how FastAPI lets it be changed

@@ -13,8 +13,11 @@ from plait.model.ids import new_id
 _REQUEST_ID: Final = re.compile(r"[\w.:-]{1,100}")
 _HEADERS: Final = [
     (b"x-content-type-options", b"nosniff"),
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"referrer-policy", b"no-referrer"),
+]
+_UNLESS_SAID: Final = [
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cache-control", b"no-store"),
 ]
 
 
@@ -44,12 +47,12 @@ class Bounds:
             if message["type"] == "http.response.start":
                 headers = message.setdefault("headers", [])
                 headers += [(b"x-request-id", request_id.encode()), *_HEADERS]
-                if not any(name == b"cache-control" for name, _ in headers):
-                    headers.append((b"cache-control", b"no-store"))
+                said = {name for name, _ in headers}
+                headers += [(name, value) for name, value in _UNLESS_SAID if name not in said]
             await send(message)
 
-        said = request.headers.get("content-length", "")
-        if said.isdigit() and int(said[:20]) > self._body:
+        length = request.headers.get("content-length", "")
+        if length.isdigit() and int(length[:20]) > self._body:
             await problem(request, HTTPException(413, too_large))(scope, receive, sending)
             return
         await self._app(scope, bounded, sending)

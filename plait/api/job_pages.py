@@ -1,7 +1,7 @@
 """What is known of a job beside itself: attempts, steps, its tree, why it does not run; and how all jobs stand."""
 
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, ClassVar, Literal
 from uuid import UUID
 
 from fastapi import Query, Response
@@ -87,6 +87,57 @@ async def history(
     """How jobs ended over time, for charts: from the leader's counts, 90 days back. Where nothing happened there is no stretch."""
     rows = await ask.store.search.history(**ask.scope, start=start, step=timedelta(seconds=step_seconds))
     return Json({"items": [Stretch.of(row) for row in rows], "next": None})
+
+
+class Failure(Shape):
+    """Failures of one definition whose errors are of one kind."""
+
+    FROM: ClassVar[dict[str, str]] = {"definition_key": "definition", "last_job_id": "last_job"}
+
+    definition_key: str
+    fingerprint: str = Field(description="What errors of one kind have in common: `GET /jobs?error=…` lists them.")
+    error: str | None = Field(description="The newest.")
+    jobs: int
+    dead_letters: int = Field(description="How many of them.")
+    first_at: datetime
+    last_at: datetime
+    last_job_id: UUID
+
+
+@router.get("/jobs/failures", response_model=Page[Failure])
+async def failures(
+    ask: Ask,
+    start: Annotated[AwareDatetime | None, Query(description="From when on; a day ago when not given.")] = None,
+    status: Annotated[list[Literal["failed", "dead_letter"]] | None, Query(max_length=2)] = None,
+    limit: Limit = 50,
+) -> Response:
+    """What fails most, by definition and kind of error: of the newest 2,000 failures."""
+    rows = await ask.store.search.failures(
+        **ask.scope, start=start, statuses=list(status) if status else None, limit=limit
+    )
+    return Json({"items": [Failure.of(row) for row in rows], "next": None})
+
+
+class Latency(Shape):
+    """How long jobs that were asked for in one stretch of time waited and ran, in seconds: of a sample of them."""
+
+    at: datetime = Field(description="Its beginning.")
+    jobs: int = Field(description="How many were looked at.")
+    wait_p50: float | None = Field(description="From when it was due to its first start: half of them waited less.")
+    wait_p95: float | None
+    run_p50: float | None = Field(description="Its last attempt.")
+    run_p95: float | None
+
+
+@router.get("/jobs/latency", response_model=Page[Latency])
+async def latency(
+    ask: Ask,
+    start: Annotated[AwareDatetime | None, Query(description="From when on; an hour ago when not given.")] = None,
+    step_seconds: Annotated[int, Query(ge=60, le=86_400, description="How long a stretch is.")] = 60,
+) -> Response:
+    """How long jobs waited and ran over time, for charts. Where nothing began there is no stretch; 200 of them at most."""
+    rows = await ask.store.search.latency(**ask.scope, start=start, step=timedelta(seconds=step_seconds))
+    return Json({"items": [Latency.of(row) for row in rows], "next": None})
 
 
 @router.get("/jobs/{job_id:uuid}/attempts", response_model=Page[Attempt])

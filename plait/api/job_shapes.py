@@ -16,7 +16,6 @@ class JobBrief(Shape):
     FROM: ClassVar[dict[str, str]] = {
         "definition_key": "definition",
         "queued_at": "created_at",
-        "started_at": "claimed_at",
         "attempt_count": "attempt",
         "claimed_by_worker": "worker",
         "cancel_requested_at": "cancel_requested",
@@ -39,13 +38,16 @@ class JobBrief(Shape):
     queued_at: datetime = Field(description="The same as created_at, by its name in the first contract.")
     scheduled_for: datetime | None = Field(description="As it was asked for; null: at once.")
     run_at: datetime | None = Field(description="When it is due, or since when it is queued.")
-    started_at: datetime | None = Field(description="Since when it runs, while it does.")
+    started_at: datetime | None = Field(
+        description="Since when it runs; of a job that has ended, when its last attempt began."
+    )
     finished_at: datetime | None
     attempt_count: int = Field(description="How often it was begun.")
     tries: int | None = Field(description="How many of those count toward max_attempts; null when it is final.")
     max_attempts: int
     timeout_seconds: float | None = Field(description="Null: as its definition says.")
     claimed_by_worker: int | None
+    last_worker: int | None = Field(description="It runs there, or ran there last.")
     cancel_requested_at: datetime | None
     reason: str | None
     last_error: str | None

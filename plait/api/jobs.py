@@ -147,6 +147,9 @@ class Filters(BaseModel):
         description="`key=value`, by the payload's keys or paths (`order.customer=7`); may be given again. With `definition_key`, "
         "and one of its declared search keys, an index finds them.",
     )
+    error: str | None = Field(
+        None, max_length=40, description="A fingerprint of `GET /jobs/failures`: failed with an error of that kind."
+    )
 
     def wanted(self) -> Filter:
         return Filter(
@@ -163,6 +166,7 @@ class Filters(BaseModel):
             created_after=self.created_after,
             created_before=self.created_before,
             search=self.search,
+            error=self.error,
             payload=json.dumps(dict(_pair(one) for one in self.payload)) if self.payload else None,
         )
 
@@ -187,6 +191,24 @@ async def list_jobs(ask: Ask, given: Annotated[Listing, Query()]) -> Response:
         **given.wanted(), **ask.scope, before=given.cursor, limit=given.limit, offset=given.offset
     )
     return Json(_jobs(found, given.limit))
+
+
+class Count(BaseModel):
+    count: int = Field(description="Up to 1,000.")
+    more: bool = Field(description="There are more than that, or not all was looked at.")
+
+
+class Counting(Filters):
+    """Which are counted."""
+
+    tenant: Text = None
+
+
+@router.get("/jobs/count", response_model=Count)
+async def count_jobs(ask: Ask, given: Annotated[Counting, Query()]) -> Response:
+    """How many jobs a filter finds, counted as far as a page would go (T113)."""
+    found = await ask.store.jobs.count_jobs(**given.wanted(), **ask.scope)
+    return Json({"count": found.count, "more": found.more})
 
 
 @router.get("/jobs/{job_id:uuid}", response_model=JobPage)

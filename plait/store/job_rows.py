@@ -52,6 +52,10 @@ class JobRow:
     source_ref: str | None
     node: str | None
     """The only node that may run it."""
+    started_at: datetime | None
+    """Since when it runs, or when its last attempt began."""
+    last_worker: int | None
+    """It runs there, or ran there last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

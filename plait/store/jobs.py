@@ -11,7 +11,7 @@ from plait.model.errors import IllegalMove, NotFound
 from plait.model.states import Status
 from plait.store.database import Database, Row
 from plait.store.job_rows import GET_JOB, AttemptRow, JobRow, NodeRow, OutcomeRow, StepView, TreeCanceled, job_of
-from plait.store.listing import LIST_JOBS, Filter, Listed, arguments, listed
+from plait.store.listing import COUNT_JOBS, COUNTED, LIST_JOBS, Counted, Filter, Listed, arguments, listed
 from plait.store.new_jobs import ENQUEUE, ENQUEUE_ONE, NewJob, enqueue_arguments
 from plait.store.trees import NodePlace
 
@@ -174,6 +174,13 @@ class Jobs:
         """Jobs, newest first, looking at a bounded number of rows."""
         rows = await self._db.fetch(LIST_JOBS, tenant_id, all_tenants, *arguments(wanted), before, limit, offset)
         return listed(rows)
+
+    async def count_jobs(
+        self, *, tenant_id: UUID | None = None, all_tenants: bool = False, **wanted: Unpack[Filter]
+    ) -> Counted:
+        """How many, up to `COUNTED`."""
+        row = await self._db.fetchrow(COUNT_JOBS, tenant_id, all_tenants, *arguments(wanted))
+        return Counted(count=row["found"], more=row["found"] >= COUNTED or row["stopped"] > 0)
 
     async def list_attempts(
         self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False

@@ -1,6 +1,7 @@
 """Lists of jobs: by which filters, and where the look ended."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypedDict
 from uuid import UUID
@@ -26,7 +27,9 @@ class Filter(TypedDict, total=False):
     created_before: datetime | None
     search: str | None
     payload: str | None
-    """JSON: values by key."""
+    """JSON: values by key or path."""
+    error: str | None
+    """A fingerprint."""
 
 
 class Listed(list[JobRow]):
@@ -42,11 +45,26 @@ class Listed(list[JobRow]):
         return self[-1].id if len(self) >= limit else self.stopped
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    count: int
+    more: bool
+    """There are more than that, or not all was looked at."""
+
+
 NAMES: Final = tuple(Filter.__annotations__)
+COUNTED: Final = 1000
+_WANTED: Final = ", ".join(
+    f"p_{name} => ${at}{'::text::json' * (name == 'payload')}" for at, name in enumerate(NAMES, 3)
+)
+_NEXT: Final = len(NAMES) + 3
 LIST_JOBS: Final = (
-    f"select {', '.join(f'(s.job).{column}' for column in JOB_COLUMNS)}, s.stopped from plait.search_jobs($1, $2, "
-    + ", ".join(f"p_{name} => ${number}" for number, name in enumerate(NAMES, 3)).replace("$16", "$16::text::json")
-    + ", p_before => $17, p_limit => $18, p_offset => $19) s"
+    f"select {', '.join(f'(s.job).{column}' for column in JOB_COLUMNS)}, s.stopped from plait.search_jobs($1, $2, {_WANTED}, "
+    f"p_before => ${_NEXT}, p_limit => ${_NEXT + 1}, p_offset => ${_NEXT + 2}) s"
+)
+COUNT_JOBS: Final = (
+    "select count((s.job).id) as found, count(s.stopped) as stopped "
+    f"from plait.search_jobs($1, $2, {_WANTED}, p_limit => {COUNTED}) s"
 )
 
 

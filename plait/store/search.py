@@ -51,6 +51,32 @@ class HistoryRow:
     run_s: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureRow:
+    """Failures of one definition whose errors are of one kind."""
+
+    definition: str
+    fingerprint: str
+    error: str | None
+    jobs: int
+    first_at: datetime
+    last_at: datetime
+    last_job: UUID
+    dead_letters: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyRow:
+    """How long jobs of one stretch waited and ran, in seconds."""
+
+    at: datetime
+    jobs: int
+    wait_p50: float | None
+    wait_p95: float | None
+    run_p50: float | None
+    run_p95: float | None
+
+
 class Search:
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -84,3 +110,29 @@ class Search:
         """From the leader's counts of each minute; stretches in which nothing happened are left out."""
         sql = "select * from plait.history($1, $2, $3, $4)"
         return [HistoryRow(**row) for row in await self._db.fetch(sql, tenant_id, all_tenants, start, step)]
+
+    async def failures(
+        self,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+        start: datetime | None = None,
+        statuses: list[str] | None = None,
+        limit: int = 50,
+    ) -> list[FailureRow]:
+        """What fails most, of the newest failures since `start`, a day ago when not given."""
+        sql = "select * from plait.failures($1, $2, $3, $4, $5)"
+        rows = await self._db.fetch(sql, tenant_id, all_tenants, start, statuses, limit)
+        return [FailureRow(**row) for row in rows]
+
+    async def latency(
+        self,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+        start: datetime | None = None,
+        step: timedelta = timedelta(minutes=1),
+    ) -> list[LatencyRow]:
+        """Of a sample of the jobs of each stretch; those without a job that began are left out."""
+        sql = "select * from plait.latency($1, $2, $3, $4)"
+        return [LatencyRow(**row) for row in await self._db.fetch(sql, tenant_id, all_tenants, start, step)]

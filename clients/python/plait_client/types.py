@@ -28,8 +28,11 @@ Route = Literal[
     "POST /jobs",
     "GET /jobs",
     "POST /jobs/bulk",
+    "GET /jobs/count",
     "GET /jobs/definitions",
+    "GET /jobs/failures",
     "GET /jobs/history",
+    "GET /jobs/latency",
     "GET /jobs/summary",
     "GET /jobs/triggers",
     "POST /jobs/triggers",
@@ -133,6 +136,7 @@ class BulkFilter(TypedDict):
     created_before: NotRequired[str | None]
     search: NotRequired[str | None]
     payload: NotRequired[list[str] | None]
+    error: NotRequired[str | None]
 
 
 class BulkRequest(TypedDict):
@@ -227,6 +231,11 @@ class Connector(TypedDict):
     settings: Any
     updated_at: str
     updated_by: str
+
+
+class Count(TypedDict):
+    count: int
+    more: bool
 
 
 class Definition(TypedDict):
@@ -345,6 +354,19 @@ class Fail(TypedDict):
     exit_code: NotRequired[int | None]
 
 
+class Failure(TypedDict):
+    """Failures of one definition whose errors are of one kind."""
+
+    definition_key: str
+    fingerprint: str
+    error: str | None
+    jobs: int
+    dead_letters: int
+    first_at: str
+    last_at: str
+    last_job_id: str
+
+
 class FanOut(TypedDict):
     """A fan-out of a job: its children in numbers."""
 
@@ -419,6 +441,7 @@ class JobBrief(TypedDict):
     max_attempts: int
     timeout_seconds: float | None
     claimed_by_worker: int | None
+    last_worker: int | None
     cancel_requested_at: str | None
     reason: str | None
     last_error: str | None
@@ -468,6 +491,7 @@ class JobPage(TypedDict):
     max_attempts: int
     timeout_seconds: float | None
     claimed_by_worker: int | None
+    last_worker: int | None
     cancel_requested_at: str | None
     reason: str | None
     last_error: str | None
@@ -522,6 +546,17 @@ class Kind(TypedDict):
     max_attempts: int
     timeout_seconds: float
     search_keys: list[str] | None
+
+
+class Latency(TypedDict):
+    """How long jobs that were asked for in one stretch of time waited and ran, in seconds: of a sample of them."""
+
+    at: str
+    jobs: int
+    wait_p50: float | None
+    wait_p95: float | None
+    run_p50: float | None
+    run_p95: float | None
 
 
 class Leading(TypedDict):
@@ -723,6 +758,11 @@ class PageOfEvent(TypedDict):
     next: NotRequired[str | None]
 
 
+class PageOfFailure(TypedDict):
+    items: list[Failure]
+    next: NotRequired[str | None]
+
+
 class PageOfFire(TypedDict):
     items: list[Fire]
     next: NotRequired[str | None]
@@ -750,6 +790,11 @@ class PageOfKey(TypedDict):
 
 class PageOfKind(TypedDict):
     items: list[Kind]
+    next: NotRequired[str | None]
+
+
+class PageOfLatency(TypedDict):
+    items: list[Latency]
     next: NotRequired[str | None]
 
 

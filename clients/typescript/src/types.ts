@@ -59,6 +59,8 @@ export interface BulkFilter {
   search?: string | null;
   /** `key=value`, by the payload's keys or paths (`order.customer=7`); may be given again. With `definition_key`, and one of its declared search keys, an index finds them. */
   payload?: string[] | null;
+  /** A fingerprint of `GET /jobs/failures`: failed with an error of that kind. */
+  error?: string | null;
 }
 
 export interface BulkRequest {
@@ -170,6 +172,13 @@ export interface Connector {
   settings: unknown;
   updated_at: string;
   updated_by: string;
+}
+
+export interface Count {
+  /** Up to 1,000. */
+  count: number;
+  /** There are more than that, or not all was looked at. */
+  more: boolean;
 }
 
 export interface Definition {
@@ -300,6 +309,21 @@ export interface Fail {
   exit_code?: number | null;
 }
 
+/** Failures of one definition whose errors are of one kind. */
+export interface Failure {
+  definition_key: string;
+  /** What errors of one kind have in common: `GET /jobs?error=…` lists them. */
+  fingerprint: string;
+  /** The newest. */
+  error: string | null;
+  jobs: number;
+  /** How many of them. */
+  dead_letters: number;
+  first_at: string;
+  last_at: string;
+  last_job_id: string;
+}
+
 /** A fan-out of a job: its children in numbers. */
 export interface FanOut {
   id: string;
@@ -372,7 +396,7 @@ export interface JobBrief {
   scheduled_for: string | null;
   /** When it is due, or since when it is queued. */
   run_at: string | null;
-  /** Since when it runs, while it does. */
+  /** Since when it runs; of a job that has ended, when its last attempt began. */
   started_at: string | null;
   finished_at: string | null;
   /** How often it was begun. */
@@ -383,6 +407,8 @@ export interface JobBrief {
   /** Null: as its definition says. */
   timeout_seconds: number | null;
   claimed_by_worker: number | null;
+  /** It runs there, or ran there last. */
+  last_worker: number | null;
   cancel_requested_at: string | null;
   reason: string | null;
   last_error: string | null;
@@ -430,7 +456,7 @@ export interface JobPage {
   scheduled_for: string | null;
   /** When it is due, or since when it is queued. */
   run_at: string | null;
-  /** Since when it runs, while it does. */
+  /** Since when it runs; of a job that has ended, when its last attempt began. */
   started_at: string | null;
   finished_at: string | null;
   /** How often it was begun. */
@@ -441,6 +467,8 @@ export interface JobPage {
   /** Null: as its definition says. */
   timeout_seconds: number | null;
   claimed_by_worker: number | null;
+  /** It runs there, or ran there last. */
+  last_worker: number | null;
   cancel_requested_at: string | null;
   reason: string | null;
   last_error: string | null;
@@ -501,6 +529,20 @@ export interface Kind {
   timeout_seconds: number;
   /** By which its jobs are found by an index: `payload=key=value`. */
   search_keys: string[] | null;
+}
+
+/** How long jobs that were asked for in one stretch of time waited and ran, in seconds: of a sample of them. */
+export interface Latency {
+  /** Its beginning. */
+  at: string;
+  /** How many were looked at. */
+  jobs: number;
+  /** From when it was due to its first start: half of them waited less. */
+  wait_p50: number | null;
+  wait_p95: number | null;
+  /** Its last attempt. */
+  run_p50: number | null;
+  run_p95: number | null;
 }
 
 export interface Leading {
@@ -726,6 +768,12 @@ export interface PageOfEvent {
   next?: string | null;
 }
 
+export interface PageOfFailure {
+  items: Failure[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
 export interface PageOfFire {
   items: Fire[];
   /** Send it as `cursor` for what follows; null: that was all. */
@@ -758,6 +806,12 @@ export interface PageOfKey {
 
 export interface PageOfKind {
   items: Kind[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
+export interface PageOfLatency {
+  items: Latency[];
   /** Send it as `cursor` for what follows; null: that was all. */
   next?: string | null;
 }
@@ -1154,10 +1208,13 @@ export interface Routes {
   "GET /events": { path: {}; query: { name?: string | null; failed?: boolean; cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfEvent };
   "GET /events/{event_id}": { path: { event_id: string }; query: { tenant?: string | null }; body: undefined; answer: EventPage };
   "POST /jobs": { path: {}; query: { tenant?: string | null }; body: NewJobRequest; answer: NewJobAnswer };
-  "GET /jobs": { path: {}; query: { status?: Status[] | null; source?: string | null; queue?: string | null; definition_key?: string | null; worker?: number | null; correlation_id?: string | null; parent?: string | null; root?: string | null; fan_out?: string | null; has_sub_jobs?: boolean | null; created_after?: string | null; created_before?: string | null; search?: string | null; payload?: string[] | null; cursor?: string | null; limit?: number; offset?: number; tenant?: string | null }; body: undefined; answer: Jobs };
+  "GET /jobs": { path: {}; query: { status?: Status[] | null; source?: string | null; queue?: string | null; definition_key?: string | null; worker?: number | null; correlation_id?: string | null; parent?: string | null; root?: string | null; fan_out?: string | null; has_sub_jobs?: boolean | null; created_after?: string | null; created_before?: string | null; search?: string | null; payload?: string[] | null; error?: string | null; cursor?: string | null; limit?: number; offset?: number; tenant?: string | null }; body: undefined; answer: Jobs };
   "POST /jobs/bulk": { path: {}; query: { tenant?: string | null }; body: BulkRequest; answer: BulkAnswer };
+  "GET /jobs/count": { path: {}; query: { status?: Status[] | null; source?: string | null; queue?: string | null; definition_key?: string | null; worker?: number | null; correlation_id?: string | null; parent?: string | null; root?: string | null; fan_out?: string | null; has_sub_jobs?: boolean | null; created_after?: string | null; created_before?: string | null; search?: string | null; payload?: string[] | null; error?: string | null; tenant?: string | null }; body: undefined; answer: Count };
   "GET /jobs/definitions": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfKind };
+  "GET /jobs/failures": { path: {}; query: { start?: string | null; status?: ("failed" | "dead_letter")[] | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfFailure };
   "GET /jobs/history": { path: {}; query: { start?: string | null; step_seconds?: number; tenant?: string | null }; body: undefined; answer: PageOfStretch };
+  "GET /jobs/latency": { path: {}; query: { start?: string | null; step_seconds?: number; tenant?: string | null }; body: undefined; answer: PageOfLatency };
   "GET /jobs/summary": { path: {}; query: { tenant?: string | null }; body: undefined; answer: Summary };
   "GET /jobs/triggers": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfTrigger };
   "POST /jobs/triggers": { path: {}; query: { tenant?: string | null }; body: NewTrigger; answer: Trigger };

@@ -9,13 +9,14 @@
 -- correlation id, a search key that the definition declares, what is live, what has failed. What no index serves is found by walking the
 -- newest rows, p_scan of them at most (a part of that where each row's payload or status must be looked at). Where that ended the search,
 -- the last row has no job but `stopped`: send it as p_before to go on from there. A search key's index knows the jobs that were made since it
--- was declared; those from before are looked for by walking.
+-- was declared; those from before are looked for by walking. p_error: a fingerprint, of jobs that have failed.
 create or replace function plait.search_jobs(
   p_tenant uuid default null, p_all boolean default false, p_statuses text[] default null, p_queue text default null,
   p_definition text default null, p_source text default null, p_worker int default null, p_correlation_id text default null,
   p_parent uuid default null, p_root uuid default null, p_fan_out uuid default null, p_has_children boolean default null,
   p_created_after timestamptz default null, p_created_before timestamptz default null, p_search text default null,
-  p_payload json default null, p_before uuid default null, p_limit int default 50, p_offset int default 0, p_scan int default 10000
+  p_payload json default null, p_before uuid default null, p_limit int default 50, p_offset int default 0,
+  p_scan int default 10000, p_error text default null
 ) returns table (job plait.job, stopped uuid)
 language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off
 set enable_hashjoin = off as $$
@@ -43,6 +44,9 @@ begin
   exception when invalid_text_representation then
     raise exception 'a status is one of %', array_to_string(enum_range(null::plait.status), ', ') using errcode = 'PL001';
   end;
+  if p_error is not null and v_statuses is null then
+    v_statuses := '{failed,dead_letter}';
+  end if;
   -- An id may be a day away from its row's time, and is made by the physical clock.
   if p_created_before is not null then
     v_before := least(v_before, plait._uuid_floor(greatest(p_created_before + v_shift + interval '1 day', 'epoch')));
@@ -137,7 +141,7 @@ begin
     ), matching as (
       select c.id from (select id from candidates order by id desc) c join plait.jobs j on j.id = c.id
       left join plait.live l on l.job_id = c.id
-      left join lateral (select t.final, t.worker from plait.attempts t where t.job_id = c.id order by t.attempt desc limit 1) a on true
+      left join lateral (select t.final, t.worker, t.error from plait.attempts t where t.job_id = c.id order by t.attempt desc limit 1) a on true
       where (p_queue is null or j.queue = p_queue) and (p_definition is null or j.definition = p_definition)
         and (p_source is null or j.source = p_source) and (p_correlation_id is null or j.correlation_id = p_correlation_id)
         and (p_parent is null or j.parent_id = p_parent) and (p_fan_out is null or j.fan_out_id = p_fan_out)
@@ -145,6 +149,7 @@ begin
         and (p_search is null or j.definition ilike v_like or j.correlation_id ilike v_like or j.dedupe_key ilike v_like
              or j.id::text = lower(p_search))
         and (p_payload is null or plait._has_keys(j.payload, p_payload))
+        and (p_error is null or plait._fingerprint(a.error) = p_error)
         and (p_has_children is null or exists (
           select from plait.fan_outs f where f.parent_id = j.id and f.total > 0 and f.strategy <> 'after') = p_has_children)
         and (p_worker is null or coalesce(l.worker, a.worker) = p_worker)

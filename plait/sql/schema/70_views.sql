@@ -15,7 +15,9 @@ select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correla
        a.reason, a.error,
        case when l.state = 'running' then r.progress else a.progress end as progress,
        j.parent_id, j.root_id, j.fan_out_id, j.fan_out_index, j.depth, j.forked_from, l.wait_on, l.wake_at, j.source_ref,
-       j.node
+       j.node,
+       case when l.state = 'running' then l.run_at when l.job_id is null then coalesce(a.started_at, a.claimed_at) end as started_at,
+       case when l.state = 'running' then l.worker else a.worker end as last_worker
 from plait.jobs j
 left join plait.live l on l.job_id = j.id
 left join lateral (select * from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true

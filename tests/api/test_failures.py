@@ -1,0 +1,106 @@
+"""What fails most, and how long jobs wait and run: for who looks at an overview."""
+
+from ..world import World
+from .calling import Calling
+
+
+async def _fail(world: World, *errors: str, tenant: str = "default") -> None:
+    worker = await world.worker()
+    for error in errors:
+        await world.enqueue("add", tenant=tenant)
+        await worker.fail(await worker.claim_one(), error, permanent=True)
+    await worker.leave()
+
+
+async def test_errors_that_differ_in_numbers_ids_and_quoted_words_are_of_one_kind(api: Calling, world: World) -> None:
+    await _fail(
+        world,
+        "KeyError: 'a'",
+        "KeyError: 'b'",
+        "HTTP 502 from 10.0.0.1 after 31.5 s\nmore",
+        "HTTP 503 from 10.0.0.77 after 2.1 s",
+        "no user 0195f3a1-7e6d-7abc-8def-0123456789ab",
+        "no user 0195f3a1-7e6d-7abc-8def-0123456789ff",
+        "no such file",
+    )
+    viewer = await api.acting("viewer")
+    found = (await viewer.ok("GET", "/jobs/failures"))["items"]
+    assert sorted(one["jobs"] for one in found) == [1, 2, 2, 2]
+    assert all(one["definition_key"] == "add" for one in found)
+    http = next(one for one in found if one["error"].startswith("HTTP"))
+    listed = await viewer.ok("GET", "/jobs", params={"error": http["fingerprint"]})
+    assert len(listed["items"]) == 2
+    assert listed["items"][0]["id"] == http["last_job_id"]
+    dry = await (await api.acting("operator")).ok(
+        "POST", "/jobs/bulk", {"action": "retry", "filter": {"error": http["fingerprint"]}}
+    )
+    assert dry["matched"] == 2
+
+
+async def test_what_was_retried_since_or_is_anothers_is_no_failure(api: Calling, world: World) -> None:
+    await _fail(world, "it broke", tenant="b")
+    viewer, other, everybody = [
+        await api.acting(role, tenant) for role, tenant in (("viewer", "a"), ("viewer", "b"), ("super-admin", "a"))
+    ]
+    assert (await viewer.ok("GET", "/jobs/failures"))["items"] == []
+    [own] = (await other.ok("GET", "/jobs/failures"))["items"]
+    [seen] = (await everybody.ok("GET", "/jobs/failures"))["items"]
+    assert seen == own
+    assert (await other.ok("GET", "/jobs/failures", params={"status": "dead_letter"}))["items"] == []
+    await (await api.acting("operator", "b")).ok("POST", f"/jobs/{own['last_job_id']}/retry")
+    assert (await other.ok("GET", "/jobs/failures"))["items"] == []
+
+
+async def test_latency_tells_how_long_jobs_waited_and_ran(api: Calling, world: World) -> None:
+    worker = await world.worker()
+    await world.enqueue_many("add", 2)
+    await world.enqueue("add", delay_s=5.0)
+    await world.advance(seconds=10)
+    await world.promote()
+    leases = await worker.claim(3)
+    await world.advance(seconds=4)
+    for lease in leases:
+        await worker.succeed(lease)
+    viewer = await api.acting("viewer")
+    found = (await viewer.ok("GET", "/jobs/latency", params={"step_seconds": 3600}))["items"]
+    [one] = [one for one in found if one["jobs"]]
+    assert (one["jobs"], one["wait_p50"], one["run_p50"]) == (3, 10, 4)
+    assert one["wait_p95"] <= 10
+    assert (await (await api.acting("viewer", "b")).ok("GET", "/jobs/latency"))["items"] == []
+    refused = await viewer.get("/jobs/latency", params={"start": "2020-01-01T00:00:00Z"})
+    assert refused.status_code == 422
+
+
+async def test_a_job_that_has_ended_tells_when_and_where_it_ran(api: Calling, world: World) -> None:
+    worker = await world.worker()
+    job = await world.enqueue("add")
+    viewer = await api.acting("viewer")
+    waiting = await viewer.ok("GET", f"/jobs/{job}")
+    assert (waiting["started_at"], waiting["last_worker"]) == (None, None)
+    lease = await worker.claim_one()
+    running = await viewer.ok("GET", f"/jobs/{job}")
+    assert (running["claimed_by_worker"], running["last_worker"]) == (worker.id, worker.id)
+    await worker.succeed(lease)
+    ended = await viewer.ok("GET", f"/jobs/{job}")
+    assert (ended["claimed_by_worker"], ended["last_worker"]) == (None, worker.id)
+    assert ended["started_at"] is not None
+
+
+async def test_a_payload_is_found_by_a_path(api: Calling, world: World) -> None:
+    job = await world.enqueue("add", payload={"order": {"lines": [{"sku": "x"}]}, "a.b": "dotted"})
+    await world.enqueue("add", payload={"order": {"lines": []}})
+    viewer = await api.acting("viewer")
+    for path in ("order.lines.0.sku=x", "a.b=dotted"):
+        found = await viewer.ok("GET", "/jobs", params={"payload": path})
+        assert [one["id"] for one in found["items"]] == [str(job)]
+
+
+async def test_jobs_are_counted_as_far_as_a_page_would_go(api: Calling, world: World) -> None:
+    viewer = await api.acting("viewer")
+    await world.enqueue_many("add", 3)
+    await world.enqueue_many("other", 2, tenant="b")
+    assert await viewer.ok("GET", "/jobs/count") == {"count": 3, "more": False}
+    assert await viewer.ok("GET", "/jobs/count", params={"status": "running"}) == {"count": 0, "more": False}
+    await world.enqueue_many("other", 1000)
+    assert await viewer.ok("GET", "/jobs/count") == {"count": 1000, "more": True}
+    assert await viewer.ok("GET", "/jobs/count", params={"definition_key": "add"}) == {"count": 3, "more": False}

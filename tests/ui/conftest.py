@@ -1,0 +1,86 @@
+"""Fixtures of the web UI's tests. The browser, Postgres and the API are real.
+
+    async def test_an_operator_cancels_a_job(world, visit):
+        job = await world.enqueue()
+        page = await visit("operator", f"/jobs/{job}")            # a new browser context, signed in; role None: not signed in
+        await page.get_by_role("button", name="Cancel").click()
+        await expect(page.get_by_text("canceled")).to_be_visible()
+
+- `world` is the one of all tests (tests/world.py), over a database of these tests' own. Its clock stands at the moment at which the
+  test began, so that the browser's and the database's agree; `world.advance` moves it.
+- `visit(role, path, tenant=…, theme="dark" | "light")` gives a Playwright page. An error in the console, a violation of the content
+  security policy, an exception that nobody caught or a dialog of the browser's fails the test at its end; `visit.forgive(pattern)`
+  where the test provokes one.
+- `site` is where the API and the UI are served. No leader and no worker run: `world.worker()`, `world.promote()` do what they would.
+- Live updates come by the real stream within half a second: `expect(…)` waits for them; never reload, never sleep.
+- All tests here share one event loop (and so one browser): nothing needs to be marked.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
+
+from plait.testing import TestDatabase, TestServer
+
+from ..api.serving import served
+from ..world import World
+from .browsing import Visitor, browsing
+
+T = TypeVar("T")
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE) and pytest_asyncio.is_async_test(item):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest.fixture(scope="session")
+def ui_database(server: TestServer) -> Iterator[TestDatabase]:
+    """Of their own: the API that serves it works in it all the time."""
+    database = _run(server.create_database())
+    yield database
+    _run(server.drop_database(database))
+
+
+@pytest.fixture(scope="session")
+def site(ui_database: TestDatabase) -> Iterator[str]:
+    with served(ui_database.url) as url:
+        yield url
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def world(ui_database: TestDatabase) -> AsyncIterator[World]:
+    world = await World.open(ui_database)
+    await world.empty()
+    await world.sql("update plait_test.clock set at = clock_timestamp()")  # clock: the browser's is the machine's
+    yield world
+    await world.check()
+    await world.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    async with browsing() as browser:
+        yield browser
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(world: World, browser: Browser, site: str) -> AsyncIterator[Visitor]:
+    visitor = Visitor(world, browser, site)
+    yield visitor
+    await visitor.close()
+    assert not visitor.faults, "\n".join(visitor.faults)
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """In a thread, since the tests' own loop must not be disturbed."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

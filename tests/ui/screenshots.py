@@ -1,0 +1,87 @@
+"""`make screenshots`: each page, dark and light, from a filled database, into docs/images/ui.
+
+.venv/bin/python -m tests.ui.screenshots                  all of them
+.venv/bin/python -m tests.ui.screenshots jobs job         only these; --to DIR writes them elsewhere
+"""
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from playwright.async_api import Page
+
+from plait.testing import TestServer
+
+from ..api.serving import served
+from ..world import World
+from .browsing import Visitor, browsing
+from .filled import fill
+from .pictures import with_palette
+
+TARGET = Path(__file__).resolve().parents[2] / "docs" / "images" / "ui"
+SIZE = (1280, 800)
+
+# What is shown, by name; {name} is an id that the filling gives.
+PLACES = {
+    "login": "/login",
+    "overview": "/?span=24h",
+    "jobs": "/jobs",
+    "job": "/jobs/{failed}?tab=attempts",
+    "job-running": "/jobs/{running}",
+    "job-waiting": "/jobs/{queued}",
+    "workflow": "/workflows/{workflow}",
+    "triggers": "/triggers",
+    "events": "/events",
+    "definitions": "/definitions",
+    "queues": "/queues",
+    "workers": "/workers",
+    "dead-letters": "/dead-letters",
+    "tenants": "/tenants",
+    "audit": "/audit",
+    "keys": "/keys",
+}
+
+
+async def main(names: Sequence[str], target: Path) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    server = TestServer()
+    database = await server.create_database()
+    try:
+        with served(database.url) as site:
+            world = await World.open(database)
+            await world.sql(
+                "update plait_test.clock set at = clock_timestamp()"
+            )  # clock: the browser's is the machine's
+            ids = await fill(world)
+            async with browsing() as browser:
+                visit = Visitor(world, browser, site)
+                for theme in ("dark", "light"):
+                    for name in names or PLACES:
+                        role = None if name == "login" else "super-admin"
+                        page = await visit(role, PLACES[name].format(**ids), theme=theme, size=SIZE)
+                        await settled(page)
+                        picture = with_palette(await page.screenshot())
+                        (target / f"{name}-{theme}.png").write_bytes(picture)
+                        await page.context.close()
+                for fault in visit.faults:
+                    print(fault)
+            await world.close()
+    finally:
+        await server.drop_database(database)
+        server.close()
+
+
+async def settled(page: Page, *, pause_ms: float = 300) -> None:
+    """Until it shows what it has, and what comes after it."""
+    await page.locator("h1").first.wait_for()
+    await page.locator(".spinner").first.wait_for(state="hidden")
+    await page.wait_for_timeout(pause_ms)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--to", type=Path, default=TARGET)
+    chosen = parser.parse_args()
+    asyncio.run(main(chosen.names, chosen.to))

@@ -1,0 +1,77 @@
+/** Calls of the API, typed by its OpenAPI document. Nothing else in the UI speaks HTTP, but for the stream (live.ts). */
+
+import { parse, stringify } from "./json";
+import type { Problem, Routes } from "./types";
+
+export type Route = keyof Routes;
+export type Reads = Extract<Route, `GET ${string}`>;
+export type Answer<R extends Route> = Routes[R]["answer"];
+
+/** `path` fills the route's names; `query` may repeat; `raw` is a body that is JSON text already, so that numbers stay exact. */
+export interface Given<R extends Route> {
+  path?: Routes[R]["path"];
+  query?: Omit<Routes[R]["query"], "tenant">;
+  body?: Routes[R]["body"];
+  raw?: string;
+  headers?: Record<string, string>;
+}
+
+/** An answer that is an error: RFC 9457's problem, in words for who reads it. */
+export class Refusal extends Error {
+  constructor(
+    readonly status: number,
+    readonly problem: Partial<Problem>,
+  ) {
+    super(problem.detail ?? problem.title ?? `HTTP ${status}`);
+  }
+}
+
+const PREFIX = "/api/v1";
+let csrf: string | null = null;
+
+export function rememberCsrf(token: string | null): void {
+  csrf = token;
+}
+
+export async function call<R extends Route>(route: R, given: Given<R> = {}, tenant?: string | null, signal?: AbortSignal): Promise<Answer<R>> {
+  try {
+    return await send(route, given, tenant, signal);
+  } catch (error) {
+    // Somebody signed in anew in another tab: the cookie is another session's, and so is its token.
+    if (!(error instanceof Refusal) || !error.problem.type?.endsWith("csrf")) throw error;
+    rememberCsrf((await send("GET /session")).csrf);
+    return send(route, given, tenant, signal);
+  }
+}
+
+async function send<R extends Route>(route: R, given: Given<R> = {}, tenant?: string | null, signal?: AbortSignal): Promise<Answer<R>> {
+  const [method = "GET"] = route.split(" ");
+  const headers: Record<string, string> = { Accept: "application/json", ...given.headers };
+  const body = given.raw ?? (given.body === undefined ? undefined : stringify(given.body));
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (method !== "GET" && csrf) headers["X-CSRF-Token"] = csrf;
+  const answer = await fetch(address(route, given, tenant), { method, headers, body, signal, credentials: "same-origin" });
+  const text = await answer.text();
+  if (!answer.ok) throw new Refusal(answer.status, problemOf(text));
+  return (text ? parse(text) : undefined) as Answer<R>;
+}
+
+export function address<R extends Route>(route: R, given: Given<R> = {}, tenant?: string | null): string {
+  const [, template = ""] = route.split(" ");
+  const names = (given.path ?? {}) as Record<string, string>;
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(names[name])));
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries({ ...given.query, tenant }))
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== undefined && one !== null && one !== "") query.append(key, String(one));
+  const asked = query.toString();
+  return PREFIX + path + (asked ? `?${asked}` : "");
+}
+
+function problemOf(text: string): Partial<Problem> {
+  try {
+    return parse(text) as Partial<Problem>;
+  } catch {
+    return { title: text.slice(0, 200) || "no answer" };
+  }
+}

@@ -1,0 +1,89 @@
+/** How pages read and change things. The tenant that a super-admin looks at is part of every question. */
+
+import { keepPreviousData, useMutation, useQuery, useQueryClient, type QueryClient, type UseQueryResult } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
+import { useRef } from "react";
+import { toast } from "../shell/toasts";
+import { call, Refusal, type Answer, type Given, type Reads, type Route } from "./client";
+import { useLive, useLiveState, type LiveEvent, type LiveKind } from "./live";
+
+const POLL_MS = 4000;
+
+export interface ReadOptions {
+  /** Ask again when one of these moves, at most every `every` ms; and every few seconds while there is no stream. */
+  live?: readonly LiveKind[];
+  /** Which of them. */
+  when?: (event: LiveEvent) => boolean;
+  every?: number;
+  /** Ask again after so long in any case, for what no event tells of. */
+  poll?: number | false;
+  enabled?: boolean;
+}
+
+/** The tenant in the address: a super-admin's choice; null is all of them, or one's own. */
+export function useTenant(): string | null {
+  return useSearch({ strict: false, select: (search: Record<string, unknown>) => (search["tenant"] as string | undefined) ?? null });
+}
+
+export function keyOf<R extends Reads>(route: R, tenant: string | null, given?: Given<R>): unknown[] {
+  return [route, tenant, given ?? {}];
+}
+
+/** Read a route; what was shown stays while the next answer is awaited. */
+export function useRead<R extends Reads>(route: R, given?: Given<R>, options: ReadOptions = {}): UseQueryResult<Answer<R>, Error> {
+  const tenant = useTenant();
+  const client = useQueryClient();
+  const stream = useLiveState();
+  const key = keyOf(route, tenant, given);
+  const asking = useRef<{ timer?: ReturnType<typeof setTimeout>; at: number }>({ at: 0 });
+  const { live, when, every = 700, poll = false, enabled = true } = options;
+
+  useLive((events) => {
+    if (!live || !enabled) return;
+    if (!events.some((event) => event.kind === "reset" || (live.includes(event.kind) && (!when || when(event))))) return;
+    if (asking.current.timer) return;
+    const wait = Math.max(0, asking.current.at + every - Date.now());
+    asking.current.timer = setTimeout(() => {
+      asking.current = { at: Date.now() };
+      void client.invalidateQueries({ queryKey: key, exact: true });
+    }, wait);
+  });
+
+  return useQuery<Answer<R>, Error>({
+    queryKey: key,
+    queryFn: ({ signal }) => call(route, given, tenant, signal),
+    enabled,
+    placeholderData: keepPreviousData,
+    refetchInterval: live && stream === "polling" ? POLL_MS : poll,
+  });
+}
+
+/**
+ * Change something: `change.mutate({ path, body })`. What was read is asked for again, `said` is told when it is done, and a refusal in
+ * its own words.
+ */
+export function useChange<R extends Route>(
+  route: R,
+  { said, then }: { said?: string | ((answer: Answer<R>) => string); then?: (answer: Answer<R>) => void } = {},
+) {
+  const tenant = useTenant();
+  const client = useQueryClient();
+  return useMutation<Answer<R>, Error, Given<R>>({
+    mutationFn: (given) => call(route, given, tenant),
+    onSuccess: (answer) => {
+      if (said) toast.good(typeof said === "string" ? said : said(answer));
+      refresh(client);
+      then?.(answer);
+    },
+    onError: (error) => toast.bad(error.message),
+  });
+}
+
+/** Ask again for all that is shown, but for lists that grow: those are patched where they are. */
+export function refresh(client: QueryClient): void {
+  void client.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "session" && query.queryKey[1] !== "pages" });
+}
+
+export function isRefusal(error: unknown, status: number): boolean {
+  return error instanceof Refusal && error.status === status;
+}

@@ -1,0 +1,152 @@
+/**
+ * What moves, as it moves. One stream of server-sent events for the whole browser: of all its tabs the one that holds a lock reads it and
+ * hands it to the others, since a browser has six connections to a server and each tab would keep one. Where locks are not to be had
+ * (no secure context) each tab has its own.
+ *
+ * Events are handed on in batches, so that a thousand of them draw a page once. While there is no stream, pages ask every few seconds.
+ */
+
+import { useEffect, useRef, useSyncExternalStore } from "react";
+
+export type LiveKind = "job" | "fan_out" | "log" | "queue" | "worker" | "reset";
+
+/** `reset`: read everything again. `id` and the rest are as the API's stream has them. */
+export interface LiveEvent {
+  kind: LiveKind;
+  id?: string;
+  tenant_id?: string;
+  status?: string;
+  attempt?: number;
+  definition_key?: string;
+  queue?: string;
+  parent_id?: string | null;
+  root_id?: string | null;
+  fan_out_id?: string | null;
+  [more: string]: unknown;
+}
+
+export type LiveState = "connecting" | "live" | "polling";
+
+const KINDS: readonly LiveKind[] = ["job", "fan_out", "log", "queue", "worker", "reset"];
+const BATCH_MS = 150;
+const AGAIN_MS = 4000;
+
+type Handler = (events: LiveEvent[]) => void;
+
+const handlers = new Set<Handler>();
+const watchers = new Set<() => void>();
+const refused = new Set<() => void>();
+let state: LiveState = "connecting";
+let waiting: LiveEvent[] = [];
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Call `handler` with each batch of events while the component is there. */
+export function useLive(handler: Handler): void {
+  const latest = useRef(handler);
+  latest.current = handler;
+  useEffect(() => {
+    const own: Handler = (events) => latest.current(events);
+    handlers.add(own);
+    return () => void handlers.delete(own);
+  }, []);
+}
+
+/** Call it when the server gives no stream: the session may have ended. */
+export function onRefused(handler: () => void): () => void {
+  refused.add(handler);
+  return () => void refused.delete(handler);
+}
+
+export function useLiveState(): LiveState {
+  return useSyncExternalStore(
+    (watcher) => {
+      watchers.add(watcher);
+      return () => void watchers.delete(watcher);
+    },
+    () => state,
+  );
+}
+
+function become(next: LiveState): void {
+  if (state === next) return;
+  const back = next === "live" && state === "polling";
+  state = next;
+  if (back) take({ kind: "reset" });
+  for (const watcher of watchers) watcher();
+}
+
+function take(event: LiveEvent): void {
+  waiting.push(event);
+  timer ??= setTimeout(() => {
+    const events = waiting;
+    waiting = [];
+    timer = undefined;
+    for (const handler of handlers) handler(events);
+  }, BATCH_MS);
+}
+
+/** Watch a tenant's jobs, or all (null), until the function that this returns is called. */
+export function watch(tenant: string | null): () => void {
+  const ending = new AbortController();
+  const name = `plait.stream.${tenant ?? ""}`;
+  const others = new BroadcastChannel(name);
+  others.onmessage = (message: MessageEvent<{ state?: LiveState; event?: LiveEvent }>) => {
+    if (message.data.state) become(message.data.state);
+    if (message.data.event) take(message.data.event);
+  };
+  const tell = (said: { state?: LiveState; event?: LiveEvent }) => {
+    if (ending.signal.aborted) return;
+    if (said.state) become(said.state);
+    if (said.event) take(said.event);
+    others.postMessage(said);
+  };
+  become("connecting");
+  if (navigator.locks) {
+    // Until this tab has the lock another one reads, and says so when it is asked.
+    void navigator.locks.request(name, { signal: ending.signal }, () => read(tenant, tell, ending.signal)).catch(() => undefined);
+    void navigator.locks.query().then((locks) => {
+      if (locks.held?.some((lock) => lock.name === name)) become("live");
+    });
+  } else {
+    void read(tenant, tell, ending.signal);
+  }
+  return () => {
+    ending.abort();
+    others.close();
+  };
+}
+
+/** Read the stream until `ending`. The browser connects again by itself, but for an answer that is none: then this does. */
+function read(
+  tenant: string | null,
+  tell: (said: { state?: LiveState; event?: LiveEvent }) => void,
+  ending: AbortSignal,
+): Promise<void> {
+  return new Promise((done) => {
+    let source: EventSource | undefined;
+    let again: ReturnType<typeof setTimeout> | undefined;
+    let last = "";
+    const open = () => {
+      const query = new URLSearchParams({ ...(tenant ? { tenant } : {}), ...(last ? { after: last } : {}) });
+      source = new EventSource(`/api/v1/stream?${query}`);
+      source.onopen = () => tell({ state: "live" });
+      source.onerror = () => {
+        tell({ state: "polling" });
+        if (source?.readyState !== EventSource.CLOSED) return;
+        again = setTimeout(open, AGAIN_MS);
+        for (const handler of refused) handler();
+      };
+      for (const kind of KINDS)
+        source.addEventListener(kind, (message: MessageEvent<string>) => {
+          last = message.lastEventId;
+          tell({ event: { ...(JSON.parse(message.data) as object), kind } });
+        });
+    };
+    ending.addEventListener("abort", () => {
+      clearTimeout(again);
+      source?.close();
+      done();
+    });
+    if (!ending.aborted) open();
+  });
+}

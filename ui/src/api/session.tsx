@@ -1,0 +1,62 @@
+/** Who is signed in, and what they may: asked once, and known to every page. */
+
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { createContext, useContext, useEffect, useMemo, type ReactNode } from "react";
+import { Failed } from "../parts/States";
+import { call, Refusal, rememberCsrf, type Route } from "./client";
+import { onRefused } from "./live";
+import { LEAST, type Role, type Session } from "./types";
+
+const LADDER: readonly Role[] = ["viewer", "operator", "admin", "super-admin"];
+
+export interface Signed extends Session {
+  /** Whether the server would let this role call a route: who may not do a thing is not offered it. */
+  can(route: Route): boolean;
+  isSuper: boolean;
+}
+
+const Context = createContext<Signed | null>(null);
+
+export function useSession(): Signed {
+  const session = useContext(Context);
+  if (!session) throw new Error("a page that needs a session is shown without one");
+  return session;
+}
+
+/** Its children with the session; `otherwise` where nobody is signed in. */
+export function WithSession({ children, otherwise, waiting }: { children: ReactNode; otherwise: ReactNode; waiting: ReactNode }) {
+  const asked = useQuery({
+    queryKey: ["session"],
+    queryFn: () => call("GET /session"),
+    staleTime: Infinity,
+    retry: (count, error) => !(error instanceof Refusal) && count < 1,
+  });
+  const session = useMemo(() => asked.data && signed(asked.data), [asked.data]);
+  useEffect(() => onRefused(() => void asked.refetch()), [asked.refetch]);
+  if (asked.error instanceof Refusal && asked.error.status === 401) return otherwise;
+  if (!session) return asked.error ? <Failed error={asked.error} again={() => void asked.refetch()} /> : waiting;
+  return <Context value={session}>{children}</Context>;
+}
+
+function signed(session: Session): Signed {
+  rememberCsrf(session.csrf);
+  const rank = LADDER.indexOf(session.role);
+  return {
+    ...session,
+    isSuper: session.role === "super-admin",
+    can(route) {
+      const least = LEAST[route];
+      return least === "anybody" || (least === "worker" ? session.role === "super-admin" : rank >= LADDER.indexOf(least));
+    },
+  };
+}
+
+export function useSignOut(): () => Promise<void> {
+  const client = useQueryClient();
+  return async () => {
+    await call("DELETE /session").catch(() => undefined);
+    rememberCsrf(null);
+    client.clear();
+    location.assign("/login");
+  };
+}

@@ -1,0 +1,213 @@
+/** One job: where it is and why, what it was given and made, what happened to it, and what can be done. */
+
+import { Link, useParams } from "@tanstack/react-router";
+import { useRead } from "../api/hooks";
+import { oneOf, searchOf } from "../api/search";
+import type { JobPage } from "../api/types";
+import { Badge, isFinal, Tag } from "../parts/Badge";
+import { Copy, Id } from "../parts/Code";
+import { Icon } from "../parts/Icon";
+import { Json } from "../parts/Json";
+import { Facts, Page, Panel } from "../parts/Page";
+import { Answered, Empty } from "../parts/States";
+import { Tabs } from "../parts/Tabs";
+import { Duration, Since, Time } from "../parts/Time";
+import { JobActions } from "./job-actions";
+import { Attempts, Output } from "./job-attempts";
+import { FanOuts, SubJobs } from "./job-children";
+import { jobsWith } from "./job-filter";
+import { Steps } from "./job-steps";
+import "./job.css";
+
+const params = searchOf({ tab: oneOf("data", "attempts", "steps", "sub-jobs") });
+
+export default function Job() {
+  const { jobId } = useParams({ strict: false }) as { jobId: string };
+  const job = useRead(
+    "GET /jobs/{job_id}",
+    { path: { job_id: jobId } },
+    {
+      live: ["job", "fan_out", "log"],
+      when: (event) => event.id === jobId || event.parent_id === jobId,
+      every: 500,
+    },
+  );
+  return (
+    <Answered query={job} what="job">
+      {(found) => <Shown key={found.id} job={found} />}
+    </Answered>
+  );
+}
+
+function Shown({ job }: { job: JobPage }) {
+  const [{ tab }, setSearch] = params.use();
+  const tree = job.root_id !== null || job.fan_outs.length > 0;
+  return (
+    <Page
+      above={<Above job={job} />}
+      title={
+        <>
+          {job.definition_key}
+          <Badge status={job.status} />
+          {job.cancel_requested_at && !isFinal(job.status) && <Tag tone="warn">asked to stop</Tag>}
+        </>
+      }
+      actions={<JobActions job={job} tree={tree} />}
+    >
+      {!isFinal(job.status) && job.status !== "running" && <Why job={job} />}
+      {isFinal(job.status) && job.last_error && <LastError job={job} />}
+      <Panel>
+        <div className="body">
+          <JobFacts job={job} />
+        </div>
+      </Panel>
+      {job.fan_outs.length > 0 && <FanOuts fanOuts={job.fan_outs} />}
+      <Tabs
+        label="About this job"
+        chosen={tab}
+        onChoose={(key) => setSearch({ tab: key }, { replace: true })}
+        tabs={[
+          { key: "data", label: "Payload and result" },
+          { key: "attempts", label: `Attempts (${job.attempt_count})` },
+          { key: "steps", label: `Steps (${job.steps.length})`, hidden: !job.steps.length },
+          { key: "sub-jobs", label: "Sub-jobs", hidden: !job.fan_outs.length },
+        ]}
+      >
+        {tab === "data" && <Data job={job} />}
+        {tab === "attempts" && <Attempts job={job} />}
+        {tab === "steps" && <Steps steps={job.steps} />}
+        {tab === "sub-jobs" && <SubJobs job={job} />}
+      </Tabs>
+    </Page>
+  );
+}
+
+function Above({ job }: { job: JobPage }) {
+  return (
+    <>
+      <Link to="/jobs">Jobs</Link>
+      {job.root_id && job.root_id !== job.id && (
+        <>
+          <Icon name="right" size={12} />
+          <Link to="/workflows/$jobId" params={{ jobId: job.root_id }}>
+            workflow <Id id={job.root_id} />
+          </Link>
+        </>
+      )}
+      {job.parent && (
+        <>
+          <Icon name="right" size={12} />
+          <Link to="/jobs/$jobId" params={{ jobId: job.parent.id }}>
+            {job.parent.definition_key}
+          </Link>
+        </>
+      )}
+      <Icon name="right" size={12} />
+      <code>{job.id}</code>
+      <Copy text={job.id} label="Copy the id" />
+    </>
+  );
+}
+
+/** Why it does not run, and what would let it. */
+function Why({ job }: { job: JobPage }) {
+  const explained = useRead(
+    "GET /jobs/{job_id}/explain",
+    { path: { job_id: job.id } },
+    { live: ["job", "queue", "worker"], every: 2000, poll: 10_000 },
+  );
+  if (!explained.data?.reasons.length) return null;
+  return (
+    <section className="notice" aria-label="Why it is not running">
+      <Icon name="clock" />
+      <div>
+        <h2>Why it is not running</h2>
+        <ul>
+          {explained.data.reasons.map(({ code, explanation, remedy }) => (
+            <li key={code} data-reason={code}>
+              {`${sentence(explanation)} `}
+              {remedy && <span className="quiet">{`What helps: ${sentence(remedy, false)}`}</span>}
+            </li>
+          ))}
+        </ul>
+      </div>
+    </section>
+  );
+}
+
+/** As a sentence: with a full stop, and a capital where it begins one. */
+function sentence(words: string, begins = true): string {
+  const text = begins ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+function LastError({ job }: { job: JobPage }) {
+  return (
+    <section className="notice bad-notice" aria-label="Its error">
+      <Icon name="alert" />
+      <div>
+        <h2>{job.reason ? `It ended: ${job.reason.replaceAll("_", " ")}` : "Its error"}</h2>
+        <pre>{job.last_error}</pre>
+      </div>
+    </section>
+  );
+}
+
+function JobFacts({ job }: { job: JobPage }) {
+  return (
+    <Facts
+      facts={[
+        ["Queue", <Link to="/jobs" search={jobsWith({ queue: job.queue }) as never}>{job.queue}</Link>],
+        ["Priority", job.priority],
+        ["Source", <>{job.source}{job.source_ref && <> <code className="quiet">{job.source_ref}</code></>}</>],
+        ["Asked for", <Time at={job.created_at} />],
+        ["Scheduled for", job.scheduled_for && <Time at={job.scheduled_for} />],
+        ["Due", job.status === "scheduled" && <Time at={job.run_at} />],
+        ["Queued since", job.status === "queued" && <Since from={job.run_at} />],
+        ["Wakes", job.wake_at && <Time at={job.wake_at} />],
+        ["Waits for", job.wait_on && <code>{job.wait_on}</code>],
+        ["Started", job.started_at && <Time at={job.started_at} />],
+        ["Finished", job.finished_at && <Time at={job.finished_at} />],
+        [job.finished_at ? "Ran for" : "Runs for", job.started_at && <Since from={job.started_at} to={job.finished_at} />],
+        ["Attempts", `${job.attempt_count} of at most ${job.max_attempts}`],
+        ["Timeout", job.timeout_seconds !== null && <Duration seconds={job.timeout_seconds} />],
+        ["Worker", job.last_worker !== null && <Link to="/jobs" search={jobsWith({ worker: String(job.last_worker) }) as never}>{job.last_worker}</Link>],
+        ["Lease until", job.lease_expires_at && <Time at={job.lease_expires_at} />],
+        ["Correlation id", job.correlation_id && <Link to="/jobs" search={jobsWith({ correlation: job.correlation_id }) as never}>{job.correlation_id}</Link>],
+        ["Dedupe key", job.dedupe_key],
+        ["Idempotency key", job.idempotency_key],
+        ["Limit key", job.limit_key],
+        ["A new tree of", job.forked_from && <Link to="/jobs/$jobId" params={{ jobId: job.forked_from }}><Id id={job.forked_from} /></Link>],
+      ]}
+    />
+  );
+}
+
+function Data({ job }: { job: JobPage }) {
+  const progress = job.progress as Record<string, unknown> | null;
+  return (
+    <div className="columns">
+      <Panel title="Payload">
+        <div className="body">
+          <Json value={job.payload} label="payload" />
+        </div>
+      </Panel>
+      <Panel title="Result">
+        <div className="body">
+          {job.status === "succeeded" ? (
+            <Json value={job.result} label="result" />
+          ) : (
+            <Empty title={isFinal(job.status) ? "It made none" : "Not there yet"} icon="clock" />
+          )}
+        </div>
+      </Panel>
+      {progress !== null && (
+        <Panel title={job.status === "running" ? "Output, as it comes" : "Output"} className="both">
+          <div className="body">
+            <Output progress={progress} />
+          </div>
+        </Panel>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,83 @@
+/** Filters that one comes back to, kept in this browser under a name. */
+
+import { Link, useRouterState } from "@tanstack/react-router";
+import { useState } from "react";
+import { parseSearch, stringifySearch } from "../api/search";
+import { Button } from "../parts/Button";
+import { Menu } from "../parts/Menu";
+
+const KEY = "plait.views";
+
+type Views = Record<string, string>;
+
+const OURS: Views = {
+  "Running now": "?status=running",
+  "Failed in the last day": "?status=failed&status=dead_letter&after=24h",
+  "Waiting for a time": "?status=scheduled",
+  Workflows: "?sub-jobs=yes",
+};
+
+export function SavedViews() {
+  const [views, setViews] = useState(read);
+  const [name, setName] = useState("");
+  const here = useRouterState({ select: (state) => stringifySearch({ ...state.location.search, tenant: undefined } as Record<string, unknown>) });
+  const keep = (next: Views) => {
+    setViews(next);
+    try {
+      localStorage.setItem(KEY, JSON.stringify(next));
+    } catch {
+      // Storage may be forbidden; then they last as long as the page.
+    }
+  };
+  return (
+    <Menu label="Saved views" icon="star" words="Views">
+      {(close) => (
+        <>
+          {Object.entries(OURS).map(([label, search]) => (
+            <View key={label} label={label} search={search} onOpen={close} />
+          ))}
+          {Object.keys(views).length > 0 && <h3>Yours</h3>}
+          {Object.entries(views).map(([label, search]) => (
+            <div key={label} className="item-line">
+              <View label={label} search={search} onOpen={close} />
+              <Button
+                kind="plain"
+                icon="close"
+                aria-label={`Forget the view ${label}`}
+                onClick={() => keep(Object.fromEntries(Object.entries(views).filter(([other]) => other !== label)))}
+              />
+            </div>
+          ))}
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (!name.trim()) return;
+              keep({ ...views, [name.trim()]: here });
+              setName("");
+            }}
+          >
+            <input aria-label="Name of the view" placeholder="Keep this one as…" maxLength={60} value={name} onChange={(event) => setName(event.target.value)} />
+            <Button type="submit">Keep</Button>
+          </form>
+        </>
+      )}
+    </Menu>
+  );
+}
+
+function View({ label, search, onOpen }: { label: string; search: string; onOpen: () => void }) {
+  return (
+    <Link className="item" to="/jobs" search={parseSearch(search) as never} onClick={onOpen}>
+      {label}
+    </Link>
+  );
+}
+
+function read(): Views {
+  try {
+    const found: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");
+    return Object.fromEntries(Object.entries(found as Views).filter(([, search]) => typeof search === "string"));
+  } catch {
+    return {};
+  }
+}

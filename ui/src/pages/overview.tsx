@@ -1,0 +1,197 @@
+/** How jobs stand, how they went, and what fails. Each number leads to the jobs that it counts. */
+
+import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { useRead } from "../api/hooks";
+import { oneOf, searchOf } from "../api/search";
+import type { Failure, Latency, Status, Stretch, Summary } from "../api/types";
+import { Badge } from "../parts/Badge";
+import { Chart, type Series } from "../parts/Chart";
+import { Page, Panel } from "../parts/Page";
+import { Answered, Empty } from "../parts/States";
+import { duration, Duration, Time } from "../parts/Time";
+import { jobsWith } from "./job-filter";
+import "./overview.css";
+
+const params = searchOf({ span: oneOf("1h", "24h", "7d") });
+
+const SPANS = {
+  "1h": { label: "1 h", ms: 3_600_000, step: 60 },
+  "24h": { label: "24 h", ms: 86_400_000, step: 1800 },
+  "7d": { label: "7 d", ms: 604_800_000, step: 10_800 },
+} as const;
+
+/** What is counted at most: then it is that many or more. */
+const CAP = 2000;
+
+export default function Overview() {
+  const [{ span }, setSearch] = params.use();
+  const summary = useRead("GET /jobs/summary", undefined, { live: ["job"], every: 1000, poll: 10_000 });
+  const range = useRange(span);
+  const { start, step_seconds } = range;
+  const history = useRead("GET /jobs/history", { query: { start, step_seconds } }, { poll: 15_000 });
+  const latency = useRead("GET /jobs/latency", { query: { start, step_seconds } }, { poll: 30_000 });
+  const failures = useRead("GET /jobs/failures", { query: { start, limit: 8 } }, { live: ["job"], every: 5000, poll: 30_000 });
+
+  return (
+    <Page
+      title="Overview"
+      actions={
+        <div className="switch" role="group" aria-label="Time">
+          {(Object.keys(SPANS) as (keyof typeof SPANS)[]).map((key) => (
+            <button key={key} type="button" aria-pressed={key === span} onClick={() => setSearch({ span: key }, { replace: true })}>
+              {SPANS[key].label}
+            </button>
+          ))}
+        </div>
+      }
+    >
+      <Answered query={summary}>{(found) => <Cards summary={found} history={history.data?.items} span={SPANS[span].label} />}</Answered>
+      <div className="columns">
+        <Panel title="Throughput">
+          <Throughput items={history.data?.items ?? []} range={range} />
+        </Panel>
+        <Panel title="Latency">
+          <Latencies items={latency.data?.items ?? []} range={range} />
+        </Panel>
+      </div>
+      <Panel title={`What failed most, ${SPANS[span].label}`}>
+        <Answered query={failures}>{(found) => <Failures items={found.items} />}</Answered>
+      </Panel>
+    </Page>
+  );
+}
+
+interface Range {
+  start: string;
+  step_seconds: number;
+  from: number;
+  to: number;
+}
+
+/** The span's stretches, as the database cuts them: from the epoch on. */
+function useRange(span: keyof typeof SPANS): Range {
+  const { ms, step } = SPANS[span];
+  const now = Math.floor(Date.now() / (step * 1000));
+  return useMemo(() => {
+    const to = (now + 1) * step * 1000;
+    const from = to - ms;
+    return { from, to, step_seconds: step, start: new Date(from).toISOString() };
+  }, [now, ms, step]);
+}
+
+function Cards({ summary, history, span }: { summary: Summary; history: Stretch[] | undefined; span: string }) {
+  const live: Status[] = ["queued", "scheduled", "running", "waiting"];
+  const succeeded = history?.reduce((sum, one) => sum + one.succeeded, 0);
+  return (
+    <div className="cards">
+      {live.map((status) => (
+        <Card key={status} status={status} count={summary.counts[status] ?? 0}>
+          {status === "queued" && summary.oldest_queued_age_seconds !== null && (
+            <>
+              oldest <Duration seconds={summary.oldest_queued_age_seconds} />
+            </>
+          )}
+          {status === "waiting" && summary.active_fan_outs > 0 && `${many(summary.active_workflows)} ${summary.active_workflows === 1 ? "workflow" : "workflows"}, ${many(summary.active_fan_outs)} ${summary.active_fan_outs === 1 ? "fan-out" : "fan-outs"}`}
+        </Card>
+      ))}
+      <Card status="succeeded" count={succeeded}>
+        {span}
+      </Card>
+      <Card status="failed" count={summary.counts.failed ?? 0} cap />
+      <Card status="dead_letter" count={summary.counts.dead_letter ?? 0} cap to="/dead-letters" />
+    </div>
+  );
+}
+
+function Card({ status, count, cap, to, children }: { status: Status; count: number | undefined; cap?: boolean; to?: string; children?: React.ReactNode }) {
+  return (
+    <Link className="card" to={to ?? "/jobs"} search={(to ? {} : jobsWith({ status: [status] })) as never} data-card={status}>
+      <Badge status={status} />
+      <span className="number">{count === undefined ? "–" : cap ? many(count) : count.toLocaleString()}</span>
+      <small>{children}</small>
+    </Link>
+  );
+}
+
+const many = (count: number) => (count >= CAP ? `${CAP.toLocaleString()}+` : count.toLocaleString());
+
+function seriesOf<T extends { at: string }>(items: readonly T[], shown: [label: string, color: string, of: (one: T) => number | null][]): Series[] {
+  return shown.map(([label, color, of]) => ({ label, color, values: new Map(items.map((one) => [Date.parse(one.at), of(one)])) }));
+}
+
+function Throughput({ items, range }: { items: Stretch[]; range: Range }) {
+  const series = seriesOf(items, [
+    ["succeeded", "var(--s-succeeded)", (one) => one.succeeded],
+    ["failed", "var(--s-failed)", (one) => one.failed],
+    ["dead letter", "var(--s-dead_letter)", (one) => one.dead_letter],
+    ["retried", "var(--s-waiting)", (one) => one.retried],
+    ["canceled", "var(--s-canceled)", (one) => one.canceled + one.skipped],
+  ]);
+  const all = items.reduce((sum, one) => sum + one.succeeded + one.failed + one.dead_letter, 0);
+  return (
+    <Chart
+      label={`Jobs that ended, each ${duration(range.step_seconds, true)}: ${all.toLocaleString()} in all`}
+      kind="bars"
+      from={range.from}
+      to={range.to}
+      step={range.step_seconds * 1000}
+      series={series}
+      format={(value) => (value >= 10_000 ? `${Math.round(value / 1000)}k` : String(Math.round(value * 10) / 10))}
+    />
+  );
+}
+
+function Latencies({ items, range }: { items: Latency[]; range: Range }) {
+  const series = seriesOf(items, [
+    ["waits, p50", "var(--s-queued)", (one) => one.wait_p50],
+    ["waits, p95", "var(--s-scheduled)", (one) => one.wait_p95],
+    ["runs, p50", "var(--s-running)", (one) => one.run_p50],
+    ["runs, p95", "var(--s-waiting)", (one) => one.run_p95],
+  ]);
+  return (
+    <Chart
+      label="How long jobs waited for their start, and ran"
+      kind="lines"
+      from={range.from}
+      to={range.to}
+      step={range.step_seconds * 1000}
+      series={series}
+      format={(value) => duration(value, true)}
+    />
+  );
+}
+
+function Failures({ items }: { items: Failure[] }) {
+  if (!items.length)
+    return (
+      <Empty title="Nothing failed" icon="check">
+        <p className="quiet">No job that was not retried since has failed in this time.</p>
+      </Empty>
+    );
+  return (
+    <div>
+      {items.map((one) => (
+        <div key={`${one.definition_key} ${one.fingerprint}`} className="failure" data-fingerprint={one.fingerprint}>
+          <span className="count">{one.jobs.toLocaleString()}</span>
+          <Link
+            to="/jobs"
+            search={jobsWith({ definition: one.definition_key, error: one.fingerprint, status: ["failed", "dead_letter"] }) as never}
+          >
+            <strong>{one.definition_key}</strong>
+          </Link>
+          <span className="quiet">
+            last <Time at={one.last_at} />
+            {", "}
+            <Link to="/jobs/$jobId" params={{ jobId: one.last_job_id }}>
+              the newest
+            </Link>
+          </span>
+          <code className="cut" title={one.error ?? ""}>
+            {one.error?.split("\n")[0] || "no error was told"}
+          </code>
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,3 @@
+import { Page } from "../parts/Page";
+
+export default () => <Page title="Queues" />;

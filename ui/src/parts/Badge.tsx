@@ -1,0 +1,37 @@
+import type { ReactNode } from "react";
+import type { Status } from "../api/types";
+
+/** In the order of a job's life; what the words mean is docs/reference/states.md. */
+export const STATUSES: readonly Status[] = [
+  "scheduled",
+  "queued",
+  "running",
+  "waiting",
+  "succeeded",
+  "failed",
+  "dead_letter",
+  "canceled",
+  "skipped",
+];
+export const LIVE: readonly Status[] = ["scheduled", "queued", "running", "waiting"];
+export const isFinal = (status: Status) => !LIVE.includes(status);
+export const wordOf = (status: string) => status.replaceAll("_", " ");
+
+/** A status: a coloured mark and its word, so that nobody needs the colour. */
+export function Badge({ status, children }: { status: string; children?: ReactNode }) {
+  return (
+    <span className={`badge s-${status}`} data-status={status}>
+      <span className="dot" aria-hidden="true" />
+      {children ?? wordOf(status)}
+    </span>
+  );
+}
+
+/** A word in a quiet frame: a kind, a source, a mode. */
+export function Tag({ children, title, tone }: { children: ReactNode; title?: string; tone?: "good" | "warn" | "bad" }) {
+  return (
+    <span className={`tag ${tone ?? ""}`} title={title}>
+      {children}
+    </span>
+  );
+}

@@ -1,0 +1,58 @@
+import type { ReactNode } from "react";
+
+interface Props {
+  title: ReactNode;
+  /** Above the title: where this belongs. */
+  above?: ReactNode;
+  /** Beside the title: what can be done. */
+  actions?: ReactNode;
+  /** The page has the window's height, and a part of it scrolls. */
+  fill?: boolean;
+  children?: ReactNode;
+}
+
+export function Page({ title, above, actions, fill, children }: Props) {
+  return (
+    <div className={`page ${fill ? "fill" : ""}`}>
+      <header className="page-head">
+        <div>
+          {above && <div className="above">{above}</div>}
+          <h1>{title}</h1>
+        </div>
+        {actions && <div className="actions">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+/** A part of a page with a heading of its own. */
+export function Panel({ title, actions, className = "", children }: { title?: ReactNode; actions?: ReactNode; className?: string; children: ReactNode }) {
+  return (
+    <section className={`panel ${className}`}>
+      {title && (
+        <header>
+          <h2>{title}</h2>
+          {actions && <div className="actions">{actions}</div>}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** Names and values, one below the other. What has no value is left out. */
+export function Facts({ facts }: { facts: [label: string, value: ReactNode][] }) {
+  return (
+    <dl className="facts">
+      {facts
+        .filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
+        .map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

@@ -1,0 +1,205 @@
+/**
+ * A list of any length: only the rows that are seen are drawn. Columns are tracks of a grid, so that head and rows stay together.
+ *
+ *     <Table label="Jobs" columns={columns} rows={rows} keyOf={(job) => job.id} onOpen={open} onEnd={fetchNextPage} />
+ *
+ * Columns should stay the same from drawing to drawing (`useMemo`), so that rows that have not changed are not drawn again.
+ * j and k move, Enter opens, x selects. The cell that names the row should hold a link, so that it works with a mouse's middle button too.
+ */
+
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { memo, useCallback, useEffect, useMemo, useRef, useState, type CSSProperties, type MouseEvent, type ReactNode, type RefObject } from "react";
+import { useKeys } from "../shell/keys";
+
+export interface Column<Row> {
+  key: string;
+  title: ReactNode;
+  /** A grid track with a least width in px: "120px", "minmax(160px, 2fr)". */
+  width: string;
+  align?: "right";
+  cell: (row: Row) => ReactNode;
+}
+
+interface Props<Row> {
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+  /** More could be there: asked for when the end comes near. */
+  onEnd?: () => void;
+  onOpen?: (row: Row) => void;
+  /** Keys of the selected rows; without it there are no boxes. */
+  selected?: ReadonlySet<string>;
+  onSelect?: (selected: Set<string>) => void;
+  /** Below the last row. */
+  foot?: ReactNode;
+  rowHeight?: number;
+  /** As high as its rows, up to this many px; without it the table fills what is around it. */
+  maxHeight?: number;
+  isActive?: (row: Row) => boolean;
+}
+
+export function Table<Row>(props: Props<Row>) {
+  const { label, columns, rows, keyOf, onEnd, onOpen, selected, onSelect, foot, rowHeight = 36, maxHeight, isActive } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const last = useRef<string | null>(null);
+  const [at, setAt] = useState(-1);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+    // The same function while the rows are the same: with another one all rows are measured anew.
+    getItemKey: useCallback((index: number) => (rows[index] === undefined ? index : keyOf(rows[index])), [rows, keyOf]),
+  });
+  const seen = virtual.getVirtualItems();
+  const lastSeen = seen.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (onEnd && rows.length && lastSeen >= rows.length - 30) onEnd();
+  }, [lastSeen, rows.length, onEnd]);
+
+  const move = (by: number) => {
+    const next = Math.max(0, Math.min(rows.length - 1, at + by));
+    setAt(next);
+    virtual.scrollToIndex(next);
+  };
+  const toggle = (key: string, whole: boolean) => {
+    if (!selected || !onSelect) return;
+    const next = new Set(selected);
+    const on = !selected.has(key);
+    const keys = whole && last.current ? between(rows.map(keyOf), last.current, key) : [key];
+    for (const one of keys) on ? next.add(one) : next.delete(one);
+    last.current = key;
+    onSelect(next);
+  };
+  useKeys(label, {
+    j: ["Next row", () => move(1)],
+    k: ["Row before", () => move(-1)],
+    ...(onOpen ? { Enter: ["Open the row", () => rows[at] && onOpen(rows[at])] as const } : {}),
+    ...(onSelect ? { x: ["Select the row", () => rows[at] && toggle(keyOf(rows[at]), false)] as const } : {}),
+  });
+
+  const widths = [...(onSelect ? ["36px"] : []), ...columns.map(({ width }) => width)].join(" ");
+  // A row is never narrower than its columns: each row for itself would shift them.
+  const tracks = useMemo(() => ({ gridTemplateColumns: widths, minWidth: widths.split(/ (?![^(]*\))/).reduce((sum, width) => sum + least(width), 0) }), [widths]);
+  const all = rows.length > 0 && rows.every((row) => selected?.has(keyOf(row)));
+  const handlers = useRef({ press: (_: Row, __: number, ___: MouseEvent) => {}, toggle });
+  handlers.current = {
+    toggle,
+    press: (row, index, event) => {
+      setAt(index);
+      if (onOpen && !(event.target as HTMLElement).closest("a, button, input, label") && !getSelection()?.toString()) onOpen(row);
+    },
+  };
+  return (
+    <div
+      className={`table ${maxHeight ? "bounded" : ""}`}
+      ref={box}
+      style={maxHeight ? { maxHeight } : undefined}
+      role="table"
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      tabIndex={0}
+    >
+      <div role="rowgroup" className="table-head">
+        <div role="row" className="tr" style={tracks} aria-rowindex={1}>
+          {onSelect && (
+            <span role="columnheader" className="td pick">
+              <input
+                type="checkbox"
+                aria-label="Select all that are loaded"
+                checked={all}
+                onChange={() => onSelect(all ? new Set() : new Set(rows.map(keyOf)))}
+              />
+            </span>
+          )}
+          {columns.map(({ key, title, align }) => (
+            <span key={key} role="columnheader" className={`td ${align ?? ""}`}>
+              {title}
+            </span>
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" className="table-body" style={{ height: virtual.getTotalSize() }}>
+        {seen.map((item) => {
+          const row = rows[item.index]!;
+          const key = keyOf(row);
+          return (
+            <MemoRow
+              key={item.key}
+              id={key}
+              row={row}
+              index={item.index}
+              start={item.start}
+              height={rowHeight}
+              columns={columns as readonly Column<unknown>[]}
+              tracks={tracks}
+              picked={onSelect ? (selected?.has(key) ?? false) : undefined}
+              className={`tr ${item.index === at ? "at" : ""} ${isActive?.(row) ? "active" : ""} ${onOpen ? "opens" : ""}`}
+              handlers={handlers as RefObject<Handlers>}
+            />
+          );
+        })}
+      </div>
+      {foot && <div className="table-foot">{foot}</div>}
+    </div>
+  );
+}
+
+interface Handlers {
+  press: (row: unknown, index: number, event: MouseEvent) => void;
+  toggle: (key: string, whole: boolean) => void;
+}
+
+interface RowProps {
+  id: string;
+  row: unknown;
+  index: number;
+  start: number;
+  height: number;
+  columns: readonly Column<unknown>[];
+  tracks: CSSProperties;
+  /** Undefined: there are no boxes. */
+  picked: boolean | undefined;
+  className: string;
+  handlers: RefObject<Handlers>;
+}
+
+/** Drawn again only when something of it has changed: with each frame of scrolling that is just the rows that come. */
+const MemoRow = memo(function TableRow({ id, row, index, start, height, columns, tracks, picked, className, handlers }: RowProps) {
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={picked}
+      className={className}
+      style={{ ...tracks, height, transform: `translateY(${start}px)` }}
+      data-key={id}
+      onClick={(event) => handlers.current.press(row, index, event)}
+    >
+      {picked !== undefined && (
+        <span role="cell" className="td pick">
+          <input
+            type="checkbox"
+            aria-label={`Select ${id}`}
+            checked={picked}
+            onChange={() => undefined}
+            onClick={(event) => handlers.current.toggle(id, event.shiftKey)}
+          />
+        </span>
+      )}
+      {columns.map((column) => (
+        <span key={column.key} role="cell" className={`td ${column.align ?? ""}`}>
+          {column.cell(row)}
+        </span>
+      ))}
+    </div>
+  );
+});
+
+const least = (width: string) => Number(/(\d+)px/.exec(width)?.[1] ?? 0);
+
+function between(keys: string[], first: string, second: string): string[] {
+  const [from, to] = [keys.indexOf(first), keys.indexOf(second)].sort((a, b) => a - b) as [number, number];
+  return from < 0 ? [second] : keys.slice(from, to + 1);
+}

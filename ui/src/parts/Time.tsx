@@ -1,0 +1,91 @@
+/** Times and durations. One clock for the page moves what is relative. */
+
+import { useSyncExternalStore } from "react";
+
+const TICK_MS = 1000;
+const watchers = new Set<() => void>();
+let now = Date.now();
+let ticking: ReturnType<typeof setInterval> | undefined;
+
+function watch(watcher: () => void): () => void {
+  watchers.add(watcher);
+  ticking ??= setInterval(() => {
+    now = Date.now();
+    for (const one of watchers) one();
+  }, TICK_MS);
+  return () => {
+    watchers.delete(watcher);
+    if (!watchers.size) {
+      clearInterval(ticking);
+      ticking = undefined;
+    }
+  };
+}
+
+/** What is shown of the time of this browser, in ms, which moves once a second: drawn again only when that changes. */
+function useMoving(shown: (now: number) => string): string {
+  return useSyncExternalStore(watch, () => {
+    if (ticking === undefined) now = Date.now();
+    return shown(now);
+  });
+}
+
+const ABSOLUTE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+export const absolute = (at: string) => `${ABSOLUTE.format(new Date(at))} (${at})`;
+
+/** A moment: relative, with the whole of it in the title. */
+export function Time({ at, short }: { at: string | null | undefined; short?: boolean }) {
+  const shown = useMoving((now) => (at ? relative(at, now, short) : ""));
+  if (!at) return <span className="quiet">–</span>;
+  return (
+    <time dateTime={at} title={absolute(at)}>
+      {shown}
+    </time>
+  );
+}
+
+/** How long it has been since a moment, or was between two. */
+export function Since({ from, to }: { from: string | null | undefined; to?: string | null }) {
+  const shown = useMoving((now) => (from ? duration(((to ? Date.parse(to) : now) - Date.parse(from)) / 1000) : ""));
+  if (!from) return <span className="quiet">–</span>;
+  return <span title={`from ${absolute(from)}${to ? ` to ${absolute(to)}` : ""}`}>{shown}</span>;
+}
+
+export function Duration({ seconds }: { seconds: number | null | undefined }) {
+  if (seconds === null || seconds === undefined) return <span className="quiet">–</span>;
+  return <span title={`${seconds} s`}>{duration(seconds)}</span>;
+}
+
+export function relative(at: string, from = Date.now(), short = false): string {
+  const seconds = (Date.parse(at) - from) / 1000;
+  const size = Math.abs(seconds);
+  if (size < 1.5) return "now";
+  const words = duration(size, true);
+  return seconds > 0 ? `in ${words}` : short ? words : `${words} ago`;
+}
+
+const UNITS: [string, number][] = [
+  ["d", 86_400],
+  ["h", 3600],
+  ["min", 60],
+  ["s", 1],
+];
+
+/** 0.012 is "12 ms", 75 is "1 min 15 s". `rough`: the largest unit alone. */
+export function duration(seconds: number, rough = false): string {
+  if (seconds < 0) return "0 s";
+  if (seconds < 0.0005) return "0 ms";
+  if (seconds < 1) return `${Math.max(1, Math.round(seconds * 1000))} ms`;
+  if (seconds < 10 && !rough) return `${seconds.toFixed(1)} s`;
+  let left = Math.round(seconds);
+  const parts: string[] = [];
+  for (const [unit, size] of UNITS) {
+    const count = Math.floor(left / size);
+    if (!count && !parts.length && unit !== "s") continue;
+    if (count) parts.push(`${count} ${unit}`);
+    left -= count * size;
+    if (parts.length === (rough ? 1 : 2)) break;
+  }
+  return parts.join(" ") || "0 s";
+}

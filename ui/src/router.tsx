@@ -1,0 +1,67 @@
+/** The addresses, and the file of each page. Pages are loaded when they are first opened. A new one: a line here, and in shell/nav.ts. */
+
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, retainSearchParams } from "@tanstack/react-router";
+import { parseSearch, stringifySearch, type Raw } from "./api/search";
+import { WithSession } from "./api/session";
+import { Loading, NotFound } from "./parts/States";
+import { Shell } from "./shell/Shell";
+import { Toasts } from "./shell/toasts";
+import Login, { ToLogin } from "./pages/login";
+
+const root = createRootRoute({
+  // Each page reads its own parameters (api/search.ts); the tenant goes with whoever goes from page to page.
+  validateSearch: (raw: Record<string, unknown>) => raw as Raw,
+  search: { middlewares: [retainSearchParams(["tenant"] as never)] },
+  notFoundComponent: () => <NotFound what="page" />,
+});
+
+const signedIn = createRoute({
+  getParentRoute: () => root,
+  id: "signed-in",
+  component: () => (
+    <WithSession otherwise={<ToLogin />} waiting={<Loading />}>
+      <Shell />
+      <Toasts />
+    </WithSession>
+  ),
+});
+
+const page = <const P extends string>(path: P, load: () => Promise<{ default: () => React.ReactNode }>) =>
+  createRoute({ getParentRoute: () => signedIn, path, component: lazyRouteComponent(load) });
+
+const routeTree = root.addChildren([
+  createRoute({ getParentRoute: () => root, path: "/login", component: Login }),
+  signedIn.addChildren([
+    page("/", () => import("./pages/overview")),
+    page("/jobs", () => import("./pages/jobs")),
+    page("/jobs/$jobId", () => import("./pages/job")),
+    page("/workflows/$jobId", () => import("./pages/workflow")),
+    page("/triggers", () => import("./pages/triggers")),
+    page("/triggers/$triggerId", () => import("./pages/trigger")),
+    page("/events", () => import("./pages/events")),
+    page("/events/$eventId", () => import("./pages/event")),
+    page("/definitions", () => import("./pages/definitions")),
+    page("/definitions/$definitionKey", () => import("./pages/definition")),
+    page("/queues", () => import("./pages/queues")),
+    page("/workers", () => import("./pages/workers")),
+    page("/dead-letters", () => import("./pages/dead-letters")),
+    page("/tenants", () => import("./pages/tenants")),
+    page("/audit", () => import("./pages/audit")),
+    page("/keys", () => import("./pages/keys")),
+  ]),
+]);
+
+export const router = createRouter({
+  routeTree,
+  parseSearch,
+  stringifySearch,
+  defaultPreload: "intent",
+  defaultPendingComponent: Loading,
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

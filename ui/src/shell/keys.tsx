@@ -1,0 +1,103 @@
+/**
+ * Keys: a page says which it has and what they do, and `?` shows all that are there now.
+ *
+ *     useKeys("Jobs", { "/": ["Filter", focus], "g j": ["Go to jobs", go] });
+ *
+ * Two keys with a space between are pressed one after the other. Nothing happens while somebody types.
+ */
+
+import { useEffect, useRef, useSyncExternalStore } from "react";
+import { Dialog } from "../parts/Dialog";
+
+export type KeyMap = Record<string, readonly [label: string, act: () => void]>;
+
+interface Entry {
+  group: string;
+  map: KeyMap;
+}
+
+const entries = new Set<Entry>();
+const watchers = new Set<() => void>();
+let version = 0;
+let before = "";
+let beforeAt = 0;
+
+export function useKeys(group: string, map: KeyMap): void {
+  const entry = useRef<Entry>({ group, map });
+  entry.current.map = map;
+  useEffect(() => {
+    const own = entry.current;
+    entries.add(own);
+    changed();
+    return () => {
+      entries.delete(own);
+      changed();
+    };
+  }, []);
+}
+
+function changed(): void {
+  version++;
+  for (const watcher of watchers) watcher();
+}
+
+export function listenToKeys(): () => void {
+  const pressed = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector("dialog[open]")) return;
+    const pair = Date.now() - beforeAt < 1000 ? `${before} ${event.key}` : "";
+    before = event.key;
+    beforeAt = Date.now();
+    if ((event.key === "Enter" || event.key === " ") && presses(event.target)) return;
+    for (const wanted of [pair, event.key])
+      for (const { map } of [...entries].reverse()) {
+        const found = wanted && map[wanted];
+        if (!found) continue;
+        event.preventDefault();
+        before = "";
+        found[1]();
+        return;
+      }
+  };
+  document.addEventListener("keydown", pressed);
+  return () => document.removeEventListener("keydown", pressed);
+}
+
+/** What has the focus is pressed by this key itself. */
+function presses(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest("a, button, summary, [role=option]") !== null;
+}
+
+function typing(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}
+
+export function KeyHelp({ onClose }: { onClose: () => void }) {
+  useSyncExternalStore(
+    (watcher) => {
+      watchers.add(watcher);
+      return () => void watchers.delete(watcher);
+    },
+    () => version,
+  );
+  return (
+    <Dialog title="Keyboard" onClose={onClose}>
+      {[...entries].map(({ group, map }) => (
+        <section key={group} className="keys">
+          <h3>{group}</h3>
+          <dl>
+            {Object.entries(map).map(([keys, [label]]) => (
+              <div key={keys}>
+                <dt>
+                  {keys.split(" ").map((key) => (
+                    <kbd key={key}>{key}</kbd>
+                  ))}
+                </dt>
+                <dd>{label}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </Dialog>
+  );
+}
