@@ -33,7 +33,10 @@ OLDEST: Final = 3
 """The oldest schema whose code may run on this one, beside new processes. It grows when what that code needs is taken away."""
 _LOCK: Final = 0x706C616974  # "plait"
 LOCK_MS: Final = 400
-"""So long a statement waits for a table, and with it all who want that table after it."""
+"""So long a statement waits for a table, and with it all who want that table after it: less than the second after which the server
+looks for a deadlock, so that it is the migration that gives way."""
+FIRST_LOCKED: Final = ("tenants", "definitions")
+"""In the order in which an enqueue reads them."""
 PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 
 
@@ -275,6 +278,7 @@ async def _apply(connection: asyncpg.Connection, plan: Plan, *, from_migrations:
         for path in sorted((SQL / "schema").glob("*.sql")):
             await connection.execute(path.read_text())
     else:
+        await _lock(connection, plan)
         for name in plan.migrations:
             await connection.execute((SQL / "migrations" / name).read_text())
     for path in _functions():
@@ -286,6 +290,14 @@ async def _apply(connection: asyncpg.Connection, plan: Plan, *, from_migrations:
     await connection.execute(_VALIDATE)
     await connection.execute((SQL / "grants.sql").read_text())
     await connection.execute(_RECORD, plan.target, functions_hash(), OLDEST)
+
+
+async def _lock(connection: asyncpg.Connection, plan: Plan) -> None:
+    """All tables at once, before anything is done to one: who holds one and wants another would never be through."""
+    tables = {lock.table for lock in plan.locks if lock.mode == "AccessExclusiveLock"}
+    if tables:
+        ordered = [name for name in FIRST_LOCKED if name in tables] + sorted(tables - set(FIRST_LOCKED))
+        await connection.execute("lock table " + ", ".join(f"plait.{_quoted(name)}" for name in ordered))
 
 
 _RECORD: Final = """
