@@ -8,7 +8,7 @@ from fastapi import Query, Response
 from pydantic import AwareDatetime, BaseModel, Field
 
 from plait.api.guard import new_router
-from plait.api.job_shapes import Attempt, Node, Step
+from plait.api.job_shapes import Attempt, Child, Children, Node, Step
 from plait.api.shapes import Json, Limit, Page, Shape
 from plait.api.tenancy import Ask
 from plait.model.errors import InvalidArguments
@@ -165,6 +165,20 @@ async def tree(
     rows = await ask.store.jobs.job_tree(job_id, **ask.scope, after=_after(cursor), limit=limit)
     last = _place(rows[-1]) if len(rows) >= limit else None
     return Json({"items": [Node.of(row) for row in rows], "next": last})
+
+
+@router.get("/jobs/{job_id:uuid}/children", response_model=Children)
+async def children(
+    ask: Ask,
+    job_id: UUID,
+    fan_out: Annotated[UUID | None, Query(description="One of the job's; its first when not given.")] = None,
+    start: Annotated[int, Query(ge=0, le=2**31 - 1, description="From this index on.")] = 0,
+    limit: Limit = 100,
+) -> Response:
+    """The sub-jobs of a job's fan-out by their index, each with when its attempts ran."""
+    rows = await ask.store.search.list_children(job_id, fan_out, **ask.scope, start=start, limit=limit)
+    following = rows[-1].fan_out_index + 1 if len(rows) >= limit else None
+    return Json({"items": [Child.of(row) for row in rows], "next": following})
 
 
 def _place(node: NodeRow) -> str:

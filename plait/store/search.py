@@ -53,6 +53,30 @@ class FanOutRow:
     created_at: datetime
     decided_at: datetime | None
     timeout_at: datetime | None
+    running: int
+    waiting: int
+    scheduled: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildRow:
+    """A child of a fan-out, and when its attempts ran."""
+
+    id: UUID
+    fan_out_index: int
+    definition: str
+    queue: str
+    status: Status
+    attempt: int
+    created_at: datetime
+    run_at: datetime | None
+    finished_at: datetime | None
+    wait_on: str | None
+    node: str | None
+    error: str | None
+    fan_outs: int
+    attempts: str
+    """JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +184,21 @@ class Search:
     ) -> list[FanOutRow]:
         sql = "select * from plait.list_fan_outs($1, $2, $3)"
         return [FanOutRow(**row) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
+
+    async def list_children(
+        self,
+        job_id: UUID,
+        fan_out_id: UUID | None = None,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+        start: int = 0,
+        limit: int = 100,
+    ) -> list[ChildRow]:
+        """The children of a job's fan-out, the first where none is named, from an index on."""
+        sql = "select * from plait.list_children($1, $2, $3, $4, $5, $6)"
+        rows = await self._db.fetch(sql, job_id, fan_out_id, tenant_id, all_tenants, start, limit)
+        return [ChildRow(**{**row, "status": Status(row["status"])}) for row in rows]
 
     async def overview(self, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> Overview:
         row = await self._db.fetchrow("select * from plait.overview($1, $2)", tenant_id, all_tenants)

@@ -35,6 +35,7 @@ Route = Literal[
     "GET /jobs/{job_id}",
     "GET /jobs/{job_id}/attempts",
     "POST /jobs/{job_id}/cancel",
+    "GET /jobs/{job_id}/children",
     "GET /jobs/{job_id}/explain",
     "GET /jobs/{job_id}/nodes",
     "POST /jobs/{job_id}/reschedule",
@@ -147,6 +148,30 @@ class Change(TypedDict):
     key_rate_count: NotRequired[int | None]
     key_rate_period_seconds: NotRequired[float | None]
     is_active: NotRequired[bool | None]
+
+
+class Child(TypedDict):
+    """A job of a fan-out, and when it ran."""
+
+    id: str
+    fan_out_index: int
+    definition_key: str
+    queue: str
+    status: Status
+    attempt_count: int
+    created_at: str
+    run_at: str | None
+    finished_at: str | None
+    wait_on: str | None
+    node: str | None
+    last_error: str | None
+    fan_outs: int
+    attempts: list[Span]
+
+
+class Children(TypedDict):
+    items: list[Child]
+    next: NotRequired[int | None]
 
 
 class Claim(TypedDict):
@@ -314,6 +339,9 @@ class FanOut(TypedDict):
     created_at: str
     decided_at: str | None
     timeout_at: str | None
+    running: int
+    waiting: int
+    scheduled: int
 
 
 class Fire(TypedDict):
@@ -813,6 +841,17 @@ class SkipIt(TypedDict):
     worker: int
     attempt: int
     reason: NotRequired[str]
+
+
+class Span(TypedDict):
+    """When one attempt ran."""
+
+    attempt_no: int
+    status: str
+    worker_id: int | None
+    claimed_at: str | None
+    started_at: str | None
+    finished_at: str
 
 
 Status = Literal[

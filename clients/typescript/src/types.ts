@@ -95,6 +95,35 @@ export interface Change {
   is_active?: boolean | null;
 }
 
+/** A job of a fan-out, and when it ran. */
+export interface Child {
+  id: string;
+  fan_out_index: number;
+  definition_key: string;
+  queue: string;
+  status: Status;
+  attempt_count: number;
+  created_at: string;
+  /** When it is due, or since when it is where it is; null when it is final. */
+  run_at: string | null;
+  finished_at: string | null;
+  wait_on: string | null;
+  /** The only one that may run it. */
+  node: string | null;
+  /** Its beginning. */
+  last_error: string | null;
+  /** How many it has itself. */
+  fan_outs: number;
+  /** Those that have ended, the last hundred of them. */
+  attempts: Span[];
+}
+
+export interface Children {
+  items: Child[];
+  /** Send it as `start` for what follows; null: that was all. */
+  next?: number | null;
+}
+
 export interface Claim {
   /** As the first claim answered; null: register. */
   worker?: number | null;
@@ -281,6 +310,10 @@ export interface FanOut {
   created_at: string;
   decided_at: string | null;
   timeout_at: string | null;
+  running: number;
+  waiting: number;
+  /** What is left of the total is queued. */
+  scheduled: number;
 }
 
 export interface Fire {
@@ -854,6 +887,17 @@ export interface SkipIt {
   reason?: string;
 }
 
+/** When one attempt ran. */
+export interface Span {
+  attempt_no: number;
+  status: string;
+  worker_id: number | null;
+  /** Null: it never ran, but was canceled, or is an operator's retry. */
+  claimed_at: string | null;
+  started_at: string | null;
+  finished_at: string;
+}
+
 export type Status = "scheduled" | "queued" | "running" | "waiting" | "succeeded" | "failed" | "dead_letter" | "canceled" | "skipped";
 
 /** A step of a durable job. */
@@ -1070,6 +1114,7 @@ export interface Routes {
   "GET /jobs/{job_id}": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: JobPage };
   "GET /jobs/{job_id}/attempts": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfAttempt };
   "POST /jobs/{job_id}/cancel": { path: { job_id: string }; query: { tenant?: string | null }; body: Cancel | null | undefined; answer: Moved };
+  "GET /jobs/{job_id}/children": { path: { job_id: string }; query: { fan_out?: string | null; start?: number; limit?: number; tenant?: string | null }; body: undefined; answer: Children };
   "GET /jobs/{job_id}/explain": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: Explanation };
   "GET /jobs/{job_id}/nodes": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfJobNode };
   "POST /jobs/{job_id}/reschedule": { path: { job_id: string }; query: { tenant?: string | null }; body: Reschedule; answer: Moved };
