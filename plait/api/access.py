@@ -46,6 +46,7 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /jobs/triggers": VIEWER,
     "POST /jobs/triggers": ADMIN,
     "POST /jobs/triggers/preview": VIEWER,
+    "POST /jobs/triggers/render": OPERATOR,
     "GET /jobs/triggers/{trigger_id}": VIEWER,
     "PATCH /jobs/triggers/{trigger_id}": ADMIN,
     "DELETE /jobs/triggers/{trigger_id}": ADMIN,

@@ -60,7 +60,7 @@ async def test_what_is_selected_in_one_view_is_so_in_all_and_in_the_address(worl
     await page.get_by_role("tab", name="Graph").click()
     await page.get_by_role("button", name="Show what failed").click()
     await expect(page.locator(f"[data-node='{leases[4].job_id}'].chosen")).to_be_visible()
-    await page.get_by_role("button", name=re.compile("fan_out × 20")).click()
+    await page.get_by_role("button", name=re.compile("fan_out . 20")).click()
     await expect(side).to_contain_text("threshold: 15 of 20 needed")
     await page.get_by_role("tab", name="Tree").click()
     await expect(page.locator(".row-fan-out[aria-selected=true]")).to_be_visible()

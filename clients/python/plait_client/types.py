@@ -26,6 +26,7 @@ Route = Literal[
     "GET /jobs/triggers",
     "POST /jobs/triggers",
     "POST /jobs/triggers/preview",
+    "POST /jobs/triggers/render",
     "GET /jobs/triggers/{trigger_id}",
     "PATCH /jobs/triggers/{trigger_id}",
     "DELETE /jobs/triggers/{trigger_id}",
@@ -252,6 +253,16 @@ class Definition(TypedDict):
     key_rate_count: int | None
     key_rate_period_seconds: float | None
     updated_at: str
+
+
+class Draft(TypedDict):
+    """A trigger's template that is not there yet, and what it shall be tried with."""
+
+    definition_key: str
+    payload_template: NotRequired[dict[str, Any]]
+    event_name: NotRequired[str | None]
+    data: NotRequired[dict[str, Any]]
+    label: NotRequired[str]
 
 
 class Emitted(TypedDict):
@@ -796,6 +807,13 @@ class Release(TypedDict):
     worker: int
     attempt: int
     delay_seconds: NotRequired[float | None]
+
+
+class Rendered(TypedDict):
+    """What a template makes of an event; `error` instead where it does not fit, or the definition's schema refuses it."""
+
+    payload: Any
+    error: str | None
 
 
 class Reschedule(TypedDict):

@@ -216,6 +216,17 @@ export interface Definition {
   updated_at: string;
 }
 
+/** A trigger's template that is not there yet, and what it shall be tried with. */
+export interface Draft {
+  definition_key: string;
+  payload_template?: Record<string, unknown>;
+  /** Null: a schedule's. */
+  event_name?: string | null;
+  /** The event's. */
+  data?: Record<string, unknown>;
+  label?: string;
+}
+
 export interface Emitted {
   ids: string[];
 }
@@ -837,6 +848,12 @@ export interface Release {
   delay_seconds?: number | null;
 }
 
+/** What a template makes of an event; `error` instead where it does not fit, or the definition's schema refuses it. */
+export interface Rendered {
+  payload: unknown;
+  error: string | null;
+}
+
 export interface Reschedule {
   /** Null: as it was. A time that has passed: at once. */
   scheduled_for?: string | null;
@@ -1105,6 +1122,7 @@ export interface Routes {
   "GET /jobs/triggers": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfTrigger };
   "POST /jobs/triggers": { path: {}; query: { tenant?: string | null }; body: NewTrigger; answer: Trigger };
   "POST /jobs/triggers/preview": { path: {}; query: { count?: number; tenant?: string | null }; body: Timetable; answer: PageOfInstant };
+  "POST /jobs/triggers/render": { path: {}; query: { tenant?: string | null }; body: Draft; answer: Rendered };
   "GET /jobs/triggers/{trigger_id}": { path: { trigger_id: string }; query: { tenant?: string | null }; body: undefined; answer: Trigger };
   "PATCH /jobs/triggers/{trigger_id}": { path: { trigger_id: string }; query: { tenant?: string | null }; body: TriggersSettings; answer: Trigger };
   "DELETE /jobs/triggers/{trigger_id}": { path: { trigger_id: string }; query: { tenant?: string | null }; body: undefined; answer: undefined };
@@ -1170,6 +1188,7 @@ export const LEAST: Record<keyof Routes, Role | "anybody"> = {
   "GET /jobs/triggers": "viewer",
   "POST /jobs/triggers": "admin",
   "POST /jobs/triggers/preview": "viewer",
+  "POST /jobs/triggers/render": "operator",
   "GET /jobs/triggers/{trigger_id}": "viewer",
   "PATCH /jobs/triggers/{trigger_id}": "admin",
   "DELETE /jobs/triggers/{trigger_id}": "admin",

@@ -20,7 +20,7 @@ import "./workflow-graph.css";
 /** So many children are shown as nodes: all where there are no more, else those that failed. */
 const SHOWN = 12;
 const WIDTH = 236;
-const HEIGHT: Record<Kind, number> = { job: 62, steps: 62, "fan-out": 118, more: 34 };
+const HEIGHT: Record<Kind, number> = { job: 62, steps: 62, "fan-out": 136, more: 34 };
 
 type Kind = "job" | "steps" | "fan-out" | "more";
 

@@ -178,7 +178,7 @@ function Name({ row }: { row: Row }) {
   );
 }
 
-export const TREE_TRACKS = "minmax(260px, 2fr) minmax(150px, 1fr) 76px 96px 96px minmax(160px, 2fr)";
+export const TREE_TRACKS = "minmax(200px, 2fr) 118px 76px 76px 92px minmax(100px, 2fr)";
 
 export function TreeHeads() {
   return ["Status", "Attempts", "Ran for", "Ended", "Error"].map((title) => (
