@@ -54,8 +54,8 @@ const COLUMNS: Column<Definition>[] = [
   { key: "attempts", title: "Attempts", width: "80px", align: "right", cell: (one) => <span>{one.max_attempts}</span> },
   { key: "timeout", title: "Timeout", width: "92px", align: "right", cell: (one) => <span>{duration(one.timeout_seconds, true)}</span> },
   { key: "running", title: "At once", width: "76px", align: "right", cell: (one) => <span>{one.max_running ?? "–"}</span> },
-  { key: "rate", title: "Rate", width: "110px", align: "right", cell: (one) => <span>{rateOf(one.rate_count, one.rate_period_seconds)}</span> },
-  { key: "key limit", title: "By limit key", width: "150px", align: "right", cell: (one) => <span>{[one.key_max_running, one.key_rate_count && rateOf(one.key_rate_count, one.key_rate_period_seconds)].filter((part) => part !== null).join(", ") || "–"}</span> },
+  { key: "rate", title: "Rate", width: "96px", align: "right", cell: (one) => <span>{rateOf(one.rate_count, one.rate_period_seconds)}</span> },
+  { key: "key limit", title: "Per limit key", width: "112px", align: "right", cell: (one) => <span>{[one.key_max_running, one.key_rate_count && rateOf(one.key_rate_count, one.key_rate_period_seconds)].filter((part) => part !== null).join(", ") || "–"}</span> },
   { key: "changed", title: "Changed", width: "92px", cell: (one) => <Time at={one.updated_at} /> },
 ];
 

@@ -20,7 +20,9 @@ import "./workflow-graph.css";
 /** So many children are shown as nodes: all where there are no more, else those that failed. */
 const SHOWN = 12;
 const WIDTH = 236;
-const HEIGHT: Record<Kind, number> = { job: 62, steps: 62, "fan-out": 136, more: 34 };
+const HEIGHT: Record<Kind, number> = { job: 62, steps: 62, "fan-out": 106, more: 34 };
+/** Of the button by which more is shown. */
+const TURN = 28;
 
 type Kind = "job" | "steps" | "fan-out" | "more";
 
@@ -143,7 +145,7 @@ function laidOut(root: JobPage, opened: ReadonlySet<string>, read: Read): { node
   const nodes: Box[] = [];
   const edges: Edge[] = [];
   const add = (id: string, data: Data, from?: string, kind: "next" | "child" = "next"): string => {
-    nodes.push({ id, type: data.kind, data: data as Box["data"], position: { x: 0, y: 0 }, width: WIDTH, height: HEIGHT[data.kind], draggable: false });
+    nodes.push({ id, type: data.kind, data: data as Box["data"], position: { x: 0, y: 0 }, width: WIDTH, height: HEIGHT[data.kind] + ("opens" in data && data.opens ? TURN : 0), draggable: false });
     if (from) edges.push({ id: `${from} ${id}`, source: from, target: id, type: "smoothstep", className: `edge-${kind}` });
     return id;
   };

@@ -178,7 +178,7 @@ function Name({ row }: { row: Row }) {
   );
 }
 
-export const TREE_TRACKS = "minmax(200px, 2fr) 118px 76px 76px 92px minmax(100px, 2fr)";
+export const TREE_TRACKS = "minmax(200px, 2fr) 118px 76px 92px 92px minmax(100px, 2fr)";
 
 export function TreeHeads() {
   return ["Status", "Attempts", "Ran for", "Ended", "Error"].map((title) => (
@@ -219,7 +219,7 @@ export function TreeCells({ row }: { row: Row }) {
       </span>
       <span role="gridcell" className="td">
         <span className="mono quiet" title={job.last_error ?? ""}>
-          {job.last_error?.split("\n")[0] ?? job.wait_on ?? ""}
+          {job.last_error?.split("\n")[0] ?? (job.wait_on ? `waits for ${job.wait_on.split(" ")[0]!.replace("_", "-")}` : "")}
         </span>
       </span>
     </>

@@ -58,6 +58,8 @@ interface Inner {
 function Properties({ schema, root, value, onChange, templates, path }: Inner & { value: Payload; onChange: (value: Payload) => void }) {
   const properties = schema["properties"] as Record<string, unknown>;
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
+  // What must be there comes first: a schema from the database has no order of its own.
+  const entries = Object.entries(properties).sort(([a], [b]) => Number(required.includes(b)) - Number(required.includes(a)));
   const others = Object.keys(value).filter((key) => !(key in properties));
   const set = (key: string, next: unknown) => {
     const { [key]: _, ...rest } = value;
@@ -65,7 +67,7 @@ function Properties({ schema, root, value, onChange, templates, path }: Inner & 
   };
   return (
     <div className="fields">
-      {Object.entries(properties).map(([key, one]) => (
+      {entries.map(([key, one]) => (
         <Property key={key} name={key} required={required.includes(key)} schema={resolved(one, root)} root={root} templates={templates} path={`${path}/${key}`} value={value[key]} onChange={(next) => set(key, next)} />
       ))}
       {others.map((key) => (
