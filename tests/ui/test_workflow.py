@@ -82,6 +82,16 @@ async def test_a_sub_job_deep_below_is_found_by_its_address(world: World, visit:
     await expect(row(page, leases[600].job_id)).to_be_in_viewport()
 
 
+async def test_an_address_that_says_nonsense_shows_what_there_is(world: World, visit: Visitor) -> None:
+    job, _, _ = await workflow(world, 2)
+    elsewhere = await world.enqueue()
+    page = await visit("viewer", f"/workflows/{job}?view=timeline&zoom=9-2&turned=x.y&turned=.&at={elsewhere}")
+    await expect(page.get_by_text("There is no such job of this workflow")).to_be_visible()
+    await expect(page.locator(".row-child")).to_have_count(2)
+    page = await visit("viewer", f"/workflows/{elsewhere}?at=fan-out:nothing")
+    await expect(page.get_by_text("It has no sub-jobs yet")).to_be_visible()
+
+
 async def test_the_tree_is_walked_with_the_keyboard(world: World, visit: Visitor) -> None:
     job, _, leases = await workflow(world, 3)
     page = await visit("viewer", f"/workflows/{job}")
@@ -112,10 +122,10 @@ async def test_the_timeline_tells_queue_run_backoff_and_waiting_apart_and_is_zoo
     await expect(lane.locator(".ph-backoff")).to_be_visible()
     await expect(lane.locator(".ph-run.s-succeeded")).to_be_visible()
     await expect(row(page, job).locator(".ph-wait")).to_be_visible()
-    width = (await lane.locator(".ph-run.s-succeeded").bounding_box() or {})["width"]
+    width = await _width(lane.locator(".ph-run.s-succeeded"))
     await page.get_by_role("button", name="Zoom out").click()
     await expect(page).to_have_url(re.compile(r"zoom=0-240000"))
-    assert (await lane.locator(".ph-run.s-succeeded").bounding_box() or {})["width"] < width
+    assert await _width(lane.locator(".ph-run.s-succeeded")) < width
     await page.get_by_role("button", name="All of it").click()
     await expect(page).not_to_have_url(re.compile("zoom"))
 
@@ -178,3 +188,9 @@ async def test_the_graph_is_loaded_only_where_it_is_used(world: World, visit: Vi
     await page.get_by_role("tab", name="Graph").click()
     await expect(page.locator(".graph-node").first).to_be_visible()
     assert [url for url in loaded if "workflow-graph" in url]
+
+
+async def _width(part: Locator) -> float:
+    box = await part.bounding_box()
+    assert box is not None
+    return box["width"]

@@ -342,7 +342,10 @@ function Times({ draft }: { draft: Draft }) {
   });
   return (
     <Panel title="Next five times">
-      <div className="body">{ready ? <NextTimes query={next} /> : <p className="quiet">Say when it fires.</p>}</div>
+      <div className="body">
+        {ready ? <NextTimes query={next} /> : <p className="quiet">Say when it fires.</p>}
+        {ready && !draft.timezone.trim() && <p className="quiet">In UTC. Without a time zone the tenant's counts, which is not known here.</p>}
+      </div>
     </Panel>
   );
 }

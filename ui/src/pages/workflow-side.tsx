@@ -9,7 +9,7 @@ import { Button } from "../parts/Button";
 import { Id } from "../parts/Code";
 import { Json } from "../parts/Json";
 import { Facts } from "../parts/Page";
-import { Answered } from "../parts/States";
+import { Answered, NotFound } from "../parts/States";
 import { Since, Time } from "../parts/Time";
 import { jobsWith } from "./job-filter";
 import { fanOutOf } from "./workflow-rows";
@@ -118,7 +118,7 @@ function Failures({ query, title, onSelect }: { query: { root?: string; fan_out?
 
 function OfJob({ root, id, onSelect }: Props) {
   const job = useRead("GET /jobs/{job_id}", { path: { job_id: id } }, { live: ["job", "fan_out"], when: (event) => event.id === id || event.parent_id === id });
-  return <Answered query={job} what="job of this workflow">{(found) => <JobInShort root={root} job={found} onSelect={onSelect} />}</Answered>;
+  return <Answered query={job} what="job of this workflow">{(found) => (found.root_id ?? found.id) === root.id ? <JobInShort root={root} job={found} onSelect={onSelect} /> : <NotFound what="job of this workflow" />}</Answered>;
 }
 
 function JobInShort({ root, job, onSelect }: { root: JobPage; job: JobPage; onSelect: (id: string) => void }) {

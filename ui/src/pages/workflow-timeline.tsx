@@ -28,8 +28,9 @@ export function useRange(root: JobPage, zoom: string, setZoom: (zoom: string) =>
   const begin = Date.parse(root.created_at);
   const end = root.finished_at ? Date.parse(root.finished_at) : Math.max(now, begin + 1000);
   const whole = { from: begin, to: Math.max(end + (end - begin) * 0.01, begin + 100) };
-  const part = /^(-?\d+)-(\d+)$/.exec(zoom);
-  const range = part ? { from: begin + Number(part[1]), to: begin + Number(part[2]) } : whole;
+  const [, first, last] = /^(\d{1,13})-(\d{1,13})$/.exec(zoom)?.map(Number) ?? [];
+  const part = first !== undefined && last !== undefined && last - first >= LEAST_MS ? { from: begin + first, to: begin + last } : null;
+  const range = part ?? whole;
   const set = useCallback(
     ({ from, to }: Range) => {
       const width = Math.max(LEAST_MS, to - from);

@@ -116,6 +116,9 @@ function Shown({ root }: { root: JobPage }) {
   );
 }
 
+/** So many fan-outs of one job the API lists. */
+const MOST = 100;
+
 /** How far all of it is: the root's own fan-outs together. */
 function Whole({ root }: { root: JobPage }) {
   const sum = (count: (fanOut: JobPage["fan_outs"][number]) => number) => root.fan_outs.reduce((all, one) => all + count(one), 0);
@@ -135,6 +138,7 @@ function Whole({ root }: { root: JobPage }) {
       <span>
         <strong>{`${Math.floor((100 * ended) / all.total)} %`}</strong>
         <span className="quiet">{` ${ended.toLocaleString()} of ${all.total.toLocaleString()} sub-jobs ended`}</span>
+        {root.fan_outs.length >= MOST && <span className="quiet">{` of its first ${MOST} fan-outs`}</span>}
         {all.failed > 0 && <span className="bad">{`, ${all.failed.toLocaleString()} failed`}</span>}
       </span>
     </div>
