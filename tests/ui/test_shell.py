@@ -208,3 +208,15 @@ async def test_a_key_presses_what_has_the_focus_and_not_the_row_of_a_list(world:
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("link", name="Running now")).to_be_visible()
     assert page.url == f"{visit.site}/jobs"
+
+
+async def test_a_server_that_is_away_for_a_while_signs_nobody_out(world: World, visit: Visitor) -> None:
+    visit.forgive("net::ERR_FAILED")
+    page = await visit("viewer", "/jobs")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
+    await page.route("**/api/v1/**", lambda route: route.abort())
+    await page.reload()
+    await expect(page.get_by_role("heading", name="No answer")).to_be_visible()
+    await page.unroute("**/api/v1/**")
+    await page.get_by_role("button", name="Try again").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")

@@ -35,6 +35,7 @@ type Handler = (events: LiveEvent[]) => void;
 
 const handlers = new Set<Handler>();
 const watchers = new Set<() => void>();
+const refused = new Set<() => void>();
 let state: LiveState = "connecting";
 let waiting: LiveEvent[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -48,6 +49,12 @@ export function useLive(handler: Handler): void {
     handlers.add(own);
     return () => void handlers.delete(own);
   }, []);
+}
+
+/** Call it when the server gives no stream: the session may have ended. */
+export function onRefused(handler: () => void): () => void {
+  refused.add(handler);
+  return () => void refused.delete(handler);
 }
 
 export function useLiveState(): LiveState {
@@ -125,7 +132,9 @@ function read(
       source.onopen = () => tell({ state: "live" });
       source.onerror = () => {
         tell({ state: "polling" });
-        if (source?.readyState === EventSource.CLOSED) again = setTimeout(open, AGAIN_MS);
+        if (source?.readyState !== EventSource.CLOSED) return;
+        again = setTimeout(open, AGAIN_MS);
+        for (const handler of refused) handler();
       };
       for (const kind of KINDS)
         source.addEventListener(kind, (message: MessageEvent<string>) => {
