@@ -17,6 +17,7 @@ SCHEMA = {
         "depth": {"type": "integer", "minimum": 1, "maximum": 20},
         "dry_run": {"type": "boolean"},
         "where": {"$ref": "#/$defs/Where"},
+        "owners": {"type": "array", "items": {"type": "string"}},
     },
     "required": ["provider_id"],
     "additionalProperties": False,
@@ -52,12 +53,17 @@ async def test_a_schedule_is_made_with_its_payload_from_the_schema_and_shows_whe
     await page.get_by_label("depth").fill("7")
     await page.get_by_label("dry_run").select_option("no")
     await page.get_by_label("path").fill("/in")
+    save = page.get_by_role("button", name="Make the trigger")
+    await page.get_by_label("owners").fill('["ada"')  # no JSON yet: it is not saved as if it were not there
+    await expect(save).to_be_disabled()
+    await page.get_by_label("owners").fill('["ada"]')
+    await expect(save).to_be_enabled()
     await expect(shown).to_contain_text('path: "/in"')
     await page.get_by_role("button", name="Make the trigger").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Nightly sync")
     await expect(page.get_by_text("At 02:30, Europe/Berlin")).to_be_visible()
     assert await _payload(world, "Nightly sync") == {
-        "provider_id": "p-1", "mode": "changes", "depth": 7, "dry_run": False, "where": {"path": "/in"},
+        "provider_id": "p-1", "mode": "changes", "depth": 7, "dry_run": False, "where": {"path": "/in"}, "owners": ["ada"],
     }  # fmt: skip
 
 

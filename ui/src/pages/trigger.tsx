@@ -24,7 +24,8 @@ import { Tabs } from "../parts/Tabs";
 import { Duration, Time } from "../parts/Time";
 import { toast } from "../shell/toasts";
 import { jobsWith } from "./job-filter";
-import { sampleOf, TriggerForm } from "./trigger-form";
+import { sampleOf } from "./trigger-draft";
+import { TriggerForm } from "./trigger-form";
 import { CATCH_UP, outcome, OVERLAP, State, When } from "./trigger-words";
 import "./triggers.css";
 

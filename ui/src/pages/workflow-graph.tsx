@@ -113,7 +113,7 @@ function useOpened(root: JobPage, opened: ReadonlySet<string>): Read {
       .map((id) => ({
         queryKey: keyOf("GET /jobs/{job_id}", tenant, { path: { job_id: id.slice(4) } }),
         queryFn: () => call("GET /jobs/{job_id}", { path: { job_id: id.slice(4) } }, tenant),
-        refetchInterval: 3000,
+        refetchInterval: root.finished_at === null ? 3000 : (false as const),
       })),
     combine: (answers) => answers.flatMap(({ data }) => data ?? []),
   });

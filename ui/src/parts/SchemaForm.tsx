@@ -5,7 +5,7 @@
  *     <SchemaForm schema={definition.arg_schema} value={payload} onChange={setPayload} templates />
  */
 
-import { useId, useState } from "react";
+import { useId, useRef, useState } from "react";
 import { Exact, parse, stringify } from "../api/json";
 import { Button } from "./Button";
 import { Tabs } from "./Tabs";
@@ -24,6 +24,12 @@ interface Props {
 
 export function SchemaForm({ schema, value, onChange, onFault, templates }: Props) {
   const [chosen, choose] = useState<"form" | "json">("form");
+  const faults = useRef(new Map<string, string>());
+  const report = (path: string, fault: string | null) => {
+    if (fault) faults.current.set(path, fault);
+    else faults.current.delete(path);
+    onFault([...faults.current.values()][0] ?? null);
+  };
   const root = isObject(schema) && isObject(schema["properties"]) ? (schema as Schema) : null;
   const way = root ? chosen : "json";
   return (
@@ -31,6 +37,7 @@ export function SchemaForm({ schema, value, onChange, onFault, templates }: Prop
       label="How it is written"
       chosen={way}
       onChoose={(next) => {
+        faults.current.clear();
         onFault(null);
         choose(next);
       }}
@@ -40,9 +47,9 @@ export function SchemaForm({ schema, value, onChange, onFault, templates }: Prop
       ]}
     >
       {way === "form" && root ? (
-        <Properties schema={root} root={root} value={value} onChange={onChange} templates={templates ?? false} path="" />
+        <Properties schema={root} root={root} value={value} onChange={onChange} templates={templates ?? false} path="" report={report} />
       ) : (
-        <JsonField label="Payload" value={value} rows={10} onFault={onFault} onChange={(next) => (isObject(next) ? (onFault(null), onChange(next)) : onFault("It is no JSON object."))} />
+        <JsonField label="Payload" value={value} rows={10} onFault={onFault} onChange={(next) => (isObject(next) ? onChange(next) : onFault("It is no JSON object."))} />
       )}
     </Tabs>
   );
@@ -53,9 +60,11 @@ interface Inner {
   root: Schema;
   templates: boolean;
   path: string;
+  /** What is written at a path is no JSON; null: it is again. */
+  report: (path: string, fault: string | null) => void;
 }
 
-function Properties({ schema, root, value, onChange, templates, path }: Inner & { value: Payload; onChange: (value: Payload) => void }) {
+function Properties({ schema, root, value, onChange, templates, path, report }: Inner & { value: Payload; onChange: (value: Payload) => void }) {
   const properties = schema["properties"] as Record<string, unknown>;
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   // What must be there comes first: a schema from the database has no order of its own.
@@ -68,12 +77,19 @@ function Properties({ schema, root, value, onChange, templates, path }: Inner & 
   return (
     <div className="fields">
       {entries.map(([key, one]) => (
-        <Property key={key} name={key} required={required.includes(key)} schema={resolved(one, root)} root={root} templates={templates} path={`${path}/${key}`} value={value[key]} onChange={(next) => set(key, next)} />
+        <Property key={key} name={key} required={required.includes(key)} schema={resolved(one, root)} root={root} templates={templates} path={`${path}/${key}`} report={report} value={value[key]} onChange={(next) => set(key, next)} />
       ))}
       {others.map((key) => (
         <div key={key} className="row">
-          <JsonField label={key} value={value[key]} rows={1} onChange={(next) => set(key, next)} onFault={() => undefined} />
-          <Button icon="trash" aria-label={`Remove ${key}`} onClick={() => set(key, undefined)} />
+          <JsonField label={key} value={value[key]} rows={1} onChange={(next) => set(key, next)} onFault={(fault) => report(`${path}/${key}`, fault)} />
+          <Button
+            icon="trash"
+            aria-label={`Remove ${key}`}
+            onClick={() => {
+              report(`${path}/${key}`, null);
+              set(key, undefined);
+            }}
+          />
         </div>
       ))}
     </div>
@@ -87,7 +103,7 @@ interface PropertyProps extends Inner {
   onChange: (value: unknown) => void;
 }
 
-function Property({ name, required, schema, root, templates, path, value, onChange }: PropertyProps) {
+function Property({ name, required, schema, root, templates, path, report, value, onChange }: PropertyProps) {
   const id = useId();
   const kind = kindOf(schema);
   const about = [schema["description"], boundsOf(schema)].filter((one) => typeof one === "string" && one).join("; ");
@@ -113,7 +129,7 @@ function Property({ name, required, schema, root, templates, path, value, onChan
       <fieldset className="nested">
         <legend>{label}</legend>
         {hint}
-        <Properties schema={schema} root={root} templates={templates} path={path} value={isObject(value) ? value : {}} onChange={(next) => onChange(Object.keys(next).length || required ? next : undefined)} />
+        <Properties schema={schema} root={root} templates={templates} path={path} report={report} value={isObject(value) ? value : {}} onChange={(next) => onChange(Object.keys(next).length || required ? next : undefined)} />
       </fieldset>
     );
   if (kind === "enum" && !(templates && isTemplate(value))) {
@@ -168,7 +184,7 @@ function Property({ name, required, schema, root, templates, path, value, onChan
         {hint}
       </label>
     );
-  return <JsonField label={label} value={value} rows={3} hint={hint} onChange={onChange} onFault={() => undefined} />;
+  return <JsonField label={label} value={value} rows={3} hint={hint} onChange={onChange} onFault={(fault) => report(path, fault)} />;
 }
 
 /** A number as it is written, so that a large one stays itself; or a template. */
@@ -200,21 +216,25 @@ interface JsonProps {
   onFault: (fault: string | null) => void;
 }
 
-/** Any JSON; it counts when it is whole. Empty is nothing. */
+/** Any JSON; it counts when it is whole, and until then `onFault` has said so. Empty is nothing. */
 export function JsonField({ label, value, rows, hint, onChange, onFault }: JsonProps) {
   const id = useId();
   const [text, setText] = useState(() => (value === undefined ? "" : stringify(value, 2)));
   const [fault, setFault] = useState<string | null>(null);
   const change = (next: string) => {
     setText(next);
+    let value: unknown;
     try {
-      onChange(next.trim() === "" ? undefined : parse(next));
-      setFault(null);
+      value = next.trim() === "" ? undefined : parse(next);
     } catch (error) {
       const words = `It is no JSON yet: ${(error as Error).message}`;
       setFault(words);
       onFault(words);
+      return;
     }
+    setFault(null);
+    onFault(null);
+    onChange(value);
   };
   return (
     <label className="field">
