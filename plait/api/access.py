@@ -36,6 +36,7 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /jobs/{job_id}/steps": VIEWER,
     "GET /jobs/{job_id}/tree": VIEWER,
     "GET /jobs/{job_id}/children": VIEWER,
+    "GET /jobs/{job_id}/load": VIEWER,
     "GET /jobs/{job_id}/explain": VIEWER,
     "GET /jobs/{job_id}/nodes": VIEWER,
     "POST /jobs/{job_id}/cancel": OPERATOR,

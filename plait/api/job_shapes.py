@@ -126,6 +126,14 @@ class Child(Shape):
     attempts: list[Span] = Field(description="Those that have ended, the last hundred of them.")
 
 
+class Load(Shape):
+    """How many sub-jobs of a fan-out ran in one stretch of time."""
+
+    at: datetime = Field(description="Its beginning.")
+    running: int = Field(description="At any moment of it.")
+    failed: int = Field(description="Attempts that ended so.")
+
+
 class Children(BaseModel):
     items: list[Child]
     next: int | None = Field(None, description="Send it as `start` for what follows; null: that was all.")

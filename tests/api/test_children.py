@@ -1,8 +1,8 @@
 """The sub-jobs of a fan-out, by index and with when they ran: what a tree and a timeline are drawn from."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from ..trees.opening import claim_children, open_one
+from ..trees.opening import CHILDREN, claim_children, open_one
 from ..world import World
 from .calling import Calling
 
@@ -64,6 +64,31 @@ async def test_a_child_says_whether_it_has_fan_outs_of_its_own_and_anothers_job_
     assert (await caller.ok("GET", f"/jobs/{job}/children", params={"fan_out": foreign["id"]}))["items"] == []
     other = await api.acting("viewer", "another")
     assert (await other.get(f"/jobs/{job}/children")).status_code == 404
+
+
+async def test_how_many_children_ran_at_once_is_told_over_time(api: Calling, world: World) -> None:
+    job = await world.enqueue("add")
+    parent = await world.worker()
+    await open_one(world, parent, await parent.claim_one(), 4)
+    begin = await world.now()
+    worker = await world.worker(queues=[CHILDREN])
+    [first, second] = await worker.claim(2, queue=CHILDREN)
+    await world.advance(seconds=10)
+    await worker.succeed(first)
+    [third] = await worker.claim(1, queue=CHILDREN)
+    await world.advance(seconds=10)
+    await worker.fail(second, permanent=True)
+    await world.advance(seconds=20)
+    caller = await api.acting("viewer")
+    loads = (await caller.ok("GET", f"/jobs/{job}/load", params={"parts": 4}))["items"]
+    assert [(one["running"], one["failed"]) for one in loads] == [(2, 0), (3, 0), (2, 1), (1, 0)]
+    assert [(_at(one["at"]) - begin).total_seconds() for one in loads] == [0, 10, 20, 30]
+    assert await worker.succeed(third)
+    # a part of the time, and one in which nothing was
+    window = {"start": (begin + timedelta(seconds=25)).isoformat(), "end": (begin + timedelta(seconds=65)).isoformat()}
+    loads = (await caller.ok("GET", f"/jobs/{job}/load", params={"parts": 2, **window}))["items"]
+    assert [one["running"] for one in loads] == [1, 0]
+    assert (await caller.ok("GET", f"/jobs/{first.job_id}/load"))["items"] == []
 
 
 def _at(text: str) -> datetime:

@@ -38,6 +38,7 @@ Route = Literal[
     "POST /jobs/{job_id}/cancel",
     "GET /jobs/{job_id}/children",
     "GET /jobs/{job_id}/explain",
+    "GET /jobs/{job_id}/load",
     "GET /jobs/{job_id}/nodes",
     "POST /jobs/{job_id}/reschedule",
     "POST /jobs/{job_id}/retry",
@@ -543,6 +544,14 @@ class Leave(TypedDict):
     worker: int
 
 
+class Load(TypedDict):
+    """How many sub-jobs of a fan-out ran in one stretch of time."""
+
+    at: str
+    running: int
+    failed: int
+
+
 class Logs(TypedDict):
     worker: int
     attempt: int
@@ -730,6 +739,11 @@ class PageOfKind(TypedDict):
 
 class PageOfLatency(TypedDict):
     items: list[Latency]
+    next: NotRequired[str | None]
+
+
+class PageOfLoad(TypedDict):
+    items: list[Load]
     next: NotRequired[str | None]
 
 

@@ -544,6 +544,16 @@ export interface Leave {
   worker: number;
 }
 
+/** How many sub-jobs of a fan-out ran in one stretch of time. */
+export interface Load {
+  /** Its beginning. */
+  at: string;
+  /** At any moment of it. */
+  running: number;
+  /** Attempts that ended so. */
+  failed: number;
+}
+
 export interface Logs {
   worker: number;
   attempt: number;
@@ -756,6 +766,12 @@ export interface PageOfKind {
 
 export interface PageOfLatency {
   items: Latency[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
+export interface PageOfLoad {
+  items: Load[];
   /** Send it as `cursor` for what follows; null: that was all. */
   next?: string | null;
 }
@@ -1134,6 +1150,7 @@ export interface Routes {
   "POST /jobs/{job_id}/cancel": { path: { job_id: string }; query: { tenant?: string | null }; body: Cancel | null | undefined; answer: Moved };
   "GET /jobs/{job_id}/children": { path: { job_id: string }; query: { fan_out?: string | null; start?: number; limit?: number; tenant?: string | null }; body: undefined; answer: Children };
   "GET /jobs/{job_id}/explain": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: Explanation };
+  "GET /jobs/{job_id}/load": { path: { job_id: string }; query: { fan_out?: string | null; start?: string | null; end?: string | null; parts?: number; tenant?: string | null }; body: undefined; answer: PageOfLoad };
   "GET /jobs/{job_id}/nodes": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfJobNode };
   "POST /jobs/{job_id}/reschedule": { path: { job_id: string }; query: { tenant?: string | null }; body: Reschedule; answer: Moved };
   "POST /jobs/{job_id}/retry": { path: { job_id: string }; query: { tenant?: string | null }; body: Retry | null | undefined; answer: Moved };

@@ -1,5 +1,5 @@
 /**
- * Time from left to right, one lane for each job: when it was queued, ran, backed off, waited. Only lanes that are seen are drawn, and of
+ * Time from left to right, one lane for each job: when it was queued, ran, backed off, waited; and one for each fan-out: how many ran at once. Only lanes that are seen are drawn, and of
  * those what falls into the stretch that one looks at. Ctrl and the wheel zoom where the pointer is, dragging moves.
  */
 
@@ -21,6 +21,8 @@ export interface Range {
 export const TIMELINE_TRACKS = "minmax(220px, 300px) minmax(300px, 1fr)";
 const LEAST_MS = 5;
 const TICKS = 6;
+/** Of a fan-out's own lane. */
+const PARTS = 160;
 
 /** The stretch that is looked at: all of it, as it grows, or a part that is in the address (`zoom`: ms since the beginning). */
 export function useRange(root: JobPage, zoom: string, setZoom: (zoom: string) => void) {
@@ -139,18 +141,34 @@ export function TimelineHead({ ranging }: { ranging: Ranging }) {
 
 export function Lane({ row, ranging, root }: { row: Row; ranging: Ranging; root: JobPage }) {
   const { now, range } = ranging;
-  if (row.kind === "fan-out") {
-    const from = Date.parse(row.fanOut.created_at);
-    const to = row.fanOut.decided_at ? Date.parse(row.fanOut.decided_at) : now;
-    return (
-      <LaneBox range={range} title={`${row.name}: ${duration((to - from) / 1000)}`}>
-        <Piece range={range} from={from} to={to} className="ph-fan-out" title={`${row.name}: ${duration((to - from) / 1000)}${row.fanOut.decision ? `, ${row.fanOut.decision}` : ""}`} />
-      </LaneBox>
-    );
-  }
+  if (row.kind === "fan-out") return <FanOutLane row={row} ranging={ranging} />;
   if (row.kind === "job") return <RootLane root={root} ranging={ranging} />;
   if (!row.child) return <span role="gridcell" className="td lane" aria-label="loading" />;
   return <Phases phases={phasesOf({ ...row.child, since: row.child.run_at }, now)} range={range} />;
+}
+
+/** One lane for all children: how many ran at once, and where attempts failed. Of what is looked at when one has zoomed. */
+function FanOutLane({ row: { fanOut, name, parent }, ranging: { now, range, zoomed } }: { row: Extract<Row, { kind: "fan-out" }>; ranging: Ranging }) {
+  const from = Date.parse(fanOut.created_at);
+  const to = fanOut.decided_at ? Date.parse(fanOut.decided_at) : now;
+  const window = zoomed ? { start: new Date(range.from).toISOString(), end: new Date(range.to).toISOString() } : {};
+  const asked = useRead("GET /jobs/{job_id}/load", { path: { job_id: parent }, query: { fan_out: fanOut.id, parts: PARTS, ...window } }, { live: ["job"], when: (event) => event.fan_out_id === fanOut.id, every: 2000 });
+  const items = asked.data?.items ?? [];
+  const most = Math.max(0, ...items.map(({ running }) => running));
+  const first = items[0] && Date.parse(items[0].at);
+  const width = items[1] && first !== undefined ? Date.parse(items[1].at) - first : 0;
+  const title = `${name}: ${duration((to - from) / 1000)}${fanOut.decision ? `, ${fanOut.decision}` : ""}; at most ${most} at once`;
+  return (
+    <LaneBox range={range} title={title}>
+      <Piece range={range} from={from} to={to} className="ph-fan-out" title={title} />
+      {most > 0 && first !== undefined && width > 0 && (
+        <svg className="load" viewBox={`0 0 ${PARTS} ${most}`} preserveAspectRatio="none" style={{ left: `${part(first, range)}%`, width: `${part(first + width * PARTS, range) - part(first, range)}%` }} aria-hidden="true">
+          <path d={`M0 ${most}${items.map(({ running }, at) => `L${at} ${most - running}H${at + 1}`).join("")}V${most}Z`} />
+          {items.map(({ failed }, at) => failed > 0 && <rect key={at} x={at} width={1} y={0} height={most} className="load-failed" />)}
+        </svg>
+      )}
+    </LaneBox>
+  );
 }
 
 function RootLane({ root, ranging }: { root: JobPage; ranging: Ranging }) {
