@@ -1,10 +1,25 @@
 """Settings of a process, from the environment (PLAIT_…) or from arguments. Settings of queues, tenants and jobs are in the database."""
 
+from datetime import timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from plait.model.durations import age
+from plait.model.errors import PlaitError
+
+
+def _age(value: Any) -> timedelta | None:
+    try:
+        return age(value)
+    except PlaitError as error:
+        raise ValueError(str(error)) from None
+
+
+Age = Annotated[timedelta | None, BeforeValidator(_age)]
+"""`7d`, `12h`, or `forever`."""
 
 
 class Settings(BaseSettings):
@@ -34,5 +49,28 @@ class Settings(BaseSettings):
     api_body: int = Field(2_097_152, gt=0, description="bytes that a request to the API may have")
     api_session: float = Field(43_200, gt=0, description="seconds that a browser stays signed in")
 
+    keep_succeeded: Age = Field(
+        "7d", validate_default=True, description="how long jobs that succeeded are kept: 7d, 12h, forever"
+    )
+    keep_skipped: Age = Field("7d", validate_default=True, description="the same for those that were skipped")
+    keep_canceled: Age = Field("30d", validate_default=True, description="canceled")
+    keep_failed: Age = Field("90d", validate_default=True, description="failed")
+    keep_dead_letter: Age = Field("90d", validate_default=True, description="dead letters")
+    artifacts: str | None = Field(
+        None,
+        description="a directory that all processes share, or s3://bucket/prefix, for payloads and results above 1 MiB; "
+        "with embedded Postgres, a directory beside its data",
+    )
+    artifact_size: int = Field(67_108_864, gt=0, description="bytes that one of these may have")
+    archive: str | None = Field(
+        None, description="a directory, or s3://bucket/prefix, where jobs are written to before they are forgotten"
+    )
+    archive_format: Literal["jsonl", "parquet"] = Field("jsonl", description="parquet needs the extra of that name")
+
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="the least that is logged")
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON")
+
+    def retention(self) -> dict[str, timedelta | None]:
+        """How long final jobs are kept, by status."""
+        statuses = ("succeeded", "skipped", "canceled", "failed", "dead_letter")
+        return {status: getattr(self, f"keep_{status}") for status in statuses}

@@ -56,5 +56,10 @@ class Tenants:
     async def bind_login(self, login: str, tenant_id: UUID | None) -> None:
         await self._db.fetchval("select plait.bind_login($1, $2)", login, tenant_id)
 
+    async def list_retention(self) -> dict[str, dict[str, float | None]]:
+        """How long those tenants keep their final jobs that differ, by slug and status, in seconds; None: for ever."""
+        rows = await self._db.fetch("select * from plait.list_retention()")
+        return {row["slug"]: msgspec.json.decode(row["retention"]) for row in rows}
+
     async def list_tenants(self) -> list[TenantRow]:
         return [TenantRow(**row) for row in await self._db.fetch("select * from plait.list_tenants()")]

@@ -6,7 +6,7 @@ import type { FanOut } from "../api/types";
 import { Badge, Tag } from "../parts/Badge";
 import { Bar } from "../parts/Bar";
 import { Icon } from "../parts/Icon";
-import { Since, Time } from "../parts/Time";
+import { Since } from "../parts/Time";
 import { childrenOf, isOpen, nameOfFanOut, type Outline, type Row } from "./workflow-rows";
 
 interface Props {
@@ -178,10 +178,10 @@ function Name({ row }: { row: Row }) {
   );
 }
 
-export const TREE_TRACKS = "minmax(200px, 2fr) 118px 76px 92px 92px minmax(100px, 2fr)";
+export const TREE_TRACKS = "minmax(200px, 2fr) 118px 76px 96px minmax(140px, 2fr)";
 
 export function TreeHeads() {
-  return ["Status", "Attempts", "Ran for", "Ended", "Error"].map((title) => (
+  return ["Status", "Attempts", "Ran for", "Error"].map((title) => (
     <span key={title} role="columnheader" className={`td ${title === "Attempts" || title === "Ran for" ? "right" : ""}`}>
       {title}
     </span>
@@ -213,9 +213,6 @@ export function TreeCells({ row }: { row: Row }) {
       </span>
       <span role="gridcell" className="td right">
         {began ? <Since from={began} to={job.finished_at} /> : "–"}
-      </span>
-      <span role="gridcell" className="td">
-        <Time at={job.finished_at} />
       </span>
       <span role="gridcell" className="td">
         <span className="mono quiet" title={job.last_error ?? ""}>
