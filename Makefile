@@ -17,7 +17,7 @@ export PYTHONUTF8 := 1
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-ways test-full clients ui browser screenshots lint format types contracts bench bench-quick lock clean
+.PHONY: help setup demo test test-ways test-full alerts clients ui browser screenshots lint format types contracts bench bench-quick lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -31,12 +31,15 @@ demo: setup ui ## run a small workload of two tenants on an embedded Postgres
 test: lint types contracts clients ui browser ## all checks, and the tests but for the long ones
 	$(PYTEST) -m "not full" $(ARGS)
 
-test-ways: setup ## the worker's tests through PgBouncer (apt install pgbouncer) and without notifications
-	PLAIT_TEST_WAY=pgbouncer $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker $(ARGS)
-	PLAIT_TEST_WAY=polling $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker $(ARGS)
+test-ways: setup ## the worker's and the API's tests through PgBouncer (apt install pgbouncer) and without notifications
+	PLAIT_TEST_WAY=pgbouncer $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker tests/api $(ARGS)
+	PLAIT_TEST_WAY=polling $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker tests/api $(ARGS)
 
-test-full: setup clients ui browser ## all tests at full scale
+test-full: setup clients ui browser alerts ## all tests at full scale
 	$(PYTEST) $(ARGS)
+
+alerts: ## check and test the alert rules with promtool (the machine's, else Debian's package is fetched)
+	@scripts/promtool
 
 clients: setup ## make the TypeScript client ready for its tests (Node from the machine, or as a Python package)
 	@scripts/clients

@@ -15,6 +15,7 @@ from plait.model.roles import Role
 from plait.model.roles import may as allowed
 from plait.model.states import FINAL, LIVE, MOVES, RETRYABLE, Status
 from plait.runtime.settings import Settings
+from plait.telemetry.catalogue import METRICS
 
 ROOT = Path(__file__).resolve().parents[1]
 SQL = ROOT / "plait" / "sql"
@@ -39,6 +40,7 @@ def pages() -> dict[str, str]:
         "settings.md": settings(),
         "states.md": states(),
         "api.md": api(),
+        "metrics.md": metrics(),
     }
 
 
@@ -86,7 +88,7 @@ def api() -> str:
         [
             "# The HTTP API",
             NOTE,
-            f"Everything but `/healthz` and `/readyz` is under `{PREFIX}`. Fields, parameters and examples are in the OpenAPI document that the "
+            f"Everything but `/healthz`, `/readyz` and `/metrics` is under `{PREFIX}`. Fields, parameters and examples are in the OpenAPI document that the "
             f"server gives out, `{PREFIX}/openapi.json`. [How to use it](../how-to/api.md).",
             "",
             f"A key has one role: {', '.join(f'`{role}`' for role in Role)}. The last column says for each of them, in this order, whether it is let "
@@ -164,6 +166,38 @@ def settings() -> str:
             "|---|---|---|",
             *rows,
             "",
+        ]
+    )
+
+
+TOLD_BY = {
+    "installation": (
+        "Of the installation",
+        "Read from the database when it is scraped, and the same wherever it is read: by every API, and by the process that leads. "
+        "Queries take the `max` over instances.",
+    ),
+    "worker": ("Of a worker", "Counted by its process, once for each round trip."),
+    "leader": ("Of the leader's duties", "Counted by each process that may lead."),
+}
+
+
+def metrics() -> str:
+    parts = []
+    for teller, (title, said) in TOLD_BY.items():
+        rows = [
+            f"| `{metric.name}` | {metric.kind} | {', '.join(f'`{label}`' for label in metric.labels)} | {_cell(metric.help)} |"
+            for metric in METRICS
+            if metric.told_by == teller
+        ]
+        parts += [f"## {title}", said, "", "| metric | kind | labels | |", "|---|---|---|---|", *rows, ""]
+    return "\n".join(
+        [
+            "# Metrics",
+            NOTE,
+            "As Prometheus reads them, at `/metrics`: [how to monitor](../how-to/monitor.md). Labels are bounded: of tenants, queues and definitions "
+            "the first `PLAIT_METRICS_TOP` have series of their own, the others are `*`. Each process tells its `process_…` and `python_info` too.",
+            "",
+            *parts,
         ]
     )
 

@@ -19,6 +19,9 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /openapi.json": ANYBODY,
     "POST /session": ANYBODY,
     "GET /session/link": ANYBODY,
+    "GET /session/ways": ANYBODY,
+    "GET /session/oidc": ANYBODY,
+    "GET /session/oidc/callback": ANYBODY,
     "GET /session": VIEWER,
     "DELETE /session": VIEWER,
     "GET /stream": VIEWER,
@@ -59,6 +62,18 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "POST /events": OPERATOR,
     "GET /events/{event_id}": VIEWER,
     "GET /jobs/definitions": VIEWER,
+    # Where webhooks go, and what connectors are set to
+    "GET /endpoints": VIEWER,
+    "POST /endpoints": ADMIN,
+    "GET /endpoints/{endpoint_id}": VIEWER,
+    "PATCH /endpoints/{endpoint_id}": ADMIN,
+    "DELETE /endpoints/{endpoint_id}": ADMIN,
+    "GET /endpoints/{endpoint_id}/keys": ADMIN,
+    "POST /endpoints/{endpoint_id}/rotate": ADMIN,
+    "POST /endpoints/{endpoint_id}/test": OPERATOR,
+    "GET /connectors": VIEWER,
+    "PUT /connectors/{connector}": ADMIN,
+    "DELETE /connectors/{connector}": ADMIN,
     # A tenant's own
     "GET /keys": ADMIN,
     "POST /keys": ADMIN,
@@ -80,6 +95,8 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "PATCH /tenants/{slug}": SUPER_ADMIN,
     # Workers in any language
     "POST /worker/jobs/claim": WORKER,
+    "POST /worker/jobs/settle": WORKER,
+    "POST /worker/heartbeat": WORKER,
     "GET /worker/jobs/{job_id}/artifacts/{sha256}": WORKER,
     "POST /worker/jobs/{job_id}/heartbeat": WORKER,
     "POST /worker/jobs/{job_id}/complete": WORKER,
@@ -93,5 +110,6 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
 ROUTES: Final[dict[str, Role | None]] = {
     "GET /healthz": ANYBODY,
     "GET /readyz": ANYBODY,
+    "GET /metrics": SUPER_ADMIN,
     **{name.replace(" ", f" {PREFIX}", 1): least for name, least in _UNDER_PREFIX.items()},
 }

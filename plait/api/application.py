@@ -1,7 +1,7 @@
 """The application: routers, middleware, and the check that the table of access has every route and no other."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -14,13 +14,17 @@ from plait.api import (
     audit,
     bulk,
     cluster,
+    connectors,
     definitions,
+    endpoints,
     events,
     health,
     job_pages,
     job_verbs,
     jobs,
     keys,
+    metrics,
+    oidc,
     problems,
     queues,
     sessions,
@@ -32,15 +36,20 @@ from plait.api import (
     workers,
 )
 from plait.api.access import PREFIX, ROUTES
+from plait.api.arrivals import Arrivals
 from plait.api.bounds import Bounds
 from plait.api.guard import COOKIE, CSRF, Guard, name_of
 from plait.api.known import Known
 from plait.api.problems import Problem
+from plait.api.provider import new_provider
 from plait.api.watching import Watch
 from plait.runtime.objects import Objects
 from plait.runtime.settings import Settings
 from plait.sdk.artifacts import Artifacts
+from plait.sdk.waiter import Waiter
 from plait.store import Store
+from plait.telemetry.database import DatabaseMetrics
+from plait.telemetry.exposition import Exposition
 
 _ABOUT: Final = """\
 Durable, multi-tenant jobs on Postgres. Send a key as `Authorization: Bearer …`; what it may do, and for which tenant, is its own.
@@ -56,8 +65,8 @@ _REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
 ROUTERS: Final = tuple(
     module.router
     for module in (
-        health, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
-        worker_protocol, sessions, stream, artifacts,
+        health, metrics, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
+        endpoints, connectors, worker_protocol, sessions, oidc, stream, artifacts,
     )
 )  # fmt: skip
 
@@ -84,8 +93,12 @@ def build(
     app.state.holder = holder
     app.state.artifacts = Artifacts(store, objects, most=settings.artifact_size)
     app.state.guard = Guard(store, settings)
+    app.state.provider = new_provider(settings)
     app.state.known = Known(store)
     app.state.watch = Watch(store)
+    app.state.arrivals = Arrivals()
+    app.state.waiter = Waiter(store)
+    app.state.exposition = Exposition(DatabaseMetrics(_connected(store), top=settings.metrics_top))
     app.state.bulk = bulk.Bulk(store)
     app.state.workers = {}
     app.state.stopping = asyncio.Event()
@@ -98,6 +111,13 @@ def build(
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
     app.add_middleware(Bounds, body=settings.api_body)
     return app
+
+
+def _connected(store: Store) -> Callable[[], Awaitable[Store]]:
+    async def connected() -> Store:
+        return store
+
+    return connected
 
 
 def _document(app: FastAPI, described: Callable[[], dict[str, Any]]) -> dict[str, Any]:

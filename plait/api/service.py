@@ -1,24 +1,19 @@
 """The API as a service of plait's: it serves until it is asked to stop, lets requests under way end, and ends its streams."""
 
 import asyncio
-import contextlib
 import socket
-from collections.abc import Iterator
 
 import uvicorn
 from fastapi import FastAPI
 
 from plait.api.application import build
-from plait.model.errors import PlaitError
+from plait.runtime.listening import AddressTaken, Server, bound, url_of
 from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
+from plait.store import Database
 
 log = get_logger("api")
-
-
-class AddressTaken(PlaitError):
-    """Another process listens on this address. Choose another: --port, PLAIT_API_PORT."""
 
 
 class Api:
@@ -36,20 +31,17 @@ class Api:
     def url(self) -> str:
         """Where it listens, from `listen` on."""
         assert self._socket is not None
-        host, port = self._socket.getsockname()[:2]
-        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        return url_of(self._socket)
 
     def listen(self) -> None:
         """Take the address, before anything else is begun: who can't have it should know at once."""
         if self._socket is None:
             try:
-                self._socket = _bound(self._host, self._port)
-            except OSError as error:
+                self._socket = bound(self._host, self._port)
+            except AddressTaken:
                 if not self._elsewhere or self._port == 0:
-                    raise AddressTaken(
-                        f"can't listen on {self._host}:{self._port}: {error.strerror or error}"
-                    ) from None
-                self._socket = _bound(self._host, 0)
+                    raise
+                self._socket = bound(self._host, 0)
 
     def close(self) -> None:
         """Give the address up, where it was taken and nothing was served."""
@@ -78,42 +70,29 @@ class Api:
             server_header=False,
             timeout_graceful_shutdown=int(self._app.settings.grace) or 1,
         )
-        server = _Server(config)
+        server = Server(config)
         log.info("api listening", url=self.url)
         async with asyncio.TaskGroup() as group:
             group.create_task(application.state.bulk.run(stop))
-            watching = group.create_task(_end(server, application, stop))
+            helpers = [group.create_task(_end(server, application, stop))]
+            if self._app.settings.listen:
+                direct = self._app.settings.direct_url
+                listening = application.state.arrivals.listen(Database(direct) if direct else store.database)
+                helpers.append(group.create_task(listening))
             try:
                 await server.serve(sockets=[self._socket])
             finally:
-                watching.cancel()
+                for helper in helpers:
+                    helper.cancel()
+                await application.state.waiter.close()
                 if not stop.requested:
                     stop.request()  # it ended by itself: nothing else goes on alone
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    [(family, kind, protocol, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    taken = socket.socket(family, kind, protocol)
-    try:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(address)
-        taken.listen(2048)
-    except BaseException:
-        taken.close()
-        raise
-    return taken
-
-
-class _Server(uvicorn.Server):
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Signals are the process's, which may run other services."""
-        yield
 
 
 async def _end(server: uvicorn.Server, application: FastAPI, stop: Stop) -> None:
     await stop.wait()
     application.state.stopping.set()  # who waits for something gets an answer now
+    application.state.arrivals.wake_all()
     server.should_exit = True
     await stop.wait_hard()
     server.force_exit = True

@@ -19,10 +19,12 @@ from plait.cli import (
     api,
     bench,
     commands,
+    connectors,
     definitions,
     demo,
     dev,
     doctor,
+    endpoints,
     enqueue,
     events,
     failures,
@@ -36,6 +38,7 @@ from plait.cli import (
     restore,
     run,
     tenants,
+    top,
     trees,
     triggers,
     worker,
@@ -45,11 +48,27 @@ from plait.cli.command import new_group, root
 
 app = new_group("Durable, multi-tenant jobs for Python on Postgres.")
 app.callback()(root)
-for module in (run, dev, worker, leader, api, enqueue, migrate, restore, demo, doctor, bench, workers, nodes, commands):
+for module in (
+    run,
+    dev,
+    worker,
+    leader,
+    api,
+    enqueue,
+    migrate,
+    restore,
+    demo,
+    doctor,
+    top,
+    bench,
+    workers,
+    nodes,
+    commands,
+):
     module.register(app)
 trees.register(jobs.group)
 occasions.register(triggers.group)
-for group in (jobs, queues, tenants, definitions, triggers, events, keys):
+for group in (jobs, queues, tenants, definitions, triggers, events, keys, endpoints, connectors):
     app.add_typer(group.group)
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from plait.cli.command import Invocation, command
+from plait.cli.command import Invocation, MetricsPort, command
 
 Host = Annotated[
     str | None,
@@ -32,18 +32,20 @@ async def api(
     ] = None,
     host: Host = None,
     port: Port = None,
+    metrics_port: MetricsPort = None,
 ) -> int:
     """Serve the HTTP API until stopped. It speaks plain HTTP: put TLS before it where others can listen.
 
     Needs a login with the roles plait_admin and plait_worker, and refuses a superuser's. Keys: plait keys create.
     """
     from plait.api.service import Api
-    from plait.cli.serving import configure_logs, place, serve
+    from plait.cli.serving import configure_logs, metrics_server, place, serve
     from plait.sdk.app import Plait
 
     app = cli.load(app_name) if app_name else cli.bind(Plait())
     configure_logs(app, cli)
     served = Api(app, host=host, port=port)
     served.listen()
-    told = [] if cli.json else [f"api at {served.url} on {place(cli, app)}"]
-    return await serve(app, [served], told=told)
+    metrics = metrics_server(app, metrics_port, leads=lambda: True)
+    told = [f"api at {served.url} on {place(cli, app)}", *([f"metrics at {metrics.url}/metrics"] if metrics else [])]
+    return await serve(app, [served, *([metrics] if metrics else [])], told=[] if cli.json else told)

@@ -45,6 +45,18 @@ DataDir = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, errors too.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback with an error (also PLAIT_DEBUG=1).")]
 
+MetricsPort = Annotated[
+    int | None,
+    typer.Option(
+        "--metrics-port",
+        metavar="N",
+        min=0,
+        max=65535,
+        help="Serve metrics on this port, at /metrics, without a key; 0: any.",
+        show_default="PLAIT_METRICS_PORT",
+    ),
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
@@ -87,10 +99,15 @@ class Invocation:
             await target.close()
 
     def load(self, name: str) -> "Plait":
-        """The application, on the database that the options name."""
+        """The application, on the database that the options name, with the connectors that its settings name."""
         from plait.cli.loading import load_app
 
-        return self.bind(load_app(name))
+        app = self.bind(load_app(name))
+        if app.settings.connectors:
+            from plait.connectors import install
+
+            install(app)
+        return app
 
     def bind(self, app: "Plait") -> "Plait":
         """Options are stronger than what the application's code says."""

@@ -1,57 +1,69 @@
-"""`plait doctor`: what will hurt, or already does."""
+"""`plait doctor`: what will hurt, or already does. Each finding has a code, what was seen, and what to do."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from plait.cli.arguments import duration
 from plait.cli.command import Invocation, command
 from plait.cli.failures import ExitCode, exit_code
 from plait.cli.output import show, show_json, show_table, shown_url
 from plait.model.errors import SchemaOutdated, UnsafeRole
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from plait.runtime.settings import Settings
     from plait.sdk.target import Target
+    from plait.store import Store
     from plait.store.health import Finding
 
 OLDEST_POSTGRES = 15
+SKEW_S = 5.0
 
 
 def register(app: typer.Typer) -> None:
     app.command("doctor", short_help="Find what will hurt, or already does.")(command(doctor))
 
 
-async def doctor(cli: Invocation) -> int:
-    """Check the database, its schema, the login and the jobs, and say what to do.
+async def doctor(
+    cli: Invocation,
+    old: Annotated[
+        str, typer.Option("--old", metavar="TIME", help="From when on an open transaction counts as old: 60s, 10m.")
+    ] = "60s",
+) -> int:
+    """Check the database, its schema, the login, the way there and the jobs, and say what to do.
 
-    Ends with 1 when there is a problem, with 3 when the database is out of reach or its schema is old.
+    Ends with 1 when there is a problem, with 3 when the database is out of reach or its schema is old. A login with pg_read_all_stats
+    sees more of others' transactions.
     """
+    old_s = duration(old, what="--old")
     target = cli.target()
     facts: dict[str, str] = {}
     try:
-        code, findings = await _examine(target, facts)
+        code, findings = await _examine(target, facts, old_s=60.0 if old_s is None else old_s)
     finally:
         await target.close()
+    findings.sort(key=lambda finding: (finding.level != "problem", finding.code))
     if cli.json:
         show_json({"ok": code == 0, "facts": facts, "findings": findings})
         return code
     for name, value in facts.items():
         show(f"{name:<10}  {value}")
     show()
-    ordered = sorted(findings, key=lambda finding: finding.level != "problem")
-    if ordered:
-        rows = [(finding.level, finding.finding, finding.advice) for finding in ordered]
-        show_table(("level", "finding", "advice"), rows, empty="")
+    if findings:
+        rows = [(finding.level, finding.code, finding.finding, finding.advice) for finding in findings]
+        show_table(("level", "code", "finding", "advice"), rows, empty="")
     else:
         show("Nothing to complain about.")
     return code
 
 
-async def _examine(target: "Target", facts: dict[str, str]) -> "tuple[int, list[Finding]]":
+async def _examine(target: "Target", facts: dict[str, str], *, old_s: float) -> "tuple[int, list[Finding]]":
     """The facts, what is wrong, and the exit code. A database out of reach is no finding: there is nothing to examine."""
     from plait import __version__
+    from plait.runtime.settings import Settings
     from plait.store import Database, Store
-    from plait.store.health import Finding
-    from plait.store.migrate import migrate
 
     facts["plait"] = __version__
     url = await target.admin_url()
@@ -65,7 +77,16 @@ async def _examine(target: "Target", facts: dict[str, str]) -> "tuple[int, list[
     findings: list[Finding] = []
     if version.major < OLDEST_POSTGRES:
         old = f"Postgres {version.major} is too old"
-        findings.append(_problem("old_postgres", old, f"use Postgres {OLDEST_POSTGRES} or newer"))
+        advice = f"use Postgres {OLDEST_POSTGRES} or newer"
+        findings.append(_problem("old_postgres", old, advice, version=version.major))
+    settings = Settings()
+    database = Database(url, pooler=settings.pooler)
+    try:
+        findings += await _of_the_way(database, settings, facts)
+    finally:
+        await database.close()
+    if any(finding.code == "pooler_prepared" for finding in findings):
+        return ExitCode.ERROR, findings
     try:
         store: Store = await target.open(max_connections=2)
     except (UnsafeRole, SchemaOutdated) as error:
@@ -73,19 +94,127 @@ async def _examine(target: "Target", facts: dict[str, str]) -> "tuple[int, list[
         findings.append(_problem("unsafe_role" if isinstance(error, UnsafeRole) else "old_schema", str(error), advice))
         return exit_code(error), findings
     try:
-        plan = await migrate(url, plan_only=True)
-        facts["schema"] = str(plan.installed)
-        if not plan.empty:
-            text = "the database's functions are not those of this plait"
-            findings.append(_problem("old_functions", text, "run plait migrate"))
-        findings += await store.health.diagnose()
+        findings += await _of_the_schema(store, url, facts)
+        findings += await store.health.examine(old_s=old_s)
+        findings += await store.health.diagnose(keep=await _longest(store, settings))
     finally:
         await store.close()
     bad = any(finding.level == "problem" for finding in findings)
     return (ExitCode.ERROR if bad else ExitCode.DONE), findings
 
 
-def _problem(code: str, finding: str, advice: str) -> "Finding":
+async def _of_the_way(database: Any, settings: "Settings", facts: dict[str, str]) -> "list[Finding]":
+    """A pooler, notifications, clocks."""
+    from plait.store import Database
+    from plait.store.passage import clock_skew, hears_notifications, pooling
+
+    findings = []
+    pooled = await pooling(database)
+    facts["pooler"] = "transaction mode" if pooled.transaction else "none, or session mode"
+    if not pooled.prepared:
+        findings.append(
+            _problem(
+                "pooler_prepared",
+                "the pooler forgets prepared statements, and statements fail at random",
+                "set PLAIT_POOLER=1; or PgBouncer 1.21 or newer with max_prepared_statements",
+                pooler_setting=settings.pooler,
+            )
+        )
+        return findings  # whatever else is asked may fail
+    if settings.listen:
+        direct = settings.direct_url
+        if not await hears_notifications(database, Database(direct) if direct else database):
+            findings.append(
+                _finding(
+                    "warning",
+                    "notify_dead",
+                    "a notification did not come back: workers find work by polling only"
+                    + (", since the URL leads through a pooler" if pooled.transaction and not direct else ""),
+                    "set PLAIT_DIRECT_URL to a URL of the same database past the pooler"
+                    if not direct
+                    else "PLAIT_DIRECT_URL must lead to the same database, past any pooler",
+                    direct_url=shown_url(direct) if direct else None,
+                    pooler=pooled.transaction,
+                )
+            )
+    skew_s = await clock_skew(database)
+    if abs(skew_s) > SKEW_S:
+        findings.append(
+            _finding(
+                "warning",
+                "clock_skew",
+                f"this machine's clock is {skew_s:.0f} s off the database's",
+                "no decision rests on it, but logs and ids tell wrong times: keep it by NTP",
+                skew_s=round(skew_s, 1),
+            )
+        )
+    return findings
+
+
+async def _of_the_schema(store: "Store", url: str, facts: dict[str, str]) -> "list[Finding]":
+    from plait.store.drift import find_drift
+    from plait.store.migrate import migrate
+
+    findings = []
+    plan = await migrate(url, plan_only=True)
+    facts["schema"] = str(plan.installed)
+    if not plan.empty:
+        text = "the database's functions are not those of this plait"
+        findings.append(_problem("old_functions", text, "run plait migrate", installed=plan.installed))
+    else:
+        drift = await find_drift(store.database)
+        for index in drift.missing.pop("index", []):
+            findings.append(
+                _problem(
+                    "missing_index",
+                    f"the index plait.{index} is missing",
+                    f"create it again as plait/sql/schema has it: grep -rn {index} $(python -c 'import plait; print(plait.__path__[0])')/sql/schema",
+                    index=index,
+                )
+            )
+        if drift.missing or drift.edited:
+            gone = [f"{kind} {name}" for kind, names in drift.missing.items() for name in names]
+            findings.append(
+                _problem(
+                    "schema_drift",
+                    "somebody has changed plait's schema: "
+                    + "; ".join(
+                        [*(f"no {one}" for one in gone), *(f"function {name} edited" for name in drift.edited)]
+                    ),
+                    "functions come back with `update plait.installed set functions_hash = ''` and plait migrate; tables from a backup",
+                    missing=drift.missing,
+                    edited=drift.edited,
+                )
+            )
+    plan_text = await store.health.claim_plan()
+    if "live_claim" not in plan_text:
+        findings.append(
+            _problem(
+                "claim_plan",
+                "a claim does not go by the index live_claim: it reads every queued job",
+                "analyze plait.live; look at its indexes",
+                plan=plan_text,
+            )
+        )
+    return findings
+
+
+async def _longest(store: "Store", settings: "Settings") -> "timedelta | None":
+    """How long final jobs are kept at the longest, by this process's settings and the tenants' own; None: some of them for ever."""
+    from datetime import timedelta
+
+    ages = list(settings.retention().values())
+    for by_status in (await store.tenants.list_retention()).values():
+        ages += [None if age_s is None else timedelta(seconds=age_s) for age_s in by_status.values()]
+    known = [age for age in ages if age is not None]
+    return max(known) if len(known) == len(ages) else None
+
+
+def _problem(code: str, finding: str, advice: str, **evidence: Any) -> "Finding":
+    return _finding("problem", code, finding, advice, **evidence)
+
+
+def _finding(level: str, code: str, finding: str, advice: str, **evidence: Any) -> "Finding":
     from plait.store.health import Finding
 
-    return Finding(level="problem", code=code, finding=finding, advice=advice)
+    return Finding(level=level, code=code, finding=finding, evidence=evidence, advice=advice)

@@ -15,15 +15,36 @@ from plait.runtime.service import Service, Signals, Stop, run_services
 if TYPE_CHECKING:
     from plait.cli.command import Invocation
     from plait.sdk.app import Plait
+    from plait.telemetry.exposition import Source
+    from plait.telemetry.server import MetricsServer
 
 
 def configure_logs(
     app: "Plait", cli: "Invocation", *, level: str = "info", form: Literal["auto", "text"] = "auto"
 ) -> None:
-    """The environment decides, then --json, then what suits the command."""
+    """The environment decides, then --json, then what suits the command. Traces too, since they are told from the first word on."""
+    if app.settings.traces == "otlp":
+        from plait.telemetry import tracing
+
+        tracing.configure("plait")
     said = app.settings.model_fields_set
     chosen = app.settings.log_format if "log_format" in said else ("json" if cli.json else form)
     configure(level=app.settings.log_level if "log_level" in said else level, form=chosen)
+
+
+def metrics_server(
+    app: "Plait", port: int | None, *sources: "Source", leads: Callable[[], bool]
+) -> "MetricsServer | None":
+    """The listener for metrics, where one is wanted. `leads`: whether this process tells the installation's numbers too."""
+    from plait.telemetry.database import DatabaseMetrics
+    from plait.telemetry.exposition import Exposition
+    from plait.telemetry.server import MetricsServer
+
+    chosen = app.settings.metrics_port if port is None else port
+    if chosen is None:
+        return None
+    of_all = DatabaseMetrics(app.store, top=app.settings.metrics_top, wanted=leads)
+    return MetricsServer(Exposition(of_all, *sources), host=app.settings.metrics_host, port=chosen)
 
 
 async def serve(

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from plait.cli.arguments import duration, labels_of, queue_limits
-from plait.cli.command import Invocation, command
+from plait.cli.command import Invocation, MetricsPort, command
 
 App = Annotated[
     str,
@@ -61,6 +61,15 @@ async def worker(
             "--label", metavar="KEY=VALUE", help="Something to know the node by; may be repeated.", show_default=False
         ),
     ] = None,
+    connectors: Annotated[
+        str | None,
+        typer.Option(
+            "--connectors",
+            metavar="KIND,…",
+            help="Built-in jobs to run too: http, webhook, report; or all.",
+            show_default="none, or PLAIT_CONNECTORS",
+        ),
+    ] = None,
     leads: Annotated[
         bool, typer.Option("--leader/--no-leader", help="Take the leader's duties too where nobody else has them.")
     ] = True,
@@ -73,6 +82,7 @@ async def worker(
             show_default="30s, or PLAIT_GRACE",
         ),
     ] = None,
+    metrics_port: MetricsPort = None,
 ) -> int:
     """Run an application's jobs until stopped.
 
@@ -85,12 +95,21 @@ async def worker(
     app = cli.load(app_name)
     if grace_s is not None:
         app.settings = app.settings.model_copy(update={"grace": grace_s})
-    from plait.cli.serving import configure_logs, place, serve
+    if connectors is not None:
+        from plait.connectors import install
+        from plait.connectors.registry import types_in
+
+        install(app, *types_in(connectors))
+    from plait.cli.serving import configure_logs, metrics_server, place, serve
     from plait.leader.leader import Leader
+    from plait.leader.metrics import LeaderMetrics
     from plait.runtime.service import Service
+    from plait.worker.metrics import WorkerMetrics
     from plait.worker.worker import Worker
 
     configure_logs(app, cli)
+    leading, working = LeaderMetrics(), WorkerMetrics(app.definitions, top=app.settings.metrics_top)
+    metrics = metrics_server(app, metrics_port, working, leading, leads=lambda: leading.leads)
     services: list[Service] = [
         Worker(
             app,
@@ -100,8 +119,11 @@ async def worker(
             once=once,
             node=node,
             labels=labels,
+            metrics=working if metrics else None,
         ),
-        *([Leader(app)] if leads else []),
+        *([Leader(app, metrics=leading)] if leads else []),
+        *([metrics] if metrics else []),
     ]
     told = [] if cli.json else [f"worker of {app_name} on {place(cli, app)}"]
+    told += [] if cli.json or metrics is None else [f"metrics at {metrics.url}/metrics"]
     return await serve(app, services, told=told)

@@ -5,10 +5,12 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
+from plait.leader.announce import Announce
 from plait.leader.archive import Archive
 from plait.leader.count import Count, RollUp
 from plait.leader.dispatch import Dispatch
 from plait.leader.fire import Fire
+from plait.leader.metrics import LeaderMetrics
 from plait.leader.promote import Promote
 from plait.leader.prune import Prune
 from plait.leader.rescue import Rescue
@@ -43,11 +45,13 @@ class Leader:
         retention: Retention | None = None,
         duties: Sequence[Duty] | None = None,
         holder: str | None = None,
+        metrics: LeaderMetrics | None = None,
     ) -> None:
         """`holder`: its name in elections; the app's, which its worker has too, so that it gets what only the leader may run."""
         self._app = app
         # No longer than half a worker's: a process that dies may have been both, and its jobs wait for the next leader.
         self._lease_s = min(LEASE_S, app.settings.lease / 2) if lease_s is None else lease_s
+        self._metrics = metrics or LeaderMetrics()
         self._duties = duties or (
             Promote(),
             Resume(),
@@ -57,8 +61,10 @@ class Leader:
             _prune(app.settings, retention),
             Count(),
             RollUp(),
+            Announce(),
             *([Sweep(objects)] if (objects := app.target.objects(app.settings.artifacts)) else []),
         )
+        self._metrics.prune = next((duty for duty in self._duties if isinstance(duty, Prune)), None)
         self._holder = holder or app.holder
 
     async def run(self, stop: Stop) -> None:
@@ -67,6 +73,7 @@ class Leader:
         try:
             while not stop.requested:
                 leads = await self._elect(store)
+                self._metrics.lead(leads)
                 if leads and working is None:
                     working = asyncio.get_running_loop().create_task(self._work(store))
                 elif not leads and working is not None:
@@ -75,6 +82,7 @@ class Leader:
                 if await stop.wait_for(self._lease_s / 3):
                     break
         finally:
+            self._metrics.lead(False)
             if working is not None:
                 await self._resign(store)  # which may take a while, and the duties go on
                 await _cancel(working)
@@ -101,7 +109,7 @@ class Leader:
         log.info("leading", holder=self._holder)
         async with asyncio.TaskGroup() as group:
             for duty in self._duties:
-                group.create_task(_repeat(duty, store))
+                group.create_task(_repeat(duty, store, self._metrics))
 
 
 def _prune(settings: Settings, retention: Retention | None) -> Prune:
@@ -109,16 +117,20 @@ def _prune(settings: Settings, retention: Retention | None) -> Prune:
     return Prune(retention or Retention(**settings.retention()), archive)
 
 
-async def _repeat(duty: Duty, store: Store) -> None:
+async def _repeat(duty: Duty, store: Store, metrics: LeaderMetrics) -> None:
+    name = type(duty).__name__
     while True:
+        began, failed = time.monotonic(), True
         try:
             pause = await duty.run(store)
+            failed = False
         except PlaitError as error:
-            log.warning("a duty failed; it is tried again", duty=type(duty).__name__, error=str(error))
+            log.warning("a duty failed; it is tried again", duty=name, error=str(error))
             pause = AFTER_FAILURE_S
         except Exception as error:  # noqa: BLE001 - whatever broke it, the others go on: who leads and does nothing is worst
-            log.error("a duty is broken; it is tried again", duty=type(duty).__name__, error=repr(error))
+            log.error("a duty is broken; it is tried again", duty=name, error=repr(error))
             pause = AFTER_FAILURE_S
+        metrics.duty(name, time.monotonic() - began, failed=failed)
         await asyncio.sleep(pause)
 
 

@@ -27,6 +27,10 @@ class Prune:
         self._pruned = 0
         self._took_s = 0.0
         self._batch = BATCH
+        self.forgotten = 0
+        """So many jobs, ever."""
+        self.through_at: float | None = None
+        """When it was last through with all jobs, by the monotonic clock."""
 
     async def run(self, store: Store) -> float:
         began = time.monotonic()
@@ -34,7 +38,10 @@ class Prune:
         took_s = time.monotonic() - began
         self._cursor = pruned.cursor
         self._pruned += pruned.jobs
+        self.forgotten += pruned.jobs
         self._took_s += took_s
+        if self._cursor is None:
+            self.through_at = time.monotonic()
         if self._cursor is not None:
             return max(BETWEEN_BATCHES_S, SHARE * took_s)
         if self._pruned:

@@ -1,32 +1,100 @@
-"""Logs: one JSON object a line for machines, readable lines on a terminal. What a job says never breaks out of its field."""
+"""Logs: one JSON object a line for machines, readable lines on a terminal. What a job says never breaks out of its field, and
+secrets are hidden whoever logs them.
+
+What is logged within a handler, by plait, by structlog or by Python's own `logging`, says which attempt it is of: looked up when a line is
+made, so that a handler that logs nothing costs nothing.
+"""
 
 import logging
 import sys
+from collections.abc import Callable, MutableMapping
 from typing import Any, Literal
 
 import structlog
 
+from plait.model.redaction import hide, hide_in
+from plait.model.texts import safely
+from plait.runtime.secrets import learn_environment
+
+learn_environment()  # before the first line
+
 Logger = structlog.stdlib.BoundLogger
+
+_PLAIN = (str, int, float, list, dict, type(None))
+_about: list[Callable[[], dict[str, Any]]] = []
 
 
 def configure(*, level: str = "info", form: Literal["auto", "json", "text"] = "auto") -> None:
     as_text = form == "text" or (form == "auto" and sys.stderr.isatty())
     render: Any = (
-        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()) if as_text else structlog.processors.JSONRenderer()
+        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        if as_text
+        else structlog.processors.JSONRenderer(default=_in_words)
     )
+    learn_environment()
+    telling: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        _tell_about,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
     structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            render,
-        ],
+        processors=[*telling, without_secrets, render],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
+    _take_in_python_logging(level, telling, render)
+
+
+def _take_in_python_logging(level: str, telling: list[Any], render: Any) -> None:
+    """Lines of Python's own `logging` look the same, unless the application has chosen how they look."""
+    root = logging.getLogger()
+    if any(not isinstance(handler, _Handler) for handler in root.handlers):
+        return
+    handler = _Handler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*telling, structlog.stdlib.ExtraAdder(), _name_component],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, without_secrets, render],
+        )
+    )
+    root.handlers[:] = [handler]
+    root.setLevel(max(logging.WARNING, getattr(logging, level.upper())))  # libraries say a lot at info
+
+
+class _Handler(logging.StreamHandler[Any]):
+    """Ours, and so to be replaced when logs are configured again."""
 
 
 def get_logger(name: str) -> Any:
     return structlog.get_logger(component=name)
+
+
+def tell_with_each_line(about: Callable[[], dict[str, Any]]) -> None:
+    """What `about` gives when a line is made is part of it."""
+    _about.append(about)
+
+
+def _tell_about(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    for about in _about:
+        for name, value in about().items():
+            event.setdefault(name, value)
+    return event
+
+
+def _name_component(logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    event.setdefault("component", event["_record"].name if "_record" in event else getattr(logger, "name", "?"))
+    return event
+
+
+def without_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """The last word on what a line says, whoever said it."""
+    hidden: dict[str, Any] = hide_in(event)
+    return {name: value if isinstance(value, _PLAIN) else _in_words(value) for name, value in hidden.items()}
+
+
+def _in_words(value: Any) -> str:
+    """Of whatever else is logged."""
+    return hide(safely(lambda: str(value), f"a value of type {type(value).__name__}"))

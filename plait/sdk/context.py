@@ -9,6 +9,8 @@ from uuid import UUID
 
 from plait.model.errors import InvalidArguments, PlaitError
 from plait.model.texts import clean, shown
+from plait.model.traces import trace_of, traceparent
+from plait.runtime.logging import get_logger, tell_with_each_line
 
 MAX_MESSAGE = 1_000
 
@@ -30,11 +32,38 @@ class Current:
     queue: str
     correlation_id: str | None
     deadline: float
-    logger: Any = field(repr=False)
     report: Callable[[dict[str, Any]], None] = field(repr=False)
     stopping: Callable[[], bool] = field(repr=False, default=lambda: False)
     node: str | None = None
     """The machine that the worker is on."""
+    worker: int | None = None
+    """The worker that runs it; None in a process of its own."""
+
+    @property
+    def logger(self) -> Any:
+        """Its lines say which attempt they are of."""
+        return get_logger("job").bind(**self.about())
+
+    @property
+    def trace_id(self) -> str:
+        """Of W3C Trace Context: the trace in which the job was asked for, else one of its own."""
+        return trace_of(self.job_id, self.correlation_id).trace_id
+
+    @property
+    def traceparent(self) -> str:
+        """The header for what the handler asks of others, so that it is found again."""
+        return traceparent(self.job_id, self.attempt, self.correlation_id)
+
+    def about(self) -> dict[str, Any]:
+        """What a line of the log says of the attempt."""
+        return {
+            "job_id": str(self.job_id),
+            "tenant_id": str(self.tenant_id),
+            "definition": self.definition,
+            "attempt": self.attempt,
+            "worker_id": self.worker,
+            "trace_id": self.trace_id,
+        }
 
     def should_stop(self) -> bool:
         """Whether the job was canceled, has timed out or must be given back. For `def` handlers, which nothing else can stop."""
@@ -83,6 +112,14 @@ def attempt() -> Attempt:
         return _attempt.get()
     except LookupError:
         raise NoCurrentJob from None
+
+
+def _about() -> dict[str, Any]:
+    running = _attempt.get(None)
+    return {} if running is None else running.current().about()
+
+
+tell_with_each_line(_about)
 
 
 def set_attempt(attempt: Attempt) -> None:

@@ -10,6 +10,7 @@ from plait.sdk.codec import encode
 from plait.sdk.options import Options
 from plait.store import Store
 from plait.store.connections import emit_async_on, emit_sync_on, is_async
+from plait.telemetry.tracing import captured
 
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ class NewEvent:
             name,
             encode(dict(data or {}), what="an event's data"),
             None if named is None else str(named),
-            correlation_id,
+            captured() if correlation_id is None else correlation_id,
         )
 
     async def emit(self, conn: Any) -> UUID:

@@ -19,6 +19,7 @@ from plait.sdk.options import Options, OptionsDict
 from plait.sdk.results import Result
 from plait.store.connections import Enqueued, enqueue_async_on, enqueue_sync_on, is_async
 from plait.store.new_jobs import NewJob
+from plait.telemetry.tracing import captured
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -209,7 +210,7 @@ class Job(Generic[P, R]):
             idempotency_key=options.idempotency_key,
             idempotency_ttl_s=options.seconds_of("idempotency_ttl"),
             limit_key=options.limit_key if options.limit_key is not None else definition.limit_key_of(args, kwargs),
-            correlation_id=options.correlation_id,
+            correlation_id=captured() if options.correlation_id is None else options.correlation_id,
             after=options.after_text(),
             on_dependency_failure=options.on_dependency_failure,
         )

@@ -14,6 +14,7 @@ from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, Step, durable
 from plait.sdk.fan_out import Target
 from plait.store.trees import SAVE_STEPS, Checkpoint, step_columns
+from plait.telemetry.tracing import span
 
 R = TypeVar("R")
 
@@ -42,12 +43,13 @@ async def call(function: Any, /, *args: Any, name: str | None = None, **kwargs: 
         if step.row is not None:
             return _replayed(step, codec.decode_result)
         try:
-            if inspect.iscoroutinefunction(run):
-                value = await run(*args, **kwargs)
-            else:
-                value = await asyncio.to_thread(run, *args, **kwargs)
-                if inspect.isawaitable(value):
-                    value = await value
+            with span(f"step {what}"):
+                if inspect.iscoroutinefunction(run):
+                    value = await run(*args, **kwargs)
+                else:
+                    value = await asyncio.to_thread(run, *args, **kwargs)
+                    if inspect.isawaitable(value):
+                        value = await value
         except PermanentError as error:
             await _fail(owner, step, error)
         text = codec.encode_result(value)
@@ -68,7 +70,8 @@ async def transaction(
             replayed: R = _replayed(step, codec.decode_result)
             return replayed
         try:
-            text = await _run_in_transaction(owner, step, lambda conn: function(conn, *args, **kwargs), codec)
+            with span(f"step {step.key.name}"):
+                text = await _run_in_transaction(owner, step, lambda conn: function(conn, *args, **kwargs), codec)
         except PermanentError as error:
             await _fail(owner, step, error)
         decoded: R = codec.decode_result(text)

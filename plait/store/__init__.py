@@ -6,13 +6,16 @@ autocommit, so that it works behind PgBouncer in transaction mode, and raises th
 
 from plait.store.artifacts import Artifacts
 from plait.store.audit import Audit, AuditedDatabase, Entry
+from plait.store.connectors import Connectors
 from plait.store.database import Database
 from plait.store.definitions import Definitions
+from plait.store.endpoints import Endpoints
 from plait.store.events import Events
 from plait.store.health import Health
 from plait.store.jobs import Jobs
 from plait.store.keys import Keys
 from plait.store.leader import Leader
+from plait.store.metrics import Metrics
 from plait.store.nodes import Nodes
 from plait.store.nurseries import Nurseries
 from plait.store.queues import Queues
@@ -32,12 +35,15 @@ class Store:
         self.database = database
         self.artifacts = Artifacts(database)
         self.audit = Audit(database)
+        self.connectors = Connectors(database)
         self.definitions = Definitions(database)
+        self.endpoints = Endpoints(database)
         self.events = Events(database)
         self.health = Health(database)
         self.jobs = Jobs(database)
         self.keys = Keys(database)
         self.leader = Leader(database)
+        self.metrics = Metrics(database)
         self.nodes = Nodes(database)
         self.nurseries = Nurseries(database)
         self.queues = Queues(database)

@@ -1,10 +1,13 @@
 """Whether this process may run on this database, and what will hurt it."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
 
 from plait.model.errors import NotGranted, PlaitError, SchemaOutdated, UnsafeRole
-from plait.store.database import Database
+from plait.store.database import Database, Row
 from plait.store.migrate import schema_version
 
 _STATE = """
@@ -53,8 +56,11 @@ from me
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     level: str
+    """problem or warning."""
     code: str
     finding: str
+    evidence: dict[str, Any]
+    """The numbers and names in it, for machines."""
     advice: str
 
 
@@ -102,8 +108,17 @@ class Health:
         if missing := await self._db.fetchval(sql, list(roles)):
             raise NotGranted(f"this login needs the roles {' and '.join(roles)}; it has not {' and '.join(missing)}.")
 
-    async def diagnose(self) -> list[Finding]:
-        return [Finding(**row) for row in await self._db.fetch("select * from plait.diagnose()")]
+    async def diagnose(self, *, keep: timedelta | None = None) -> list[Finding]:
+        """What plait's own tables tell. `keep`: how long final jobs are kept at the longest; None: for ever."""
+        return [_finding(row) for row in await self._db.fetch("select * from plait.diagnose($1)", keep)]
+
+    async def examine(self, *, old_s: float = 60, old_xids: int = 100_000) -> list[Finding]:
+        """What the server's catalogue tells; as much of it as this login may see."""
+        return [_finding(row) for row in await self._db.fetch("select * from plait.examine($1, $2)", old_s, old_xids)]
+
+    async def claim_plan(self) -> str:
+        """How the server would look for a queued job."""
+        return "\n".join(row[0] for row in await self._db.fetch("select * from plait.claim_plan()"))
 
     async def after_restore(self, until: datetime | None = None) -> Restored:
         """Make a database that was restored from a backup one of its own; instants of schedules up to `until` (now) count as dealt with."""
@@ -114,3 +129,7 @@ class Health:
         """The database's time: the only one that decides."""
         now: datetime = await self._db.fetchval("select plait.now()")
         return now
+
+
+def _finding(row: Row) -> Finding:
+    return Finding(**{**row, "evidence": msgspec.json.decode(row["evidence"] or "{}")})

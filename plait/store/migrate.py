@@ -32,7 +32,7 @@ ROLES: Final = ("plait_owner", "plait_client", "plait_tenant", "plait_worker", "
 OLDEST: Final = 3
 """The oldest schema whose code may run on this one, beside new processes. It grows when what that code needs is taken away."""
 _LOCK: Final = 0x706C616974  # "plait"
-LOCK_MS: Final = 1000
+LOCK_MS: Final = 400
 """So long a statement waits for a table, and with it all who want that table after it."""
 PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 

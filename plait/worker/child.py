@@ -21,7 +21,8 @@ import msgspec
 
 from plait.model.errors import InvalidDefinition, NotDurable, TooLarge
 from plait.model.states import Ending
-from plait.runtime.logging import get_logger
+from plait.runtime.logging import configure
+from plait.runtime.settings import Settings
 from plait.sdk.context import Current, set_attempt
 from plait.sdk.definition import Definition
 from plait.sdk.job import Job
@@ -50,6 +51,8 @@ async def write_message(writer: asyncio.StreamWriter, message: dict[str, Any]) -
 def main() -> None:
     fd, parent = int(sys.argv[1]), int(sys.argv[2])
     _die_with(parent)
+    settings = Settings()
+    configure(level=settings.log_level, form=settings.log_format)
     with os.fdopen(fd, "r+b", buffering=0) as channel:
         while True:
             head = _read_exactly(channel, 4)
@@ -151,10 +154,8 @@ class _Attempt:
             queue=request["queue"],
             correlation_id=request["correlation_id"],
             deadline=self._deadline,
-            logger=get_logger("job").bind(
-                job_id=request["job_id"], definition=request["definition"], attempt=request["attempt"]
-            ),
             report=lambda progress: _send(self._channel, {"progress": progress}),
+            worker=request["worker"],
         )
 
 

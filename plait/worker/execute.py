@@ -32,13 +32,13 @@ class Executor:
     def __init__(
         self,
         *,
-        processes: int,
+        processes: Processes,
         ended: Callable[[Run, Finished | None], Coroutine[Any, Any, None] | None],
         unfit: Callable[[Claimed], str | None],
     ) -> None:
         """`unfit` says what is wrong with a payload that was too large to be looked at before."""
         self._threads = Threads()
-        self._processes = Processes(processes)
+        self._processes = processes
         self._ended = ended
         self._unfit = unfit
         self.artifacts: Artifacts | None = None

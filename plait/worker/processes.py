@@ -130,6 +130,7 @@ def _request(run: Run) -> dict[str, Any]:
         "tenant_id": str(claimed.tenant_id),
         "queue": claimed.queue,
         "correlation_id": claimed.correlation_id,
+        "worker": run.durables.worker if run.durables else None,
         "timeout_s": claimed.timeout_s or run.definition.timeout_s,
     }
 

@@ -20,6 +20,7 @@ from plait.store import Store
 from plait.store.database import is_transient
 from plait.store.workers import Claimed, Cursor, Cycle, CycleConnection, Settlement
 from plait.worker import outcomes
+from plait.worker.metrics import WorkerMetrics
 from plait.worker.slots import Slots
 
 log = get_logger("worker")
@@ -49,6 +50,7 @@ class Pump:
         accept: Callable[[list[Claimed], dict[str, int]], None],
         cancel: Callable[[UUID, int], None],
         gone: Callable[[UUID, int], None],
+        metrics: WorkerMetrics | None = None,
     ) -> None:
         self._store = store
         self._slots = slots
@@ -56,6 +58,7 @@ class Pump:
         self._accept = accept
         self._cancel = cancel
         self._gone = gone
+        self._metrics = metrics
         self._idle_lines: list[CycleConnection] = []
         self._under_way = 0
         self._asking = 0
@@ -219,7 +222,14 @@ class Pump:
     ) -> None:
         for position in cycle.stale:
             stale = batch[position]
-            log.warning("the lease was lost before its outcome came", job_id=str(stale.job_id), attempt=stale.attempt)
+            log.warning(
+                "the lease was lost before its outcome came",
+                job_id=str(stale.job_id),
+                definition=stale.definition,
+                attempt=stale.attempt,
+            )
+        if self._metrics is not None:
+            self._metrics.count(cycle, batch)
         if cycle.claimed:
             self._accept(cycle.claimed, wanted)
         if cycle.alone is not None:
@@ -282,6 +292,8 @@ class Pump:
         for settlement in batch:
             try:
                 await self._store.workers.settle(worker, [settlement])
+                if self._metrics is not None:
+                    self._metrics.count_settled([settlement])
             except DatabaseUnreachable:
                 self._outbox.append(settlement)
             except (PlaitError, asyncpg.PostgresError) as refused:

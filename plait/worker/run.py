@@ -9,7 +9,6 @@ from uuid import UUID
 import msgspec
 
 from plait.model.errors import NotDurable
-from plait.runtime.logging import get_logger
 from plait.sdk.context import Current
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, Durables
@@ -63,10 +62,10 @@ class Run(msgspec.Struct, eq=False):
             queue=claimed.queue,
             correlation_id=claimed.correlation_id,
             deadline=self.deadline,
-            logger=_logger(claimed),
             report=self.report,
             stopping=lambda: self.stopping is not None,
             node=self.durables.node if self.durables else None,
+            worker=self.durables.worker if self.durables else None,
         )
 
     def durable(self) -> Durable:
@@ -115,12 +114,3 @@ class Run(msgspec.Struct, eq=False):
         else:
             self.told = progress
         self.progress = {**(self.told or {}), "info": self.info} if self.info else self.told
-
-
-def _logger(claimed: Claimed) -> Any:
-    return get_logger("job").bind(
-        job_id=str(claimed.job_id),
-        tenant_id=str(claimed.tenant_id),
-        definition=claimed.definition,
-        attempt=claimed.attempt,
-    )

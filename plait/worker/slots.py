@@ -52,6 +52,10 @@ class Slots:
     def running_count(self) -> int:
         return len(self._running)
 
+    def state(self) -> list[tuple[str, int, int]]:
+        """Of each queue: its name, how many may run, and how many do."""
+        return [(queue, limit, self._running_in[queue]) for queue, limit in self._limits.items()]
+
     @property
     def held(self) -> list[tuple[UUID, int]]:
         return [run.key for run in (*self._running, *(run for ready in self._ready.values() for run in ready))]

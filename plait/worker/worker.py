@@ -16,6 +16,7 @@ import msgspec
 from plait import __version__
 from plait.model.errors import DatabaseUnreachable, InvalidDefinition, PlaitError
 from plait.model.policies import NODE_NAME
+from plait.model.redaction import hide_known
 from plait.model.states import Ending
 from plait.model.texts import shown
 from plait.runtime.logging import get_logger
@@ -25,15 +26,19 @@ from plait.sdk.artifacts import is_reference
 from plait.sdk.durable import Durables
 from plait.sdk.triggers import declare
 from plait.store import Database, Store
+from plait.store.listener import Listener
 from plait.store.workers import Beat, Claimed, Settlement
+from plait.telemetry import tracing
 from plait.worker.execute import Executor, abandoned
 from plait.worker.heartbeat import Heartbeat
-from plait.worker.listener import Listener
+from plait.worker.metrics import WorkerMetrics
 from plait.worker.outcomes import Finished, ended, exited, failed
+from plait.worker.processes import Processes
 from plait.worker.pump import Pump
 from plait.worker.run import Run, Stopping
 from plait.worker.schemas import Schemas
 from plait.worker.slots import GIVE_BACK_S, Slots
+from plait.worker.tracing import TracedProcesses, traced
 
 log = get_logger("worker")
 
@@ -57,6 +62,7 @@ class Worker:
         metadata: Mapping[str, Any] | None = None,
         node: str | None = None,
         labels: Mapping[str, str] | None = None,
+        metrics: WorkerMetrics | None = None,
     ) -> None:
         """`queues`: how many jobs of each to run at once; all that the app's jobs name when not given. `concurrency` bounds
         the worker as a whole. `once`: end when nothing is left to claim. `node`: the machine that it is on; the host's name when
@@ -72,12 +78,20 @@ class Worker:
         self._metadata = dict(metadata or {})
         self._node = node_name(node or app.settings.node)
         self._labels = labels
-        self._executor = Executor(processes=processes or os.cpu_count() or 1, ended=self._ended, unfit=self._unfit)
+        tracer = tracing.tracer()
+        self._definitions = app.definitions if tracer is None else traced(app.definitions, tracer)
+        at_once = processes or os.cpu_count() or 1
+        self._executor = Executor(
+            processes=Processes(at_once) if tracer is None else TracedProcesses(at_once, tracer),
+            ended=self._ended,
+            unfit=self._unfit,
+        )
         self._slots = Slots(self._queues, concurrency, self._executor.start)
         self._let_go: set[asyncio.Task[None]] = set()
         self._lost = asyncio.Event()
         self._empty = asyncio.Event()
         self._schemas = Schemas(app.definitions)
+        self._metrics = metrics
         self.id: int | None = None
 
     async def run(self, stop: Stop) -> None:
@@ -89,16 +103,27 @@ class Worker:
         self._executor.artifacts = artifacts
         self._durables = Durables(store, self._app.definitions, artifacts, node=self._node)
         self._pump = Pump(
-            store, self._slots, poll_s=self._settings.poll, accept=self._accept, cancel=self._cancel, gone=self._gone
+            store,
+            self._slots,
+            poll_s=self._settings.poll,
+            accept=self._accept,
+            cancel=self._cancel,
+            gone=self._gone,
+            metrics=self._metrics,
         )
         helpers: list[Coroutine[Any, Any, None]] = [
             self._tick(),
             self._report_progress(store),
             self._schemas.keep(store),
         ]
+        listener: Listener | None = None
         if self._settings.listen:
             direct = self._settings.direct_url
-            helpers.append(Listener(Database(direct) if direct else store.database, self._heard).run())
+            listener = Listener(Database(direct) if direct else store.database, self._heard)
+            helpers.append(listener.run())
+        if self._metrics is not None:
+            self._metrics.slots, self._metrics.listener = self._slots, listener
+            helpers.append(self._metrics.sample_waits(store))
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(helper) for helper in helpers]
             try:
@@ -162,6 +187,7 @@ class Worker:
                     metadata={
                         "concurrency": self._concurrency,
                         "python": platform.python_version(),
+                        "clock": time.time(),  # clock: told to the doctor, decides nothing
                         **self._metadata,
                     },
                     node=self._node,
@@ -206,7 +232,7 @@ class Worker:
                     await self._empty.wait()
 
     def _accept(self, claimed: list[Claimed], wanted: dict[str, int]) -> None:
-        now, definitions, durables = time.monotonic(), self._app.definitions, self._durables
+        now, definitions, durables = time.monotonic(), self._definitions, self._durables
         runs = [Run(one, definitions[one.definition], (one.job_id, one.attempt), now, durables) for one in claimed]
         if self._schemas:
             runs = self._refuse_unfit(runs)
@@ -269,7 +295,7 @@ class Worker:
     def _settle(self, run: Run, finished: Finished) -> None:
         job_id, attempt = run.key
         ending, result, detail = finished.ending, finished.result, finished.detail
-        self._pump.settle(Settlement(job_id, attempt, ending, result, detail, run.ran_ms()))
+        self._pump.settle(Settlement(job_id, attempt, ending, result, detail, run.ran_ms(), run.claimed.definition))
 
     def _cancel(self, job_id: UUID, attempt: int) -> None:
         """Somebody asked for this attempt to stop."""
@@ -308,7 +334,7 @@ class Worker:
                     if run.deadline and now >= run.deadline:
                         run.stop(Stopping.TIMEOUT)
                 elif now >= run.stopping_at + STOP_GRACE_S and run.definition.isolation != "process":
-                    log.warning("a handler does not stop; it loses its slot", job_id=str(run.claimed.job_id))
+                    log.warning("a handler does not stop; it loses its slot", **run.current().about())
                     self._keep(run)
                     self._end(run, abandoned(run))
             for run in self._slots.give_back(older_than_s=GIVE_BACK_S):
@@ -330,10 +356,10 @@ class Worker:
             if progress is None or self.id is None:
                 return
             try:
-                text = msgspec.json.encode(progress).decode()
+                text = hide_known(msgspec.json.encode(progress).decode())
                 held = await store.workers.progress(self.id, job_id, attempt, text)
             except (PlaitError, asyncpg.PostgresError, TypeError, ValueError) as error:
-                log.warning("progress was not stored", job_id=str(job_id), error=str(error))
+                log.warning("progress was not stored", **run.current().about(), error=str(error))
                 return
         if not held and run in self._slots:
             self._pump.reconcile = True  # it may have been taken from us: find out
@@ -362,10 +388,7 @@ def _log_failure(run: Run, finished: Finished) -> None:
     claimed, detail = run.claimed, msgspec.json.decode(finished.detail or "{}")
     log.warning(
         "an attempt failed",
-        job_id=str(claimed.job_id),
-        tenant_id=str(claimed.tenant_id),
-        definition=claimed.definition,
-        attempt=claimed.attempt,
+        **run.current().about(),
         error=detail.get("error"),
         tries_left=0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.tries - 1),
     )

@@ -61,7 +61,7 @@ class Calling:
 
     async def call(self, method: str, path: str, **options: Any) -> httpx.Response:
         headers = {**({"Authorization": f"Bearer {self.token}"} if self.token else {}), **options.pop("headers", {})}
-        url = path if path.startswith(("/api", "/healthz", "/readyz")) else PREFIX + path
+        url = path if path.startswith(("/api", "/healthz", "/readyz", "/metrics")) else PREFIX + path
         return await self.client.request(method, url, headers=headers, **options)
 
     async def get(self, path: str, **options: Any) -> httpx.Response:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from plait.api.service import AddressTaken, Api
+from plait.api.service import Api
 from plait.model.errors import NotGranted
+from plait.runtime.listening import AddressTaken
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
 from plait.testing import TestDatabase

@@ -146,7 +146,7 @@ def test_the_doctor_is_content_with_an_idle_database(plait_on: Plait) -> None:
     assert "Nothing to complain about." in ran.out
     told = plait_on("doctor", "--json").json
     assert (told["ok"], told["findings"]) == (True, [])
-    assert set(told["facts"]) == {"plait", "database", "postgres", "schema"}
+    assert set(told["facts"]) == {"plait", "database", "postgres", "pooler", "schema"}
 
 
 def test_the_doctor_finds_what_hurts(plait_on: Plait) -> None:

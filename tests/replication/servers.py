@@ -30,7 +30,8 @@ SETTINGS = {
 
 
 class Server:
-    def __init__(self, directory: Path, bin_dir: Path, user: dict[str, Any]) -> None:
+    def __init__(self, directory: Path, bin_dir: Path, user: dict[str, Any], **settings: str) -> None:
+        self._settings = SETTINGS | settings
         self.directory = directory
         self.port = _free_port()
         self._bin_dir = bin_dir
@@ -53,7 +54,7 @@ class Server:
         await self._run("pg_basebackup", "-D", self.directory, *from_, "-R", "-X", "stream", "-c", "fast", "--no-sync")
 
     async def start(self) -> None:
-        options = [f"-c{name}={value}" for name, value in SETTINGS.items()]
+        options = [f"-c{name}={value}" for name, value in self._settings.items()]
         with (self.directory.parent / f"{self.directory.name}.log").open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 str(self._bin_dir / "postgres"), "-D", str(self.directory), "-p", str(self.port), *options,
@@ -133,6 +134,20 @@ class Pair:
 
 @asynccontextmanager
 async def pair() -> AsyncIterator[Pair]:
+    async with _servers("one", "two") as (one, two):
+        yield Pair(one, two)
+
+
+@asynccontextmanager
+async def alone(**settings: str) -> AsyncIterator[Server]:
+    """One server, with settings of its own."""
+    async with _servers("one", **settings) as [server]:
+        yield server
+
+
+@asynccontextmanager
+async def _servers(*names: str, **settings: str) -> AsyncIterator[list[Server]]:
+    """The first of them runs."""
     directory = Path(tempfile.mkdtemp(prefix="pl-", dir="/tmp"))
     binaries = postgres_binaries.find(None)
     account = postgres_place.make_place(directory, binaries.version).account
@@ -142,11 +157,11 @@ async def pair() -> AsyncIterator[Pair]:
         directory.chmod(0o700)
         user = {"user": account.uid, "group": account.gid, "extra_groups": []}
     bin_dir = binaries.runnable_by(account).bin_dir
-    servers = [Server(directory / name, bin_dir, user) for name in ("one", "two")]
+    servers = [Server(directory / name, bin_dir, user, **settings) for name in names]
     try:
         await servers[0].make()
         await servers[0].start()
-        yield Pair(*servers)
+        yield servers
     finally:
         for server in servers:
             await server.kill()

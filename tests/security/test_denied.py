@@ -106,6 +106,7 @@ async def test_a_login_calls_what_the_golden_list_says_and_no_more(tenants: TwoT
               select string_agg(format('null::%s', replace(format_type(t, null), 'anyarray', 'text[]')), ', ' order by n)
               from unnest(p.proargtypes) with ordinality x(t, n))) as call
             from pg_proc p where p.pronamespace = 'plait'::regnamespace and p.prorettype <> 'trigger'::regtype
+            order by 1  -- what returns a job comes before what returns it within something: asyncpg learns the type there
         """)
     assert callable_ <= {row["name"] for row in functions}
     async with connected(tenants.url(kind)) as connection:

@@ -11,6 +11,17 @@ Route = Literal[
     "PATCH /admin/jobs/definitions/{definition_key}",
     "GET /audit",
     "GET /cluster",
+    "GET /connectors",
+    "PUT /connectors/{connector}",
+    "DELETE /connectors/{connector}",
+    "GET /endpoints",
+    "POST /endpoints",
+    "GET /endpoints/{endpoint_id}",
+    "PATCH /endpoints/{endpoint_id}",
+    "DELETE /endpoints/{endpoint_id}",
+    "GET /endpoints/{endpoint_id}/keys",
+    "POST /endpoints/{endpoint_id}/rotate",
+    "POST /endpoints/{endpoint_id}/test",
     "POST /events",
     "GET /events",
     "GET /events/{event_id}",
@@ -57,10 +68,15 @@ Route = Literal[
     "GET /session",
     "DELETE /session",
     "GET /session/link",
+    "GET /session/oidc",
+    "GET /session/oidc/callback",
+    "GET /session/ways",
     "GET /tenants",
     "POST /tenants",
     "PATCH /tenants/{slug}",
+    "POST /worker/heartbeat",
     "POST /worker/jobs/claim",
+    "POST /worker/jobs/settle",
     "GET /worker/jobs/{job_id}/artifacts/{sha256}",
     "POST /worker/jobs/{job_id}/complete",
     "POST /worker/jobs/{job_id}/fail",
@@ -151,6 +167,7 @@ class Change(TypedDict):
     key_max_running: NotRequired[int | None]
     key_rate_count: NotRequired[int | None]
     key_rate_period_seconds: NotRequired[float | None]
+    search_keys: NotRequired[list[str] | None]
     is_active: NotRequired[bool | None]
 
 
@@ -235,6 +252,14 @@ class Complete(TypedDict):
     result: NotRequired[Any]
 
 
+class Connector(TypedDict):
+    tenant_id: str
+    connector: Literal["http", "webhook", "report"]
+    settings: Any
+    updated_at: str
+    updated_by: str
+
+
 class Count(TypedDict):
     count: int
     more: bool
@@ -250,6 +275,7 @@ class Definition(TypedDict):
     priority: int
     max_attempts: int
     timeout_seconds: float
+    search_keys: list[str] | None
     max_running: int | None
     rate_count: int | None
     rate_period_seconds: float | None
@@ -257,6 +283,10 @@ class Definition(TypedDict):
     key_rate_count: int | None
     key_rate_period_seconds: float | None
     updated_at: str
+
+
+class Delivery(TypedDict):
+    job_id: str
 
 
 class Draft(TypedDict):
@@ -271,6 +301,40 @@ class Draft(TypedDict):
 
 class Emitted(TypedDict):
     ids: list[str]
+
+
+class Endpoint(TypedDict):
+    id: str
+    tenant_id: str
+    label: str
+    url: str
+    is_enabled: bool
+    signature: str
+    statuses: list[str]
+    definitions: list[str] | None
+    key_version: int
+    old_key_until: str | None
+    subscribed_at: str | None
+    disabled_at: str | None
+    disabled_reason: str | None
+    created_by: str
+    created_at: str
+    updated_at: str
+
+
+class EndpointSettings(TypedDict):
+    """What an endpoint is made of; what is left out stays, or is as usual."""
+
+    url: NotRequired[str | None]
+    is_enabled: NotRequired[bool | None]
+    signature: NotRequired[Literal["standard", "sha256", "sha512"] | None]
+    statuses: NotRequired[list[Literal["succeeded", "failed", "dead_letter", "canceled", "skipped"]] | None]
+    definitions: NotRequired[list[str] | None]
+
+
+class EndpointTrial(TypedDict):
+    type: NotRequired[str]
+    data: NotRequired[Any]
 
 
 class Entry(TypedDict):
@@ -521,6 +585,7 @@ class Kind(TypedDict):
     priority: int
     max_attempts: int
     timeout_seconds: float
+    search_keys: list[str] | None
 
 
 class Latency(TypedDict):
@@ -598,7 +663,17 @@ class NewDefinition(TypedDict):
     key_max_running: NotRequired[int | None]
     key_rate_count: NotRequired[int | None]
     key_rate_period_seconds: NotRequired[float | None]
+    search_keys: NotRequired[list[str] | None]
     key: str
+
+
+class NewEndpoint(TypedDict):
+    url: str
+    is_enabled: NotRequired[bool | None]
+    signature: NotRequired[Literal["standard", "sha256", "sha512"] | None]
+    statuses: NotRequired[list[Literal["succeeded", "failed", "dead_letter", "canceled", "skipped"]] | None]
+    definitions: NotRequired[list[str] | None]
+    label: str
 
 
 class NewJobAnswer(TypedDict):
@@ -685,13 +760,39 @@ class Node(TypedDict):
     total_s: float | None
 
 
+class Outcome(TypedDict):
+    """How one attempt has ended: the fields of the route that the outcome is called after."""
+
+    id: str
+    attempt: int
+    outcome: Literal["complete", "fail", "release", "skip"]
+    result: NotRequired[Any]
+    error: NotRequired[str]
+    traceback: NotRequired[str | None]
+    reason: NotRequired[str | None]
+    permanent: NotRequired[bool]
+    timeout: NotRequired[bool]
+    delay_seconds: NotRequired[float | None]
+    exit_code: NotRequired[int | None]
+
+
 class PageOfAttempt(TypedDict):
     items: list[Attempt]
     next: NotRequired[str | None]
 
 
+class PageOfConnector(TypedDict):
+    items: list[Connector]
+    next: NotRequired[str | None]
+
+
 class PageOfDefinition(TypedDict):
     items: list[Definition]
+    next: NotRequired[str | None]
+
+
+class PageOfEndpoint(TypedDict):
+    items: list[Endpoint]
     next: NotRequired[str | None]
 
 
@@ -757,6 +858,11 @@ class PageOfNode(TypedDict):
 
 class PageOfQueue(TypedDict):
     items: list[Queue]
+    next: NotRequired[str | None]
+
+
+class PageOfSigningKey(TypedDict):
+    items: list[SigningKey]
     next: NotRequired[str | None]
 
 
@@ -848,6 +954,10 @@ class Retry(TypedDict):
 Role = Literal["viewer", "operator", "admin", "super-admin", "worker"]
 
 
+class Rotation(TypedDict):
+    overlap_seconds: NotRequired[float]
+
+
 class Session(TypedDict):
     role: Role
     tenant_id: str | None
@@ -855,11 +965,27 @@ class Session(TypedDict):
     name: str
     csrf: str | None
     expires_at: NotRequired[str | None]
+    logout_url: NotRequired[str | None]
+
+
+class Settle(TypedDict):
+    worker: int
+    outcomes: list[Outcome]
 
 
 class Settled(TypedDict):
     id: str
     attempt: int
+
+
+class SettledMany(TypedDict):
+    settled: list[SettledOne]
+
+
+class SettledOne(TypedDict):
+    id: str
+    attempt: int
+    accepted: bool
 
 
 class SignIn(TypedDict):
@@ -870,6 +996,11 @@ class Signal(TypedDict):
     name: str
     payload: NotRequired[Any]
     id: NotRequired[str | None]
+
+
+class SigningKey(TypedDict):
+    version: int
+    key: str
 
 
 class SkipIt(TypedDict):
@@ -1009,6 +1140,10 @@ class Trigger(TypedDict):
     updated_at: str
 
 
+class Ways(TypedDict):
+    oidc: bool
+
+
 class Worker(TypedDict):
     worker_id: int
     state: str
@@ -1023,6 +1158,12 @@ class Worker(TypedDict):
     started_at: str
     last_seen_at: str
     lease_expires_at: str
+
+
+class WorkerHeartbeat(TypedDict):
+    worker: int
+    running: NotRequired[int]
+    held: NotRequired[list[Held] | None]
 
 
 class QueuesSettings(TypedDict):

@@ -29,6 +29,9 @@ class Listener:
         self._database = database
         self._heard = heard
         self._echo = asyncio.Event()
+        self.listening = False
+        """Whether its last word to itself came back."""
+        self.notifications = 0
 
     async def run(self) -> None:
         """Until canceled."""
@@ -51,8 +54,10 @@ class Listener:
                 async with asyncio.timeout(ANSWER_S):
                     await connection.execute("select pg_notify('plait', 'echo ' || pg_backend_pid())")
                     await self._echo.wait()
+                self.listening = True
                 await asyncio.sleep(SELF_TEST_S)
         finally:
+            self.listening = False
             with contextlib.suppress(asyncpg.PostgresError, *UNREACHABLE):
                 connection.terminate()
 
@@ -62,4 +67,5 @@ class Listener:
             if pid == connection.get_server_pid():
                 self._echo.set()
         else:
+            self.notifications += 1
             self._heard(kind, name)

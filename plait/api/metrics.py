@@ -1,0 +1,18 @@
+"""`/metrics`: the installation's numbers. For its operators: they name tenants. Scraping without a key: PLAIT_METRICS_PORT."""
+
+from fastapi import Request, Response
+
+from plait.api.guard import new_router
+from plait.telemetry.exposition import Exposition
+
+router = new_router("metrics", prefix="")
+
+
+@router.get(
+    "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+)
+async def get_metrics(request: Request) -> Response:
+    """Metrics, as Prometheus reads them."""
+    exposition: Exposition = request.app.state.exposition
+    body, kind = await exposition.render(request.headers.get("accept", ""))
+    return Response(body, headers={"Content-Type": kind})

@@ -1,0 +1,114 @@
+"""What lies between this process and the database: a pooler, notifications that come or not, a clock that is off."""
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import asyncpg
+
+from plait.model.errors import PlaitError
+from plait.store.database import UNREACHABLE, Database
+
+CHANNEL: Final = "plait"
+ANSWER_S: Final = 3.0
+_UNPREPARED: Final = (
+    asyncpg.InvalidSQLStatementNameError,
+    asyncpg.DuplicatePreparedStatementError,
+    asyncpg.ProtocolViolationError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pooling:
+    transaction: bool
+    """Two clients share one session of the server: a pooler in transaction mode is between."""
+    prepared: bool
+    """A statement that was prepared is there when it is run again."""
+
+
+async def hears_notifications(database: Database, listening: Database) -> bool:
+    """A notification that is sent on the one way comes on the other, as a worker's must (T108)."""
+    heard = asyncio.Event()
+    try:
+        ear = await listening.connect()
+        try:
+            mouth = await database.connect()
+            try:
+                word = f"echo doctor {ear.get_server_pid()}"
+
+                def receive(_connection: Any, _pid: int, _channel: str, payload: object) -> None:
+                    if payload == word:
+                        heard.set()
+
+                async with asyncio.timeout(ANSWER_S):
+                    await ear.add_listener(CHANNEL, receive)
+                    await mouth.execute(f"select pg_notify('{CHANNEL}', '{word}')")
+                    await heard.wait()
+            finally:
+                await _close(mouth)
+        finally:
+            await _close(ear)
+    except (TimeoutError, PlaitError, asyncpg.PostgresError, *UNREACHABLE):
+        return False
+    return True
+
+
+async def pooling(database: Database) -> Pooling:
+    """Ask as two clients in turn, which are both still connected: only behind a pooler do they have the same session."""
+    first, second = await database.connect(), await database.connect()
+    try:
+        seen: dict[int, set[int]] = {}
+        for _ in range(3):
+            for connection in (first, second):
+                seen.setdefault(await _pid(connection), set()).add(id(connection))
+        transaction = any(len(clients) > 1 for clients in seen.values())
+        return Pooling(transaction=transaction, prepared=not transaction or await _keeps_prepared(first, second))
+    finally:
+        for connection in (first, second):
+            await _close(connection)
+
+
+async def _keeps_prepared(first: asyncpg.Connection, second: asyncpg.Connection) -> bool:
+    """Prepare a statement, keep the session where it is busy, and run it again: it goes to another session."""
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            await first.fetchval("select $1::int + 1", 1)
+            await second.execute("begin")
+            await first.fetchval("select $1::int + 1", 1)
+            await second.execute("rollback")
+    except _UNPREPARED:
+        return False
+    except TimeoutError:
+        pass  # there is no other session, and so nothing to forget
+    return True
+
+
+async def _close(connection: asyncpg.Connection) -> None:
+    with contextlib.suppress(asyncpg.PostgresError, *UNREACHABLE):
+        await connection.close(timeout=2)
+
+
+async def _pid(connection: asyncpg.Connection) -> int:
+    """By the simple protocol, which prepares nothing."""
+    # Only that way does it work behind every pooler; what it says comes back as an error, since it returns no rows.
+    try:
+        await connection.execute(
+            "do $$ begin raise exception using errcode = 'PL999', message = pg_backend_pid(); end $$"
+        )
+    except asyncpg.PostgresError as error:
+        if error.sqlstate == "PL999":
+            return int(str(error))
+        raise
+    raise AssertionError("it raises")
+
+
+async def clock_skew(database: Database) -> float:
+    """How many seconds this machine's clock is ahead of the server's."""
+    before = time.time()  # clock: it is the clock that is asked about
+    at: datetime = await database.fetchval("select clock_timestamp()")  # clock: and the server's
+    return (before + time.time()) / 2 - at.timestamp()  # clock: as above

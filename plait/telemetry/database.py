@@ -1,0 +1,122 @@
+"""The installation's numbers, read when somebody scrapes.
+
+What has happened is kept by the leader minute by minute, and the last minutes may still grow. Counters are made of what they have
+grown by since the last scrape, so they start at 0 with the process, as Prometheus expects, and never go back when old minutes are forgotten.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime
+from typing import Final
+
+import asyncpg
+from prometheus_client import Metric
+
+from plait.model.errors import PlaitError
+from plait.model.states import Status
+from plait.runtime.logging import get_logger
+from plait.store import Store
+from plait.store.metrics import Reading
+from plait.telemetry import catalogue
+from plait.telemetry.catalogue import Family
+
+log = get_logger("metrics")
+
+PATIENCE_S: Final = 8.0
+"""Less than a scraper has: it shall hear of the process all the same."""
+KINDS: Final = ("enqueued", "succeeded", "failed", "dead_letter", "canceled", "skipped", "retried", "lost", "run_s")
+FINAL: Final = tuple(status.value for status in Status if status.final)
+SINGLE: Final = {
+    "counted": catalogue.COUNTED,
+    "leader_term": catalogue.LEADER_TERM,
+    "leader_present": catalogue.LEADER_PRESENT,
+    "notify_queue": catalogue.NOTIFY_QUEUE,
+    "dead_rows": catalogue.DEAD_ROWS,
+    "oldest_job": catalogue.OLDEST_JOB,
+}
+
+
+class Growth:
+    """What has happened since this began to look, by kind."""
+
+    def __init__(self) -> None:
+        self.since: datetime | None = None
+        """From where on to ask next."""
+        self.totals = dict.fromkeys(KINDS, 0.0)
+        self._told: dict[str, float] = {}
+
+    def add(self, reading: Reading) -> None:
+        if self.since is not None:
+            for kind in KINDS:
+                grown = reading.minutes.get(kind, 0.0) - self._told.get(kind, 0.0)
+                self.totals[kind] += max(0.0, grown)
+        self.since, self._told = reading.closed_to, reading.closed
+
+
+class DatabaseMetrics:
+    """`wanted`: asked at each scrape whether to tell anything; a process tells it only while it leads, beside an API that always does."""
+
+    def __init__(
+        self, store: Callable[[], Awaitable[Store]], *, top: int, wanted: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._store = store
+        self._top = top
+        self._wanted = wanted
+        self._growth = Growth()
+
+    async def families(self) -> AsyncIterator[Metric]:
+        if not self._wanted():
+            return
+        reading: Reading | None = None
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                reading = await (await self._store()).metrics.read(since=self._growth.since, top=self._top)
+        except (PlaitError, asyncpg.PostgresError, TimeoutError) as error:
+            log.warning("the database tells no numbers", error=str(error) or type(error).__name__)
+        yield _one(catalogue.DATABASE_UP, 0.0 if reading is None else 1.0)
+        if reading is not None:
+            self._growth.add(reading)
+            for family in (*self._live(reading), *self._happened(), *self._others(reading)):
+                yield family
+
+    def _live(self, reading: Reading) -> list[Family]:
+        jobs, queue_jobs, oldest = catalogue.JOBS.gauge(), catalogue.QUEUE_JOBS.gauge(), catalogue.QUEUE_OLDEST.gauge()
+        for (label, status), value in sorted(reading.jobs.items()):
+            jobs.add_metric([label, status], value)
+        for (label, status), value in sorted(reading.queue_jobs.items()):
+            queue_jobs.add_metric([label, status], value)
+        for queue in sorted({label for label, _ in reading.queue_jobs}):
+            oldest.add_metric([queue], reading.queue_oldest.get(queue, 0.0))
+        return [jobs, queue_jobs, oldest]
+
+    def _happened(self) -> list[Family]:
+        finished = catalogue.FINISHED.counter()
+        for status in FINAL:
+            finished.add_metric([status], self._growth.totals[status])
+        kinds = {
+            "enqueued": catalogue.ENQUEUED,
+            "retried": catalogue.RETRIED,
+            "lost": catalogue.LOST,
+            "run_s": catalogue.RUN_TOTAL,
+        }
+        counters = []
+        for kind, metric in kinds.items():
+            counter = metric.counter()
+            counter.add_metric([], self._growth.totals[kind])
+            counters.append(counter)
+        return [*counters, finished]
+
+    def _others(self, reading: Reading) -> list[Family]:
+        workers = catalogue.WORKERS.gauge()
+        for state in ("alive", "stale", "lost"):
+            workers.add_metric([state], reading.workers.get(state, 0.0))
+        return [
+            workers,
+            *(_one(metric, reading.single[name]) for name, metric in SINGLE.items() if name in reading.single),
+        ]
+
+
+def _one(metric: catalogue.Metric, value: float) -> Family:
+    family = metric.gauge()
+    family.add_metric([], value)
+    return family

@@ -1,0 +1,1 @@
+"""Each finding of the doctor's is provoked for real, and found; a healthy system has none."""

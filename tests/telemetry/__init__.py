@@ -1,0 +1,1 @@
+"""Metrics, traces, logs, and what deploy/ makes of them."""
