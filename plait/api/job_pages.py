@@ -8,7 +8,7 @@ from fastapi import Query, Response
 from pydantic import AwareDatetime, BaseModel, Field
 
 from plait.api.guard import new_router
-from plait.api.job_shapes import Attempt, Node, Step
+from plait.api.job_shapes import Attempt, Child, Children, Load, Node, Step
 from plait.api.shapes import Json, Limit, Page, Shape
 from plait.api.tenancy import Ask
 from plait.model.errors import InvalidArguments
@@ -165,6 +165,34 @@ async def tree(
     rows = await ask.store.jobs.job_tree(job_id, **ask.scope, after=_after(cursor), limit=limit)
     last = _place(rows[-1]) if len(rows) >= limit else None
     return Json({"items": [Node.of(row) for row in rows], "next": last})
+
+
+@router.get("/jobs/{job_id:uuid}/children", response_model=Children)
+async def children(
+    ask: Ask,
+    job_id: UUID,
+    fan_out: Annotated[UUID | None, Query(description="One of the job's; its first when not given.")] = None,
+    start: Annotated[int, Query(ge=0, le=2**31 - 1, description="From this index on.")] = 0,
+    limit: Limit = 100,
+) -> Response:
+    """The sub-jobs of a job's fan-out by their index, each with when its attempts ran."""
+    rows = await ask.store.search.list_children(job_id, fan_out, **ask.scope, start=start, limit=limit)
+    following = rows[-1].fan_out_index + 1 if len(rows) >= limit else None
+    return Json({"items": [Child.of(row) for row in rows], "next": following})
+
+
+@router.get("/jobs/{job_id:uuid}/load", response_model=Page[Load])
+async def load(
+    ask: Ask,
+    job_id: UUID,
+    fan_out: Annotated[UUID | None, Query(description="One of the job's; its first when not given.")] = None,
+    start: Annotated[AwareDatetime | None, Query(description="From its opening when not given.")] = None,
+    end: Annotated[AwareDatetime | None, Query(description="Until it was decided, or now, when not given.")] = None,
+    parts: Annotated[int, Query(ge=1, le=500, description="So many equal stretches.")] = 100,
+) -> Response:
+    """How many sub-jobs of a fan-out ran at once over time: of its first 20,000."""
+    rows = await ask.store.search.fan_out_load(job_id, fan_out, **ask.scope, start=start, end=end, parts=parts)
+    return Json({"items": [Load.of(row) for row in rows], "next": None})
 
 
 def _place(node: NodeRow) -> str:

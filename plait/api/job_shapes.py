@@ -86,6 +86,57 @@ class FanOut(Shape):
     created_at: datetime
     decided_at: datetime | None
     timeout_at: datetime | None
+    running: int
+    waiting: int
+    scheduled: int = Field(description="What is left of the total is queued.")
+
+
+class Span(BaseModel):
+    """When one attempt ran."""
+
+    attempt_no: int
+    status: str
+    worker_id: int | None
+    claimed_at: datetime | None = Field(description="Null: it never ran, but was canceled, or is an operator's retry.")
+    started_at: datetime | None
+    finished_at: datetime
+
+
+class Child(Shape):
+    """A job of a fan-out, and when it ran."""
+
+    RAW: ClassVar[frozenset[str]] = frozenset({"attempts"})
+    FROM: ClassVar[dict[str, str]] = {"definition_key": "definition", "attempt_count": "attempt", "last_error": "error"}
+
+    id: UUID
+    fan_out_index: int
+    definition_key: str
+    queue: str
+    status: Status
+    attempt_count: int
+    created_at: datetime
+    run_at: datetime | None = Field(
+        description="When it is due, or since when it is where it is; null when it is final."
+    )
+    finished_at: datetime | None
+    wait_on: str | None
+    node: str | None = Field(description="The only one that may run it.")
+    last_error: str | None = Field(description="Its beginning.")
+    fan_outs: int = Field(description="How many it has itself.")
+    attempts: list[Span] = Field(description="Those that have ended, the last hundred of them.")
+
+
+class Load(Shape):
+    """How many sub-jobs of a fan-out ran in one stretch of time."""
+
+    at: datetime = Field(description="Its beginning.")
+    running: int = Field(description="At any moment of it.")
+    failed: int = Field(description="Attempts that ended so.")
+
+
+class Children(BaseModel):
+    items: list[Child]
+    next: int | None = Field(None, description="Send it as `start` for what follows; null: that was all.")
 
 
 class Step(Shape):

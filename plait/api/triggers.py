@@ -175,6 +175,25 @@ class Trial(BaseModel):
     run: bool = Field(False, description="Ask for the job, too; schedules take no notice of it.")
 
 
+class Draft(BaseModel):
+    """A trigger's template that is not there yet, and what it shall be tried with."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    definition_key: str = Field(min_length=1, max_length=200)
+    payload_template: dict[str, Any] = Field(default_factory=dict)
+    event_name: str | None = Field(None, min_length=1, max_length=200, description="Null: a schedule's.")
+    data: dict[str, Any] = Field(default_factory=dict, description="The event's.")
+    label: str = Field("new", max_length=200)
+
+
+class Rendered(BaseModel):
+    """What a template makes of an event; `error` instead where it does not fit, or the definition's schema refuses it."""
+
+    payload: Any
+    error: str | None
+
+
 class Tried(BaseModel):
     definition_key: str
     payload: Any
@@ -226,6 +245,28 @@ async def preview_new(ask: Ask, body: Timetable, count: Count = 10) -> Response:
         every_s=body.every_seconds,
     )
     return _instants(timing, now, count)
+
+
+@router.post("/jobs/triggers/render", response_model=Rendered)
+async def render_new(request: Request, ask: Ask, body: Draft) -> Response:
+    """What a template would make of an event, before it is anybody's trigger."""
+    json_text(body.payload_template)
+    definition = await request.app.state.known.definition(body.definition_key)
+    if definition is None:
+        raise InvalidTrigger(f"there is no definition {body.definition_key!r}")
+    now = await ask.store.health.now()
+    [tenant] = [one for one in await ask.store.tenants.list_tenants() if one.id == ask.new_in]
+    scope: dict[str, Any] = {
+        "trigger": trigger_scope(new_id(), body.label, body.definition_key),
+        "tenant": tenant_scope(tenant.id, tenant.slug, tenant.name),
+    }
+    if body.event_name is not None:
+        scope["event"] = body.data
+        scope["trigger"] |= event_scope(new_id(), body.event_name, now)
+    else:
+        scope["schedule"] = schedule_scope(now, None, None)
+    said = rendered(msgspec.json.encode(body.payload_template).decode(), scope, definition.schema)
+    return Json({"payload": said["payload"], "error": said.get("error")})
 
 
 @router.get("/jobs/triggers/{trigger_id:uuid}", response_model=Trigger)

@@ -21,6 +21,39 @@ class FanOutRow:
     created_at: datetime
     decided_at: datetime | None
     timeout_at: datetime | None
+    running: int
+    waiting: int
+    scheduled: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadRow:
+    """How many children of a fan-out ran in one stretch of time."""
+
+    at: datetime
+    running: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildRow:
+    """A child of a fan-out, and when its attempts ran."""
+
+    id: UUID
+    fan_out_index: int
+    definition: str
+    queue: str
+    status: Status
+    attempt: int
+    created_at: datetime
+    run_at: datetime | None
+    finished_at: datetime | None
+    wait_on: str | None
+    node: str | None
+    error: str | None
+    fan_outs: int
+    attempts: str
+    """JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +119,37 @@ class Search:
     ) -> list[FanOutRow]:
         sql = "select * from plait.list_fan_outs($1, $2, $3)"
         return [FanOutRow(**row) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
+
+    async def list_children(
+        self,
+        job_id: UUID,
+        fan_out_id: UUID | None = None,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+        start: int = 0,
+        limit: int = 100,
+    ) -> list[ChildRow]:
+        """The children of a job's fan-out, the first where none is named, from an index on."""
+        sql = "select * from plait.list_children($1, $2, $3, $4, $5, $6)"
+        rows = await self._db.fetch(sql, job_id, fan_out_id, tenant_id, all_tenants, start, limit)
+        return [ChildRow(**{**row, "status": Status(row["status"])}) for row in rows]
+
+    async def fan_out_load(
+        self,
+        job_id: UUID,
+        fan_out_id: UUID | None = None,
+        *,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        parts: int = 100,
+    ) -> list[LoadRow]:
+        """How many children of a job's fan-out ran at once, in equal parts of a time: its own where none is given."""
+        sql = "select * from plait.fan_out_load($1, $2, $3, $4, $5, $6, $7)"
+        rows = await self._db.fetch(sql, job_id, fan_out_id, tenant_id, all_tenants, start, end, parts)
+        return [LoadRow(**row) for row in rows]
 
     async def overview(self, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> Overview:
         row = await self._db.fetchrow("select * from plait.overview($1, $2)", tenant_id, all_tenants)

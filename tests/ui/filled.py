@@ -8,6 +8,7 @@ from uuid import UUID
 from ..fake_worker import FakeWorker
 from ..trees.opening import CHILDREN, open_one
 from ..world import World
+from . import filled_flows
 
 DEFINITIONS = ("invoice.render", "mail.deliver", "image.thumbnail", "crm.sync", "report.nightly", "search.reindex")
 QUEUES = ("default", "mail", "images")
@@ -43,9 +44,11 @@ async def fill(world: World, *, stretches: int = 46, seed: int = 7) -> dict[str,
     worker = await world.worker(queues=(*QUEUES, CHILDREN), definitions=(*DEFINITIONS, "add"), lease_s=7200)
     for _ in range(stretches):
         await _half_an_hour(world, worker, chance)
+    await world.sql("update plait_test.clock set at = $1", end - timedelta(minutes=8))
+    flow = await filled_flows.workflow(world, random.Random(seed))
     await world.sql("update plait_test.clock set at = $1", end - timedelta(minutes=4))
     await worker.heartbeat()
-    found = await _under_way(world, worker, chance)
+    found = await _under_way(world, worker, chance) | {"workflow": flow} | await filled_flows.makers(world)
     await world.sql("update plait_test.clock set at = $1", end)
     # As the leader would have: its own way waits for others' transactions on the same server.
     await world.sql("select plait._count_minutes($1, $2)", end - STEP * stretches - STEP, end + STEP)

@@ -37,6 +37,7 @@ Route = Literal[
     "GET /jobs/triggers",
     "POST /jobs/triggers",
     "POST /jobs/triggers/preview",
+    "POST /jobs/triggers/render",
     "GET /jobs/triggers/{trigger_id}",
     "PATCH /jobs/triggers/{trigger_id}",
     "DELETE /jobs/triggers/{trigger_id}",
@@ -47,7 +48,9 @@ Route = Literal[
     "GET /jobs/{job_id}/artifacts/{sha256}",
     "GET /jobs/{job_id}/attempts",
     "POST /jobs/{job_id}/cancel",
+    "GET /jobs/{job_id}/children",
     "GET /jobs/{job_id}/explain",
+    "GET /jobs/{job_id}/load",
     "GET /jobs/{job_id}/nodes",
     "POST /jobs/{job_id}/reschedule",
     "POST /jobs/{job_id}/retry",
@@ -168,6 +171,30 @@ class Change(TypedDict):
     is_active: NotRequired[bool | None]
 
 
+class Child(TypedDict):
+    """A job of a fan-out, and when it ran."""
+
+    id: str
+    fan_out_index: int
+    definition_key: str
+    queue: str
+    status: Status
+    attempt_count: int
+    created_at: str
+    run_at: str | None
+    finished_at: str | None
+    wait_on: str | None
+    node: str | None
+    last_error: str | None
+    fan_outs: int
+    attempts: list[Span]
+
+
+class Children(TypedDict):
+    items: list[Child]
+    next: NotRequired[int | None]
+
+
 class Claim(TypedDict):
     worker: NotRequired[int | None]
     queues: list[str]
@@ -260,6 +287,16 @@ class Definition(TypedDict):
 
 class Delivery(TypedDict):
     job_id: str
+
+
+class Draft(TypedDict):
+    """A trigger's template that is not there yet, and what it shall be tried with."""
+
+    definition_key: str
+    payload_template: NotRequired[dict[str, Any]]
+    event_name: NotRequired[str | None]
+    data: NotRequired[dict[str, Any]]
+    label: NotRequired[str]
 
 
 class Emitted(TypedDict):
@@ -381,6 +418,9 @@ class FanOut(TypedDict):
     created_at: str
     decided_at: str | None
     timeout_at: str | None
+    running: int
+    waiting: int
+    scheduled: int
 
 
 class Fire(TypedDict):
@@ -570,6 +610,14 @@ class Leading(TypedDict):
 
 class Leave(TypedDict):
     worker: int
+
+
+class Load(TypedDict):
+    """How many sub-jobs of a fan-out ran in one stretch of time."""
+
+    at: str
+    running: int
+    failed: int
 
 
 class Logs(TypedDict):
@@ -798,6 +846,11 @@ class PageOfLatency(TypedDict):
     next: NotRequired[str | None]
 
 
+class PageOfLoad(TypedDict):
+    items: list[Load]
+    next: NotRequired[str | None]
+
+
 class PageOfNode(TypedDict):
     items: list[Node]
     next: NotRequired[str | None]
@@ -879,6 +932,13 @@ class Release(TypedDict):
     delay_seconds: NotRequired[float | None]
 
 
+class Rendered(TypedDict):
+    """What a template makes of an event; `error` instead where it does not fit, or the definition's schema refuses it."""
+
+    payload: Any
+    error: str | None
+
+
 class Reschedule(TypedDict):
     scheduled_for: NotRequired[str | None]
     max_attempts: NotRequired[int | None]
@@ -947,6 +1007,17 @@ class SkipIt(TypedDict):
     worker: int
     attempt: int
     reason: NotRequired[str]
+
+
+class Span(TypedDict):
+    """When one attempt ran."""
+
+    attempt_no: int
+    status: str
+    worker_id: int | None
+    claimed_at: str | None
+    started_at: str | None
+    finished_at: str
 
 
 Status = Literal[

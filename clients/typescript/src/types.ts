@@ -97,6 +97,35 @@ export interface Change {
   is_active?: boolean | null;
 }
 
+/** A job of a fan-out, and when it ran. */
+export interface Child {
+  id: string;
+  fan_out_index: number;
+  definition_key: string;
+  queue: string;
+  status: Status;
+  attempt_count: number;
+  created_at: string;
+  /** When it is due, or since when it is where it is; null when it is final. */
+  run_at: string | null;
+  finished_at: string | null;
+  wait_on: string | null;
+  /** The only one that may run it. */
+  node: string | null;
+  /** Its beginning. */
+  last_error: string | null;
+  /** How many it has itself. */
+  fan_outs: number;
+  /** Those that have ended, the last hundred of them. */
+  attempts: Span[];
+}
+
+export interface Children {
+  items: Child[];
+  /** Send it as `start` for what follows; null: that was all. */
+  next?: number | null;
+}
+
 export interface Claim {
   /** As the first claim answered; null: register. */
   worker?: number | null;
@@ -204,6 +233,17 @@ export interface Definition {
 
 export interface Delivery {
   job_id: string;
+}
+
+/** A trigger's template that is not there yet, and what it shall be tried with. */
+export interface Draft {
+  definition_key: string;
+  payload_template?: Record<string, unknown>;
+  /** Null: a schedule's. */
+  event_name?: string | null;
+  /** The event's. */
+  data?: Record<string, unknown>;
+  label?: string;
 }
 
 export interface Emitted {
@@ -338,6 +378,10 @@ export interface FanOut {
   created_at: string;
   decided_at: string | null;
   timeout_at: string | null;
+  running: number;
+  waiting: number;
+  /** What is left of the total is queued. */
+  scheduled: number;
 }
 
 export interface Fire {
@@ -557,6 +601,16 @@ export interface Leading {
 
 export interface Leave {
   worker: number;
+}
+
+/** How many sub-jobs of a fan-out ran in one stretch of time. */
+export interface Load {
+  /** Its beginning. */
+  at: string;
+  /** At any moment of it. */
+  running: number;
+  /** Attempts that ended so. */
+  failed: number;
 }
 
 export interface Logs {
@@ -816,6 +870,12 @@ export interface PageOfLatency {
   next?: string | null;
 }
 
+export interface PageOfLoad {
+  items: Load[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
 export interface PageOfNode {
   items: Node[];
   /** Send it as `cursor` for what follows; null: that was all. */
@@ -910,6 +970,12 @@ export interface Release {
   delay_seconds?: number | null;
 }
 
+/** What a template makes of an event; `error` instead where it does not fit, or the definition's schema refuses it. */
+export interface Rendered {
+  payload: unknown;
+  error: string | null;
+}
+
 export interface Reschedule {
   /** Null: as it was. A time that has passed: at once. */
   scheduled_for?: string | null;
@@ -987,6 +1053,17 @@ export interface SkipIt {
   worker: number;
   attempt: number;
   reason?: string;
+}
+
+/** When one attempt ran. */
+export interface Span {
+  attempt_no: number;
+  status: string;
+  worker_id: number | null;
+  /** Null: it never ran, but was canceled, or is an operator's retry. */
+  claimed_at: string | null;
+  started_at: string | null;
+  finished_at: string;
 }
 
 export type Status = "scheduled" | "queued" | "running" | "waiting" | "succeeded" | "failed" | "dead_letter" | "canceled" | "skipped";
@@ -1219,6 +1296,7 @@ export interface Routes {
   "GET /jobs/triggers": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfTrigger };
   "POST /jobs/triggers": { path: {}; query: { tenant?: string | null }; body: NewTrigger; answer: Trigger };
   "POST /jobs/triggers/preview": { path: {}; query: { count?: number; tenant?: string | null }; body: Timetable; answer: PageOfInstant };
+  "POST /jobs/triggers/render": { path: {}; query: { tenant?: string | null }; body: Draft; answer: Rendered };
   "GET /jobs/triggers/{trigger_id}": { path: { trigger_id: string }; query: { tenant?: string | null }; body: undefined; answer: Trigger };
   "PATCH /jobs/triggers/{trigger_id}": { path: { trigger_id: string }; query: { tenant?: string | null }; body: TriggersSettings; answer: Trigger };
   "DELETE /jobs/triggers/{trigger_id}": { path: { trigger_id: string }; query: { tenant?: string | null }; body: undefined; answer: undefined };
@@ -1229,7 +1307,9 @@ export interface Routes {
   "GET /jobs/{job_id}/artifacts/{sha256}": { path: { job_id: string; sha256: string }; query: { tenant?: string | null }; body: undefined; answer: unknown };
   "GET /jobs/{job_id}/attempts": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfAttempt };
   "POST /jobs/{job_id}/cancel": { path: { job_id: string }; query: { tenant?: string | null }; body: Cancel | null | undefined; answer: Moved };
+  "GET /jobs/{job_id}/children": { path: { job_id: string }; query: { fan_out?: string | null; start?: number; limit?: number; tenant?: string | null }; body: undefined; answer: Children };
   "GET /jobs/{job_id}/explain": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: Explanation };
+  "GET /jobs/{job_id}/load": { path: { job_id: string }; query: { fan_out?: string | null; start?: string | null; end?: string | null; parts?: number; tenant?: string | null }; body: undefined; answer: PageOfLoad };
   "GET /jobs/{job_id}/nodes": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfJobNode };
   "POST /jobs/{job_id}/reschedule": { path: { job_id: string }; query: { tenant?: string | null }; body: Reschedule; answer: Moved };
   "POST /jobs/{job_id}/retry": { path: { job_id: string }; query: { tenant?: string | null }; body: Retry | null | undefined; answer: Moved };

@@ -28,6 +28,7 @@ export class Refusal extends Error {
 
 const PREFIX = "/api/v1";
 let csrf: string | null = null;
+const tags = new Map<string, string>();
 
 export function rememberCsrf(token: string | null): void {
   csrf = token;
@@ -52,9 +53,18 @@ async function send<R extends Route>(route: R, given: Given<R> = {}, tenant?: st
   if (method !== "GET" && csrf) headers["X-CSRF-Token"] = csrf;
   const answer = await fetch(address(route, given, tenant), { method, headers, body, signal, credentials: "same-origin" });
   const text = await answer.text();
+  const tag = answer.headers.get("ETag");
+  if (tag && answer.ok) tags.set(new URL(answer.url).pathname, tag);
   if (!answer.ok) throw new Refusal(answer.status, problemOf(text));
   return (text ? parse(text) : undefined) as Answer<R>;
 }
+
+/** The ETag that something was last read with: sent as `If-Match`, a change fails where somebody else was faster. */
+export function etagOf<R extends Route>(route: R, given: Given<R>): string | undefined {
+  return tags.get(address(route, given));
+}
+
+export const matching = (tag: string | undefined): Record<string, string> => (tag ? { "If-Match": tag } : {});
 
 export function address<R extends Route>(route: R, given: Given<R> = {}, tenant?: string | null): string {
   const [, template = ""] = route.split(" ");

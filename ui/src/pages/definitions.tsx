@@ -1,3 +1,62 @@
-import { Page } from "../parts/Page";
+/** The kinds of job that there are, with their limits: for super-admins. */
 
-export default () => <Page title="Definitions" />;
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { useRead } from "../api/hooks";
+import { searchOf, text } from "../api/search";
+import type { Definition } from "../api/types";
+import { Tag } from "../parts/Badge";
+import { Page } from "../parts/Page";
+import { Answered, Empty } from "../parts/States";
+import { Table, type Column } from "../parts/Table";
+import { duration, Time } from "../parts/Time";
+import "./triggers.css";
+
+const params = searchOf({ q: text });
+
+export default function Definitions() {
+  const navigate = useNavigate();
+  const [{ q }, setSearch] = params.use();
+  const definitions = useRead("GET /admin/jobs/definitions", undefined, { poll: 15_000 });
+  const shown = useMemo(() => (definitions.data?.items ?? []).filter((one) => `${one.key} ${one.queue} ${one.description}`.toLowerCase().includes(q.toLowerCase())), [definitions.data, q]);
+  return (
+    <Page fill title="Definitions">
+      <div className="tools">
+        <input className="narrow" type="search" aria-label="Find a definition" placeholder="Key, queue or description" value={q} onChange={(event) => setSearch({ q: event.target.value }, { replace: true })} />
+      </div>
+      <Answered query={definitions}>
+        {({ items }) =>
+          shown.length ? (
+            <Table label="Definitions" columns={COLUMNS} rows={shown} keyOf={(one) => one.key} onOpen={(one) => void navigate({ to: "/definitions/$definitionKey", params: { definitionKey: one.key } })} />
+          ) : (
+            <Empty title={items.length ? "No definition is like that" : "No definitions yet"} icon="definitions">
+              {!items.length && <p className="quiet">A worker makes the kinds of job known that it can run.</p>}
+            </Empty>
+          )
+        }
+      </Answered>
+    </Page>
+  );
+}
+
+const COLUMNS: Column<Definition>[] = [
+  {
+    key: "key", title: "Key", width: "minmax(180px, 2fr)",
+    cell: (one) => (
+      <Link to="/definitions/$definitionKey" params={{ definitionKey: one.key }} title={one.description || one.key}>
+        {one.key}
+      </Link>
+    ),
+  },
+  { key: "kind", title: "Kind", width: "92px", cell: (one) => <span className="quiet">{one.kind}</span> },
+  { key: "active", title: "State", width: "90px", cell: (one) => (one.is_active ? <Tag tone="good">active</Tag> : <Tag tone="warn">inactive</Tag>) },
+  { key: "queue", title: "Queue", width: "minmax(90px, 1fr)", cell: (one) => <span>{one.queue}</span> },
+  { key: "attempts", title: "Attempts", width: "80px", align: "right", cell: (one) => <span>{one.max_attempts}</span> },
+  { key: "timeout", title: "Timeout", width: "92px", align: "right", cell: (one) => <span>{duration(one.timeout_seconds, true)}</span> },
+  { key: "running", title: "At once", width: "76px", align: "right", cell: (one) => <span>{one.max_running ?? "–"}</span> },
+  { key: "rate", title: "Rate", width: "96px", align: "right", cell: (one) => <span>{rateOf(one.rate_count, one.rate_period_seconds)}</span> },
+  { key: "key limit", title: "Per limit key", width: "112px", align: "right", cell: (one) => <span>{[one.key_max_running, one.key_rate_count && rateOf(one.key_rate_count, one.key_rate_period_seconds)].filter((part) => part !== null).join(", ") || "–"}</span> },
+  { key: "changed", title: "Changed", width: "92px", cell: (one) => <Time at={one.updated_at} /> },
+];
+
+export const rateOf = (count: number | null, seconds: number | null) => (count === null || seconds === null ? "–" : `${count} / ${duration(seconds, true)}`);

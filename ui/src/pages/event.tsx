@@ -1,3 +1,93 @@
-import { Page } from "../parts/Page";
+/** One event: what it told, and what each trigger made of it. */
 
-export default () => <Page title="Event" />;
+import { Link, useParams } from "@tanstack/react-router";
+import { useRead } from "../api/hooks";
+import type { EventPage, Fire } from "../api/types";
+import { Copy, Id } from "../parts/Code";
+import { Icon } from "../parts/Icon";
+import { Json } from "../parts/Json";
+import { Facts, Page, Panel } from "../parts/Page";
+import { Answered, Empty } from "../parts/States";
+import { Table, type Column } from "../parts/Table";
+import { Time } from "../parts/Time";
+import { Became } from "./events";
+import { jobsWith } from "./job-filter";
+import { outcome } from "./trigger-words";
+import "./triggers.css";
+
+export default function Event() {
+  const { eventId } = useParams({ strict: false }) as { eventId: string };
+  const event = useRead("GET /events/{event_id}", { path: { event_id: eventId } }, { poll: 3000 });
+  return <Answered query={event} what="event">{(found) => <Shown event={found} />}</Answered>;
+}
+
+function Shown({ event }: { event: EventPage }) {
+  return (
+    <Page
+      above={
+        <>
+          <Link to="/events">Events</Link>
+          <Icon name="right" size={12} />
+          <code>{event.id}</code>
+          <Copy text={event.id} label="Copy the id" />
+        </>
+      }
+      title={
+        <>
+          {event.name}
+          <Became event={event} />
+        </>
+      }
+    >
+      {event.error && (
+        <section className="trouble" aria-label="Its error">
+          <Icon name="alert" />
+          <pre>{event.error}</pre>
+        </section>
+      )}
+      <div className="two">
+        <Panel title="Data">
+          <div className="body">
+            <Json value={event.data} label="data" open={4} />
+          </div>
+        </Panel>
+        <Panel title="About it">
+          <div className="body">
+            <Facts
+              facts={[
+                ["Received", <Time at={event.at} />],
+                ["Looked at", event.dispatched_at ? <Time at={event.dispatched_at} /> : "not yet"],
+                ["Jobs that it made", event.jobs],
+                ["Correlation id", event.correlation_id && <Link to="/jobs" search={jobsWith({ correlation: event.correlation_id }) as never}>{event.correlation_id}</Link>],
+              ]}
+            />
+          </div>
+        </Panel>
+      </div>
+      <Panel title="What each trigger made of it">
+        {event.fires.length ? (
+          <Table label="What each trigger made of it" columns={COLUMNS} rows={event.fires} keyOf={(one) => one.id} maxHeight={420} />
+        ) : (
+          <Empty title={event.dispatched_at ? "No trigger is for events of this name" : "The leader has not looked at it yet"} icon="triggers" />
+        )}
+      </Panel>
+    </Page>
+  );
+}
+
+const COLUMNS: Column<Fire>[] = [
+  {
+    key: "trigger", title: "Trigger", width: "minmax(180px, 1fr)",
+    cell: (one) => (
+      <Link to="/triggers/$triggerId" params={{ triggerId: one.trigger_id }} title={one.label}>
+        {one.label}
+      </Link>
+    ),
+  },
+  { key: "outcome", title: "Outcome", width: "120px", cell: outcome },
+  {
+    key: "job", title: "Job", width: "140px",
+    cell: (one) => (one.job_id ? <Link to="/jobs/$jobId" params={{ jobId: one.job_id }}><Id id={one.job_id} /></Link> : <span className="quiet">–</span>),
+  },
+  { key: "error", title: "Error", width: "minmax(220px, 2fr)", cell: (one) => <span className="mono quiet" title={one.error ?? ""}>{one.error ?? ""}</span> },
+];

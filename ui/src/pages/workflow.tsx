@@ -1,3 +1,223 @@
-import { Page } from "../parts/Page";
+/** A workflow: a job and all that hangs below it, as a tree, over time, and as a graph. What is selected in one is so in all three. */
 
-export default () => <Page title="Workflow" />;
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, Navigate, useParams } from "@tanstack/react-router";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { call } from "../api/client";
+import { keyOf, useRead, useTenant } from "../api/hooks";
+import { list, oneOf, searchOf, text } from "../api/search";
+import type { Child, JobPage } from "../api/types";
+import { Badge } from "../parts/Badge";
+import { Copy } from "../parts/Code";
+import { Icon } from "../parts/Icon";
+import { Page } from "../parts/Page";
+import { Answered, Empty, Loading } from "../parts/States";
+import { Tabs } from "../parts/Tabs";
+import { useKeys } from "../shell/keys";
+import { WorkflowActions } from "./workflow-actions";
+import { fanOutOf, isOpen, keyOfChild, outlineOf, PAGE, useBranches, type Outline, type Wanted } from "./workflow-rows";
+import { Selected } from "./workflow-side";
+import { Lane, TIMELINE_TRACKS, TimelineHead, TimelineTools, useRange } from "./workflow-timeline";
+import { FanOutBar, Rows, TREE_TRACKS, TreeCells, TreeHeads } from "./workflow-tree";
+import "./workflow.css";
+
+const Graph = lazy(() => import("./workflow-graph"));
+
+export const workflowParams = searchOf({
+  view: oneOf("tree", "timeline", "graph"),
+  /** A job's id, or a fan-out's after its word. */
+  at: text,
+  /** What was opened that is shut at first, and the other way round. */
+  turned: list,
+  zoom: text,
+});
+
+export default function Workflow() {
+  const { jobId } = useParams({ strict: false }) as { jobId: string };
+  const job = useRead("GET /jobs/{job_id}", { path: { job_id: jobId } }, { live: ["job", "fan_out"], when: (event) => event.id === jobId || event.parent_id === jobId, every: 600, poll: 10_000 });
+  return (
+    <Answered query={job} what="workflow">
+      {(found) =>
+        found.root_id && found.root_id !== found.id ? (
+          <Navigate to="/workflows/$jobId" params={{ jobId: found.root_id }} search={workflowParams.link({ at: found.id }) as never} replace />
+        ) : (
+          <Shown key={found.id} root={found} />
+        )
+      }
+    </Answered>
+  );
+}
+
+function Shown({ root }: { root: JobPage }) {
+  const [{ view, at, turned: list, zoom }, setSearch] = workflowParams.use();
+  const turned = useMemo(() => new Set(list), [list]);
+  const turn = useCallback((key: string) => setSearch({ turned: turned.has(key) ? list.filter((one) => one !== key) : [...list, key] }, { replace: true }), [list, turned, setSearch]);
+  const select = useCallback((id: string) => setSearch({ at: id }, { replace: true }), [setSearch]);
+  const setZoom = useCallback((zoom: string) => setSearch({ zoom }, { replace: true }), [setSearch]);
+  const { outline, onSeen, branches } = useOutline(root, turned);
+  const fanOut = [root, ...branches.values()].flatMap((job) => job.fan_outs).find(({ id }) => id === fanOutOf(at));
+  const sought = useSought(root, at, turned, (keys) => setSearch({ turned: [...list, ...keys] }, { replace: true }));
+  const ranging = useRange(root, zoom, setZoom);
+  useKeys("Workflow", {
+    "1": ["Tree", () => setSearch({ view: "tree" })],
+    "2": ["Timeline", () => setSearch({ view: "timeline" })],
+    "3": ["Graph", () => setSearch({ view: "graph" })],
+  });
+  const rows = { outline, turned, selected: at, sought, onSelect: select, onTurn: turn, onSeen };
+  return (
+    <Page
+      fill
+      above={
+        <>
+          <Link to="/jobs">Jobs</Link>
+          <Icon name="right" size={12} />
+          <Link to="/jobs/$jobId" params={{ jobId: root.id }}>
+            <code>{root.id}</code>
+          </Link>
+          <Copy text={root.id} label="Copy the id" />
+        </>
+      }
+      title={
+        <>
+          {root.definition_key}
+          <Badge status={root.status} />
+        </>
+      }
+      actions={<WorkflowActions root={root} />}
+    >
+      <Whole root={root} />
+      <div className="workflow">
+        <Tabs
+          label="Ways to look at it"
+          chosen={view}
+          onChoose={(key) => setSearch({ view: key }, { replace: true })}
+          tabs={[
+            { key: "tree", label: "Tree" },
+            { key: "timeline", label: "Timeline" },
+            { key: "graph", label: "Graph" },
+          ]}
+        >
+          {view === "tree" && <Rows label="Tree" {...rows} tracks={TREE_TRACKS} heads={<TreeHeads />} cells={(row) => <TreeCells row={row} />} />}
+          {view === "timeline" && (
+            <>
+              <TimelineTools ranging={ranging} />
+              <Rows label="Timeline" {...rows} className="timeline" rowHeight={26} tracks={TIMELINE_TRACKS} heads={<TimelineHead ranging={ranging} />} cells={(row) => <Lane row={row} ranging={ranging} root={root} />} />
+            </>
+          )}
+          {view === "graph" && (
+            <Suspense fallback={<Loading />}>
+              <Graph root={root} selected={at} onSelect={select} />
+            </Suspense>
+          )}
+        </Tabs>
+        <Selected root={root} id={at} fanOut={fanOut} onSelect={select} />
+      </div>
+    </Page>
+  );
+}
+
+/** So many fan-outs of one job the API lists. */
+const MOST = 100;
+
+/** How far all of it is: the root's own fan-outs together. */
+function Whole({ root }: { root: JobPage }) {
+  const sum = (count: (fanOut: JobPage["fan_outs"][number]) => number) => root.fan_outs.reduce((all, one) => all + count(one), 0);
+  const all = {
+    total: sum(({ total }) => total),
+    needed: root.fan_outs.length === 1 ? root.fan_outs[0]!.needed : 0,
+    succeeded: sum(({ succeeded }) => succeeded),
+    failed: sum(({ failed }) => failed),
+    canceled: sum(({ canceled }) => canceled),
+    running: sum(({ running }) => running),
+  };
+  if (!all.total) return <Empty title="It has no sub-jobs yet" icon="tree" />;
+  const ended = all.succeeded + all.failed + all.canceled;
+  return (
+    <div className="whole">
+      <FanOutBar fanOut={all} label="The whole workflow" />
+      <span>
+        <strong>{`${Math.floor((100 * ended) / all.total)} %`}</strong>
+        <span className="quiet">{` ${ended.toLocaleString()} of ${all.total.toLocaleString()} sub-jobs ended`}</span>
+        {root.fan_outs.length >= MOST && <span className="quiet">{` of its first ${MOST} fan-outs`}</span>}
+        {all.failed > 0 && <span className="bad">{`, ${all.failed.toLocaleString()} failed`}</span>}
+      </span>
+    </div>
+  );
+}
+
+interface Known {
+  children: ReadonlyMap<string, Child>;
+  branches: ReadonlyMap<string, JobPage>;
+}
+
+const NOTHING: Known = { children: new Map(), branches: new Map() };
+
+/** The rows, with what has been read of them; `onSeen` says which are looked at, and those are read. */
+function useOutline(root: JobPage, turned: ReadonlySet<string>) {
+  const [known, setKnown] = useState(NOTHING);
+  const [seen, setSeen] = useState<readonly [number, number]>([0, 60]);
+  const outline = useMemo(() => outlineOf(root, known.branches, turned, (fanOut, index) => known.children.get(keyOfChild(fanOut, index))), [root, known, turned]);
+  const asked = stable(wantedOf(root, known, turned, outline, seen));
+  const wanted = useMemo(() => JSON.parse(asked) as Wanted[], [asked]);
+  const openJobs = stable([...turned].flatMap((key) => known.children.get(key)?.id ?? []));
+  const jobs = useMemo(() => JSON.parse(openJobs) as string[], [openJobs]);
+  const found = useBranches(root.id, root.finished_at === null, wanted, jobs);
+  useEffect(() => setKnown(found), [found]);
+  const onSeen = useCallback((first: number, last: number) => setSeen((old) => (old[0] === first && old[1] === last ? old : [first, last])), []);
+  return { outline, onSeen, branches: known.branches };
+}
+
+const stable = (value: unknown) => JSON.stringify(value);
+
+/** The pages of children that are seen, and those of children that were opened. */
+function wantedOf(root: JobPage, known: Known, turned: ReadonlySet<string>, outline: Outline, [first, last]: readonly [number, number]): Wanted[] {
+  const pages = new Map<string, Wanted>();
+  const want = (parent: string, fanOut: string, index: number) => {
+    const page = Math.floor(index / PAGE);
+    pages.set(`${fanOut} ${page}`, { parent, fanOut, page });
+  };
+  for (let position = first; position <= Math.min(last, outline.count - 1); position++) {
+    const row = outline.row(position);
+    if (row.kind === "child") want(row.parent, row.fanOut, row.index);
+  }
+  for (const job of [root, ...known.branches.values()])
+    for (const { id } of job.fan_outs)
+      for (const key of turned) if (key.startsWith(`${id}.`) && isOpen(key, 2, turned)) want(job.id, id, Number(key.slice(id.length + 1)));
+  return [...pages.values()].sort((a, b) => (a.fanOut < b.fanOut ? -1 : a.fanOut > b.fanOut ? 1 : a.page - b.page));
+}
+
+/** The row of what is selected. Where it is in something shut, that is opened. */
+function useSought(root: JobPage, at: string, turned: ReadonlySet<string>, open: (keys: string[]) => void): string | null {
+  const client = useQueryClient();
+  const tenant = useTenant();
+  const [sought, setSought] = useState<string | null>(null);
+  useEffect(() => {
+    let gone = false;
+    const read = (id: string) =>
+      client.fetchQuery({ queryKey: keyOf("GET /jobs/{job_id}", tenant, { path: { job_id: id } }), queryFn: () => call("GET /jobs/{job_id}", { path: { job_id: id } }, tenant), staleTime: 60_000 });
+    const seek = async () => {
+      if (!at || at === root.id || fanOutOf(at)) return at === root.id ? "root" : fanOutOf(at);
+      let job = await read(at);
+      const own = keyOfChild(job.fan_out_id!, job.fan_out_index!);
+      const keys: string[] = [];
+      for (let depth = 0; job.parent_id && depth < 50; depth++) {
+        const below = job.parent_id === root.id;
+        if (isOpen(job.fan_out_id!, below ? 1 : 3, turned) === false) keys.push(job.fan_out_id!);
+        if (below) break;
+        job = await read(job.parent_id);
+        const key = keyOfChild(job.fan_out_id!, job.fan_out_index!);
+        if (!turned.has(key)) keys.push(key);
+      }
+      if (keys.length && !gone) open(keys);
+      return own;
+    };
+    seek().then(
+      (key) => !gone && setSought(key),
+      () => undefined, // it is none of this workflow's, and the panel says so
+    );
+    return () => {
+      gone = true;
+    };
+  }, [at, root.id]); // eslint-disable-line
+  return sought;
+}

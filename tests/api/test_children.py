@@ -1,0 +1,95 @@
+"""The sub-jobs of a fan-out, by index and with when they ran: what a tree and a timeline are drawn from."""
+
+from datetime import datetime, timedelta
+
+from ..trees.opening import CHILDREN, claim_children, open_one
+from ..world import World
+from .calling import Calling
+
+
+async def test_the_children_of_a_fan_out_are_read_from_any_index_with_when_each_ran(api: Calling, world: World) -> None:
+    job = await world.enqueue("add")
+    parent = await world.worker()
+    await open_one(world, parent, await parent.claim_one(), 5)
+    await world.advance(seconds=3)
+    worker, leases = await claim_children(world, 5)
+    await world.advance(seconds=2)
+    await worker.succeed(leases[0])
+    await worker.fail(leases[1], "it broke " + "x" * 900, permanent=True)
+    await worker.fail(leases[2], "not yet")
+    caller = await api.acting("viewer")
+
+    [group] = (await caller.ok("GET", f"/jobs/{job}"))["fan_outs"]
+    assert [group[name] for name in ("total", "succeeded", "failed", "running", "scheduled", "waiting")] == [
+        5,
+        1,
+        1,
+        2,
+        1,
+        0,
+    ]
+    first = await caller.ok("GET", f"/jobs/{job}/children", params={"limit": 3})
+    rest = await caller.ok("GET", f"/jobs/{job}/children", params={"start": first["next"], "fan_out": group["id"]})
+    items = first["items"] + rest["items"]
+    assert rest["next"] is None
+    assert [one["fan_out_index"] for one in items] == [0, 1, 2, 3, 4]
+    by_id = {one["id"]: one for one in items}
+    done, failed, again, running = (by_id[str(lease.job_id)] for lease in leases[:4])
+    [ran] = done["attempts"]
+    assert (done["status"], ran["status"], ran["worker_id"]) == ("succeeded", "succeeded", worker.id)
+    assert (_at(ran["finished_at"]) - _at(ran["started_at"])).total_seconds() == 2
+    assert (_at(ran["claimed_at"]) - _at(done["created_at"])).total_seconds() == 3
+    assert failed["last_error"].startswith("it broke")
+    assert len(failed["last_error"]) == 500
+    assert (again["status"], len(again["attempts"]), again["finished_at"]) == ("scheduled", 1, None)
+    assert _at(again["run_at"]) > _at(again["attempts"][0]["finished_at"])
+    assert (running["status"], running["attempts"]) == ("running", [])
+    assert _at(running["run_at"]) == _at(ran["claimed_at"])
+
+
+async def test_a_child_says_whether_it_has_fan_outs_of_its_own_and_anothers_job_is_none(
+    api: Calling, world: World
+) -> None:
+    job = await world.enqueue("add")
+    parent = await world.worker()
+    await open_one(world, parent, await parent.claim_one(), 2)
+    worker, leases = await claim_children(world, 2)
+    await open_one(world, worker, leases[0], 1)
+    caller = await api.acting("viewer")
+    found = (await caller.ok("GET", f"/jobs/{job}/children"))["items"]
+    assert {one["id"]: one["fan_outs"] for one in found} == {str(leases[0].job_id): 1, str(leases[1].job_id): 0}
+    assert (await caller.ok("GET", f"/jobs/{leases[1].job_id}/children"))["items"] == []
+    # a fan-out of another job is none of this one's
+    [foreign] = (await caller.ok("GET", f"/jobs/{leases[0].job_id}"))["fan_outs"]
+    assert (await caller.ok("GET", f"/jobs/{job}/children", params={"fan_out": foreign["id"]}))["items"] == []
+    other = await api.acting("viewer", "another")
+    assert (await other.get(f"/jobs/{job}/children")).status_code == 404
+
+
+async def test_how_many_children_ran_at_once_is_told_over_time(api: Calling, world: World) -> None:
+    job = await world.enqueue("add")
+    parent = await world.worker()
+    await open_one(world, parent, await parent.claim_one(), 4)
+    begin = await world.now()
+    worker = await world.worker(queues=[CHILDREN])
+    [first, second] = await worker.claim(2, queue=CHILDREN)
+    await world.advance(seconds=10)
+    await worker.succeed(first)
+    [third] = await worker.claim(1, queue=CHILDREN)
+    await world.advance(seconds=10)
+    await worker.fail(second, permanent=True)
+    await world.advance(seconds=20)
+    caller = await api.acting("viewer")
+    loads = (await caller.ok("GET", f"/jobs/{job}/load", params={"parts": 4}))["items"]
+    assert [(one["running"], one["failed"]) for one in loads] == [(2, 0), (3, 0), (2, 1), (1, 0)]
+    assert [(_at(one["at"]) - begin).total_seconds() for one in loads] == [0, 10, 20, 30]
+    assert await worker.succeed(third)
+    # a part of the time, and one in which nothing was
+    window = {"start": (begin + timedelta(seconds=25)).isoformat(), "end": (begin + timedelta(seconds=65)).isoformat()}
+    loads = (await caller.ok("GET", f"/jobs/{job}/load", params={"parts": 2, **window}))["items"]
+    assert [one["running"] for one in loads] == [1, 0]
+    assert (await caller.ok("GET", f"/jobs/{first.job_id}/load"))["items"] == []
+
+
+def _at(text: str) -> datetime:
+    return datetime.fromisoformat(text)

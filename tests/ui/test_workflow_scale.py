@@ -1,0 +1,38 @@
+"""A workflow of ten thousand sub-jobs opens at once, and any of them is there when one scrolls to it."""
+
+import time
+
+import pytest
+from playwright.async_api import expect
+
+from ..trees.opening import CHILDREN, open_one
+from ..world import World
+from .browsing import Visitor
+
+CHILDREN_OF_ONE = 10_000
+
+
+@pytest.mark.full
+async def test_a_workflow_of_ten_thousand_opens_within_a_second(world: World, visit: Visitor) -> None:
+    job = await world.enqueue("add")
+    parent = await world.worker()
+    await open_one(world, parent, await parent.claim_one(), CHILDREN_OF_ONE, strategy="threshold", needed=9000)
+    worker = await world.worker(queues=[CHILDREN])
+    for lease in await worker.claim_plainly(100, queue=CHILDREN):
+        await worker.succeed(lease)
+    took: dict[str, list[float]] = {"tree": [], "timeline": [], "graph": []}
+    seen = {"tree": ".row-child .badge", "timeline": ".row-child .phase", "graph": ".graph-node"}
+    for _ in range(3):
+        for view, times in took.items():
+            page = await visit("viewer", "/login")
+            begin = time.perf_counter()
+            await page.goto(f"/workflows/{job}?view={view}")
+            await page.locator(seen[view]).first.wait_for()
+            times.append(time.perf_counter() - begin)
+            await page.context.close()
+    assert max(min(times) for times in took.values()) <= 1, took
+    page = await visit("viewer", f"/workflows/{job}")
+    await page.get_by_role("treegrid").focus()
+    await page.keyboard.press("End")
+    await expect(page.locator(f"[data-row$='.{CHILDREN_OF_ONE - 1}'] .badge")).to_be_visible()
+    assert await page.locator("[data-row]").count() < 100

@@ -1,0 +1,26 @@
+/** A trigger in words: when it fires, how it stands, what became of an occasion. */
+
+import type { Fire, Trigger } from "../api/types";
+import { Tag } from "../parts/Badge";
+import { CronWords } from "../parts/Cron";
+
+export const CATCH_UP: Record<string, string> = { none: "drop them", one: "fire once for all", all: "fire for each", window: "fire for those in the window" };
+export const OVERLAP: Record<string, string> = { allow: "run beside it", skip: "skip this time", queue: "wait for it" };
+const TONES: Record<string, "good" | "warn" | "bad" | undefined> = { enqueued: "good", refused: "bad", skipped: "warn", held: "warn" };
+
+export const outcome = (fire: Fire) => <Tag tone={TONES[fire.outcome]}>{fire.outcome}</Tag>;
+
+export function When({ trigger }: { trigger: Trigger }) {
+  if (trigger.trigger_type === "event")
+    return (
+      <span title={trigger.event_name ?? ""}>
+        on <code>{trigger.event_name}</code>
+      </span>
+    );
+  return <CronWords cron={trigger.cron_expr} every={trigger.every_seconds} timezone={trigger.timezone} />;
+}
+
+export function State({ trigger }: { trigger: Trigger }) {
+  if (trigger.error) return <Tag tone="bad" title={trigger.error}>failing</Tag>;
+  return trigger.is_enabled ? <Tag tone="good">on</Tag> : <Tag tone="warn">paused</Tag>;
+}

@@ -1,0 +1,60 @@
+/** What a job did with its time: it was queued, ran, backed off after a failure, waited for others. */
+
+import type { Attempt, Span, Status } from "../api/types";
+
+export type PhaseKind = "queue" | "run" | "backoff" | "wait";
+
+export interface Phase {
+  kind: PhaseKind;
+  /** ms */
+  from: number;
+  to: number;
+  /** How a run ended, or that it goes on. */
+  status?: string;
+  attempt?: number;
+}
+
+export const PHASES: Record<PhaseKind, string> = {
+  queue: "queued",
+  run: "ran",
+  backoff: "backed off, or not yet due",
+  wait: "waited for others",
+};
+
+export interface Timed {
+  status: Status;
+  created_at: string;
+  /** When it is due, or since when it is where it is. */
+  since: string | null;
+  attempt_count: number;
+  attempts: readonly (Span | Attempt)[];
+}
+
+const AFTER: Record<string, PhaseKind> = { suspended: "wait", failed: "backoff", timeout: "backoff", lost: "backoff", snoozed: "backoff" };
+
+export function phasesOf({ status, created_at, since, attempt_count, attempts }: Timed, now: number): Phase[] {
+  const found: Phase[] = [];
+  let at = Date.parse(created_at);
+  let between: PhaseKind = status === "scheduled" && !attempts.length ? "backoff" : "queue";
+  const add = (phase: Phase) => {
+    if (phase.to > phase.from) found.push(phase);
+    at = Math.max(at, phase.to);
+  };
+  for (const one of attempts) {
+    const began = one.started_at ?? one.claimed_at;
+    const ended = Date.parse(one.finished_at);
+    add({ kind: between, from: at, to: began ? Date.parse(began) : ended });
+    if (began) add({ kind: "run", from: Date.parse(began), to: Math.max(ended, Date.parse(began) + 0.5), status: one.status, attempt: one.attempt_no });
+    between = AFTER[one.status] ?? "queue";
+  }
+  const moved = since === null ? at : Math.max(at, Date.parse(since));
+  if (status === "queued") {
+    add({ kind: between, from: at, to: moved });
+    add({ kind: "queue", from: moved, to: now });
+  } else if (status === "running") {
+    add({ kind: between, from: at, to: moved });
+    add({ kind: "run", from: moved, to: now, status: "running", attempt: attempt_count });
+  } else if (status === "scheduled") add({ kind: "backoff", from: at, to: now });
+  else if (status === "waiting") add({ kind: "wait", from: at, to: now });
+  return found;
+}

@@ -1,0 +1,198 @@
+/**
+ * A workflow as rows: a job, its fan-outs, their children, and so on where one has opened them. Of tens of thousands of children only those
+ * are read that are seen: a fan-out's total says how many rows it has, and pages of children are asked for by their index.
+ */
+
+import { useQueries, useQueryClient } from "@tanstack/react-query";
+import { useMemo, useRef } from "react";
+import { call } from "../api/client";
+import { keyOf, useTenant } from "../api/hooks";
+import { useLive, useLiveState } from "../api/live";
+import type { Child, FanOut, JobPage } from "../api/types";
+
+export type Row =
+  | { kind: "job"; key: string; depth: number; job: JobPage }
+  | { kind: "fan-out"; key: string; depth: number; fanOut: FanOut; name: string; parent: string }
+  | { kind: "child"; key: string; depth: number; parent: string; fanOut: string; index: number; child: Child | undefined };
+
+/** A stretch of rows that are made alike, and where it begins. */
+interface Stretch {
+  at: number;
+  count: number;
+  row: (offset: number) => Row;
+  holds: (key: string) => number;
+}
+
+export interface Outline {
+  count: number;
+  row: (position: number) => Row;
+  /** Where a row is, or -1. */
+  find: (key: string) => number;
+}
+
+export const PAGE = 200;
+const ROOT = "root";
+const LIVE_MS = 600;
+const POLL_MS = 4000;
+
+export const keyOfChild = (fanOut: string, index: number) => `${fanOut}.${index}`;
+
+/** A fan-out as the address names it: a job is named by its id alone. */
+export const nameOfFanOut = (id: string) => `fan-out:${id}`;
+export const fanOutOf = (name: string) => (name.startsWith("fan-out:") ? name.slice(8) : null);
+
+/** What is open: the root and its fan-outs unless they were shut, the rest when it was opened. Both are in the list of what was turned. */
+export function isOpen(key: string, depth: number, turned: ReadonlySet<string>): boolean {
+  return depth <= 1 !== turned.has(key);
+}
+
+/** How a fan-out is called: by the step that opened it. */
+export function nameOf(fanOut: FanOut, job: JobPage): string {
+  const step = job.steps.find((one) => one.fan_out_id === fanOut.id);
+  if (step) return step.occurrence > 1 ? `${step.name} ${step.occurrence}` : step.name;
+  return fanOut.strategy === "nursery" ? "spawned" : fanOut.strategy === "after" ? "what it waits for" : "fan-out";
+}
+
+/** `after` counts jobs elsewhere: it has no children. */
+export const childrenOf = (fanOut: FanOut) => (fanOut.strategy === "after" ? 0 : fanOut.total);
+
+export function outlineOf(
+  root: JobPage,
+  branches: ReadonlyMap<string, JobPage>,
+  turned: ReadonlySet<string>,
+  childAt: (fanOut: string, index: number) => Child | undefined,
+): Outline {
+  const stretches: Stretch[] = [];
+  let count = 0;
+  const one = (row: Row) => {
+    stretches.push({ at: count++, count: 1, row: () => row, holds: (key) => (key === row.key ? 0 : -1) });
+  };
+  const children = (fanOut: FanOut, parent: string, depth: number, from: number, to: number) => {
+    if (to <= from) return;
+    stretches.push({
+      at: count,
+      count: to - from,
+      row: (offset) => childRow(fanOut.id, parent, depth, from + offset),
+      holds: (key) => {
+        const [own, index] = key.split(".");
+        return own === fanOut.id && Number(index) >= from && Number(index) < to ? Number(index) - from : -1;
+      },
+    });
+    count += to - from;
+  };
+  const childRow = (fanOut: string, parent: string, depth: number, index: number): Row => ({
+    kind: "child",
+    key: keyOfChild(fanOut, index),
+    depth,
+    parent,
+    fanOut,
+    index,
+    child: childAt(fanOut, index),
+  });
+  const below = (job: JobPage, depth: number) => {
+    for (const fanOut of job.fan_outs) {
+      one({ kind: "fan-out", key: fanOut.id, depth, fanOut, name: nameOf(fanOut, job), parent: job.id });
+      if (!isOpen(fanOut.id, depth, turned)) continue;
+      let from = 0;
+      for (const index of opened(fanOut.id, turned)) {
+        const child = childAt(fanOut.id, index);
+        const branch = child && branches.get(child.id);
+        if (!branch || index >= childrenOf(fanOut)) continue;
+        children(fanOut, job.id, depth + 1, from, index + 1);
+        below(branch, depth + 2);
+        from = index + 1;
+      }
+      children(fanOut, job.id, depth + 1, from, childrenOf(fanOut));
+    }
+  };
+  one({ kind: "job", key: ROOT, depth: 0, job: root });
+  if (isOpen(ROOT, 0, turned)) below(root, 1);
+  return {
+    count,
+    row: (position) => {
+      let [low, high] = [0, stretches.length - 1];
+      while (low < high) {
+        const middle = (low + high + 1) >> 1;
+        if (stretches[middle]!.at <= position) low = middle;
+        else high = middle - 1;
+      }
+      return stretches[low]!.row(position - stretches[low]!.at);
+    },
+    find: (key) => {
+      for (const stretch of stretches) {
+        const offset = stretch.holds(key);
+        if (offset >= 0) return stretch.at + offset;
+      }
+      return -1;
+    },
+  };
+}
+
+/** Children of a fan-out that were opened, by index. */
+function opened(fanOut: string, turned: ReadonlySet<string>): number[] {
+  const begin = `${fanOut}.`;
+  return [...turned]
+    .filter((key) => key.startsWith(begin))
+    .map((key) => Number(key.slice(begin.length)))
+    .sort((a, b) => a - b);
+}
+
+export interface Wanted {
+  parent: string;
+  fanOut: string;
+  page: number;
+}
+
+/** Pages of children, and jobs that were opened: read, and read again when something of theirs moves. */
+export function useBranches(rootId: string, live: boolean, wanted: readonly Wanted[], jobs: readonly string[]) {
+  const tenant = useTenant();
+  const client = useQueryClient();
+  const polling = useLiveState() === "polling";
+  const given = ({ parent, fanOut, page }: Wanted) => ({ path: { job_id: parent }, query: { fan_out: fanOut, start: page * PAGE, limit: PAGE } });
+  const again = live ? (polling ? POLL_MS : 2 * POLL_MS) : false;
+  const pages = useQueries({
+    queries: wanted.map((one) => ({
+      queryKey: keyOf("GET /jobs/{job_id}/children", tenant, given(one)),
+      queryFn: ({ signal }: { signal: AbortSignal }) => call("GET /jobs/{job_id}/children", given(one), tenant, signal),
+      refetchInterval: again as number | false,
+    })),
+    combine: (answers) => answers.map(({ data }) => data),
+  });
+  const branches = useQueries({
+    queries: jobs.map((id) => ({
+      queryKey: keyOf("GET /jobs/{job_id}", tenant, { path: { job_id: id } }),
+      queryFn: ({ signal }: { signal: AbortSignal }) => call("GET /jobs/{job_id}", { path: { job_id: id } }, tenant, signal),
+      refetchInterval: again as number | false,
+    })),
+    combine: (answers) => answers.map(({ data }) => data),
+  });
+  const moved = useRef<{ timer?: ReturnType<typeof setTimeout>; fanOuts: Set<string>; jobs: Set<string>; all: boolean }>({ fanOuts: new Set(), jobs: new Set(), all: false });
+
+  useLive((events) => {
+    const about = moved.current;
+    for (const event of events) {
+      if (event.kind === "reset") about.all = true;
+      if (event.root_id !== rootId) continue;
+      if (event.fan_out_id) about.fanOuts.add(event.fan_out_id);
+      if (event.parent_id) about.jobs.add(event.parent_id);
+    }
+    if (!about.all && !about.fanOuts.size && !about.jobs.size) return;
+    about.timer ??= setTimeout(() => {
+      const now = moved.current;
+      moved.current = { fanOuts: new Set(), jobs: new Set(), all: false };
+      for (const one of wanted)
+        if (now.all || now.fanOuts.has(one.fanOut))
+          void client.invalidateQueries({ queryKey: keyOf("GET /jobs/{job_id}/children", tenant, given(one)), exact: true });
+      for (const id of jobs)
+        if (now.all || now.jobs.has(id)) void client.invalidateQueries({ queryKey: keyOf("GET /jobs/{job_id}", tenant, { path: { job_id: id } }), exact: true });
+    }, LIVE_MS);
+  });
+
+  return useMemo(() => {
+    const found = new Map<string, Child>();
+    wanted.forEach(({ fanOut }, at) => pages[at]?.items.forEach((child) => found.set(keyOfChild(fanOut, child.fan_out_index), child)));
+    const known = new Map<string, JobPage>();
+    jobs.forEach((id, at) => branches[at] && known.set(id, branches[at]));
+    return { children: found, branches: known };
+  }, [pages, branches, wanted, jobs]);
+}

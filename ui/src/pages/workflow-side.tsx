@@ -1,0 +1,191 @@
+/** What is selected in a workflow, in short: a job, a fan-out, or, where nothing is, what failed. */
+
+import { Link } from "@tanstack/react-router";
+import { useChange, useRead } from "../api/hooks";
+import { useSession } from "../api/session";
+import type { FanOut, JobPage } from "../api/types";
+import { Badge, isFinal } from "../parts/Badge";
+import { Button } from "../parts/Button";
+import { Id } from "../parts/Code";
+import { Json } from "../parts/Json";
+import { Facts } from "../parts/Page";
+import { Answered, NotFound } from "../parts/States";
+import { Since, Time } from "../parts/Time";
+import { jobsWith } from "./job-filter";
+import { fanOutOf } from "./workflow-rows";
+import { FanOutBar, FanOutWords, ruleOf } from "./workflow-tree";
+
+interface Props {
+  root: JobPage;
+  /** A job's or a fan-out's; empty: nothing. */
+  id: string;
+  /** Where that is what is selected, and it was read. */
+  fanOut?: FanOut;
+  onSelect: (id: string) => void;
+}
+
+export function Selected({ root, id, fanOut, onSelect }: Props) {
+  return (
+    <aside className="panel workflow-side" aria-label="Selected">
+      {fanOut ? (
+        <OfFanOut fanOut={fanOut} onSelect={onSelect} />
+      ) : !id || fanOutOf(id) ? (
+        <OfAll root={root} onSelect={onSelect} />
+      ) : (
+        <OfJob root={root} id={id} onSelect={onSelect} />
+      )}
+    </aside>
+  );
+}
+
+function OfAll({ root, onSelect }: Pick<Props, "root" | "onSelect">) {
+  return (
+    <>
+      <header>
+        <h2>This workflow</h2>
+      </header>
+      <div className="body">
+        <Facts
+          facts={[
+            ["Asked for", <Time at={root.created_at} />],
+            [root.finished_at ? "Took" : "Goes on for", <Since from={root.created_at} to={root.finished_at} />],
+            ["Waits for", root.wait_on && <code>{root.wait_on.split(" ")[0]}</code>],
+          ]}
+        />
+        <Failures query={{ root: root.id }} title="What failed" onSelect={onSelect} />
+        {root.last_error && <pre className="error">{root.last_error}</pre>}
+      </div>
+    </>
+  );
+}
+
+function OfFanOut({ fanOut, onSelect }: { fanOut: FanOut; onSelect: (id: string) => void }) {
+  return (
+    <>
+      <header>
+        <h2>Fan-out</h2>
+        <Link to="/jobs" search={jobsWith({ "fan-out": fanOut.id }) as never}>
+          As a list
+        </Link>
+      </header>
+      <div className="body">
+        <FanOutBar fanOut={fanOut} />
+        <p className="row quiet wrap">
+          <FanOutWords fanOut={fanOut} />
+        </p>
+        <Facts
+          facts={[
+            ["Rule", ruleOf(fanOut)],
+            ["Opened", <Time at={fanOut.created_at} />],
+            [fanOut.decided_at ? "Took" : "Goes on for", <Since from={fanOut.created_at} to={fanOut.decided_at} />],
+            ["Times out", fanOut.timeout_at && !fanOut.decision && <Time at={fanOut.timeout_at} />],
+          ]}
+        />
+        <Failures query={{ fan_out: fanOut.id }} title="What failed" onSelect={onSelect} />
+      </div>
+    </>
+  );
+}
+
+/** Up to twenty failures, by their errors; the rest is a list of jobs. */
+function Failures({ query, title, onSelect }: { query: { root?: string; fan_out?: string }; title: string; onSelect: (id: string) => void }) {
+  const failed = useRead("GET /jobs", { query: { ...query, status: ["failed", "dead_letter"], limit: 20 } }, { live: ["job"], when: (event) => !query.root || event.root_id === query.root, every: 1500 });
+  const items = failed.data?.items.filter(({ id }) => id !== query.root);
+  if (!items?.length) return null;
+  return (
+    <section>
+      <h3>{title}</h3>
+      <ul className="failures">
+        {items.map((job) => (
+          <li key={job.id}>
+            <button type="button" className="plain" onClick={() => onSelect(job.id)}>
+              <Badge status={job.status}>
+                {job.definition_key} {job.fan_out_index}
+              </Badge>
+              <code className="quiet cut">{job.last_error?.split("\n")[0]}</code>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {failed.data?.next && (
+        <Link to="/jobs" search={jobsWith({ ...(query.root ? { root: query.root } : { "fan-out": query.fan_out! }), status: ["failed", "dead_letter"] }) as never}>
+          All of them
+        </Link>
+      )}
+    </section>
+  );
+}
+
+function OfJob({ root, id, onSelect }: Props) {
+  const job = useRead("GET /jobs/{job_id}", { path: { job_id: id } }, { live: ["job", "fan_out"], when: (event) => event.id === id || event.parent_id === id });
+  return <Answered query={job} what="job of this workflow">{(found) => (found.root_id ?? found.id) === root.id ? <JobInShort root={root} job={found} onSelect={onSelect} /> : <NotFound what="job of this workflow" />}</Answered>;
+}
+
+function JobInShort({ root, job, onSelect }: { root: JobPage; job: JobPage; onSelect: (id: string) => void }) {
+  const session = useSession();
+  const retry = useChange("POST /jobs/{job_id}/retry", { said: "It is queued again." });
+  const cancel = useChange("POST /jobs/{job_id}/cancel", { said: ({ status }) => (status === "canceled" ? "Canceled." : "It was asked to stop.") });
+  const acts = session.can("POST /jobs/{job_id}/cancel") && job.id !== root.id;
+  const retryable = isFinal(job.status) && job.status !== "succeeded";
+  return (
+    <>
+      <header>
+        <h2 className="cut" title={job.definition_key}>
+          {job.definition_key}
+        </h2>
+        <Badge status={job.status} />
+      </header>
+      <div className="body">
+        <Facts
+          facts={[
+            ["Id", <Link to="/jobs/$jobId" params={{ jobId: job.id }}><Id id={job.id} /></Link>],
+            ["Index", job.fan_out_index],
+            ["Queue", job.queue],
+            ["Attempts", `${job.attempt_count} of at most ${job.max_attempts}`],
+            ["Asked for", <Time at={job.created_at} />],
+            ["Due", job.status === "scheduled" && <Time at={job.run_at} />],
+            ["Started", job.started_at && <Time at={job.started_at} />],
+            [job.finished_at ? "Ran for" : "Runs for", job.started_at && <Since from={job.started_at} to={job.finished_at} />],
+            ["Worker", job.last_worker],
+            ["Waits for", job.wait_on && <code>{job.wait_on.split(" ")[0]}</code>],
+          ]}
+        />
+        <div className="actions">
+          <Link className="button normal" to="/jobs/$jobId" params={{ jobId: job.id }}>
+            Open
+          </Link>
+          {acts && retryable && (
+            <Button icon="retry" busy={retry.isPending} onClick={() => retry.mutate({ path: { job_id: job.id } })}>
+              Retry
+            </Button>
+          )}
+          {acts && !isFinal(job.status) && (
+            <Button icon="cancel" kind="danger" busy={cancel.isPending} onClick={() => cancel.mutate({ path: { job_id: job.id }, body: { tree: job.fan_outs.length > 0 } })}>
+              Cancel
+            </Button>
+          )}
+        </div>
+        {job.last_error && isFinal(job.status) && <pre className="error">{job.last_error}</pre>}
+        {job.fan_outs.map((fanOut) => (
+          <div key={fanOut.id}>
+            <FanOutBar fanOut={fanOut} />
+            <p className="row quiet wrap">
+              <FanOutWords fanOut={fanOut} />
+            </p>
+          </div>
+        ))}
+        {job.id !== root.id && job.fan_outs.length > 0 && <Failures query={{ fan_out: job.fan_outs[0]!.id }} title="What failed below it" onSelect={onSelect} />}
+        <section>
+          <h3>Payload</h3>
+          <Json value={job.payload} label="payload" open={1} />
+        </section>
+        {job.status === "succeeded" && (
+          <section>
+            <h3>Result</h3>
+            <Json value={job.result} label="result" open={1} />
+          </section>
+        )}
+      </div>
+    </>
+  );
+}

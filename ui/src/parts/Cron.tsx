@@ -1,0 +1,71 @@
+/** When a schedule fires: in words, and its next times. */
+
+import { useEffect, useState } from "react";
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { PageOfInstant } from "../api/types";
+import { duration, relative } from "./Time";
+
+/** A cron expression in words; null while that is not known, or can't be. The library comes when it is needed. */
+export function useCronWords(cron: string | null): string | null {
+  const [words, setWords] = useState<string | null>(null);
+  useEffect(() => {
+    let gone = false;
+    setWords(null);
+    if (!cron) return;
+    import("cronstrue")
+      .then(({ default: cronstrue }) => cronstrue.toString(cron, { use24HourTimeFormat: true, throwExceptionOnParseError: true }))
+      .then(
+        (said) => !gone && setWords(said),
+        () => undefined, // what the server makes of it is shown beside it
+      );
+    return () => {
+      gone = true;
+    };
+  }, [cron]);
+  return words;
+}
+
+export function CronWords({ cron, every, timezone }: { cron: string | null; every: number | null; timezone: string | null }) {
+  const words = useCronWords(cron);
+  if (every !== null) return <span>{`Every ${duration(every)}`}</span>;
+  return (
+    <span>
+      {words ?? <code>{cron}</code>}
+      {timezone && <span className="quiet">{`, ${timezone}`}</span>}
+    </span>
+  );
+}
+
+/** The next times, as clocks there show them, with what a change of clocks does. */
+export function NextTimes({ query }: { query: UseQueryResult<PageOfInstant, Error> }) {
+  if (query.error)
+    return (
+      <p role="alert" className="bad">
+        {query.error.message}
+      </p>
+    );
+  return (
+    <ol className="next-times" aria-label="Next times">
+      {query.data?.items.map(({ instant, local, note }) => (
+        <li key={instant}>
+          <time dateTime={instant} title={instant}>
+            {clock(local)}
+          </time>
+          <span className="quiet">{relative(instant)}</span>
+          {note && <span className="warn note">{note}</span>}
+        </li>
+      ))}
+      {query.data?.items.length === 0 && <li className="quiet">Never again</li>}
+    </ol>
+  );
+}
+
+/** As it is written there: "Sun 29 Mar 2026, 03:00 +02:00", whatever this browser's zone is. */
+function clock(local: string): string {
+  const found = /^(\d{4})-(\d\d)-(\d\d)T(\d\d:\d\d)(?::(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:\d\d)?/.exec(local);
+  if (!found) return local;
+  const [, year, month, day, time, seconds, offset] = found;
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+  const words = date.toLocaleDateString(undefined, { weekday: "short", day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+  return `${words}, ${time}${seconds && seconds !== "00" ? `:${seconds}` : ""} ${offset === "Z" ? "+00:00" : (offset ?? "")}`;
+}

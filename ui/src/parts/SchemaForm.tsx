@@ -1,0 +1,302 @@
+/**
+ * A form made from a JSON Schema: a field for each property, of its kind. What the schema says in a way that a form can't, and what a
+ * schema leaves open, is written as JSON. Where `templates` may be used each field takes `{{event.a.b}}` too.
+ *
+ *     <SchemaForm schema={definition.arg_schema} value={payload} onChange={setPayload} templates />
+ */
+
+import { useId, useRef, useState } from "react";
+import { Exact, parse, stringify } from "../api/json";
+import { Button } from "./Button";
+import { Tabs } from "./Tabs";
+
+export type Schema = Record<string, unknown>;
+export type Payload = Record<string, unknown>;
+
+interface Props {
+  schema: unknown;
+  value: Payload;
+  onChange: (value: Payload) => void;
+  /** Whether what is written is valid JSON: who saves must know. */
+  onFault: (fault: string | null) => void;
+  templates?: boolean;
+}
+
+export function SchemaForm({ schema, value, onChange, onFault, templates }: Props) {
+  const [chosen, choose] = useState<"form" | "json">("form");
+  const faults = useRef(new Map<string, string>());
+  const report = (path: string, fault: string | null) => {
+    if (fault) faults.current.set(path, fault);
+    else faults.current.delete(path);
+    onFault([...faults.current.values()][0] ?? null);
+  };
+  const root = isObject(schema) && isObject(schema["properties"]) ? (schema as Schema) : null;
+  const way = root ? chosen : "json";
+  return (
+    <Tabs
+      label="How it is written"
+      chosen={way}
+      onChoose={(next) => {
+        faults.current.clear();
+        onFault(null);
+        choose(next);
+      }}
+      tabs={[
+        { key: "form", label: "Form", hidden: !root },
+        { key: "json", label: "JSON" },
+      ]}
+    >
+      {way === "form" && root ? (
+        <Properties schema={root} root={root} value={value} onChange={onChange} templates={templates ?? false} path="" report={report} />
+      ) : (
+        <JsonField label="Payload" value={value} rows={10} onFault={onFault} onChange={(next) => (isObject(next) ? onChange(next) : onFault("It is no JSON object."))} />
+      )}
+    </Tabs>
+  );
+}
+
+interface Inner {
+  schema: Schema;
+  root: Schema;
+  templates: boolean;
+  path: string;
+  /** What is written at a path is no JSON; null: it is again. */
+  report: (path: string, fault: string | null) => void;
+}
+
+function Properties({ schema, root, value, onChange, templates, path, report }: Inner & { value: Payload; onChange: (value: Payload) => void }) {
+  const properties = schema["properties"] as Record<string, unknown>;
+  const required = Array.isArray(schema["required"]) ? schema["required"] : [];
+  // What must be there comes first: a schema from the database has no order of its own.
+  const entries = Object.entries(properties).sort(([a], [b]) => Number(required.includes(b)) - Number(required.includes(a)));
+  const others = Object.keys(value).filter((key) => !(key in properties));
+  const set = (key: string, next: unknown) => {
+    const { [key]: _, ...rest } = value;
+    onChange(next === undefined ? rest : { ...rest, [key]: next });
+  };
+  return (
+    <div className="fields">
+      {entries.map(([key, one]) => (
+        <Property key={key} name={key} required={required.includes(key)} schema={resolved(one, root)} root={root} templates={templates} path={`${path}/${key}`} report={report} value={value[key]} onChange={(next) => set(key, next)} />
+      ))}
+      {others.map((key) => (
+        <div key={key} className="row">
+          <JsonField label={key} value={value[key]} rows={1} onChange={(next) => set(key, next)} onFault={(fault) => report(`${path}/${key}`, fault)} />
+          <Button
+            icon="trash"
+            aria-label={`Remove ${key}`}
+            onClick={() => {
+              report(`${path}/${key}`, null);
+              set(key, undefined);
+            }}
+          />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+interface PropertyProps extends Inner {
+  name: string;
+  required: boolean;
+  value: unknown;
+  onChange: (value: unknown) => void;
+}
+
+function Property({ name, required, schema, root, templates, path, report, value, onChange }: PropertyProps) {
+  const id = useId();
+  const kind = kindOf(schema);
+  const about = [schema["description"], boundsOf(schema)].filter((one) => typeof one === "string" && one).join("; ");
+  const label = (
+    <span>
+      {typeof schema["title"] === "string" && schema["title"].toLowerCase() !== name.replaceAll("_", " ") ? schema["title"] : name}
+      {required && (
+        <span className="bad" title="It must be there">
+          {" *"}
+        </span>
+      )}
+    </span>
+  );
+  const described = about ? `${id}-about` : undefined;
+  const hint = about && (
+    <small id={described} className="quiet">
+      {about}
+    </small>
+  );
+  const common = { required: required && value === undefined, "aria-label": name, "aria-describedby": described, name: path };
+  if (kind === "object" && isObject(schema["properties"]))
+    return (
+      <fieldset className="nested">
+        <legend>{label}</legend>
+        {hint}
+        <Properties schema={schema} root={root} templates={templates} path={path} report={report} value={isObject(value) ? value : {}} onChange={(next) => onChange(Object.keys(next).length || required ? next : undefined)} />
+      </fieldset>
+    );
+  if (kind === "enum" && !(templates && isTemplate(value))) {
+    const values = schema["enum"] as unknown[];
+    return (
+      <label className="field">
+        {label}
+        <select {...common} value={value === undefined ? "" : stringify(value)} onChange={(event) => onChange(event.target.value === "" ? undefined : parse(event.target.value))}>
+          <option value="">{defaultWords(schema)}</option>
+          {values.map((one) => (
+            <option key={stringify(one)} value={stringify(one)}>
+              {typeof one === "string" ? one : stringify(one)}
+            </option>
+          ))}
+        </select>
+        {hint}
+      </label>
+    );
+  }
+  if (kind === "boolean" && !(templates && isTemplate(value)))
+    return (
+      <label className="field">
+        {label}
+        <select {...common} value={value === undefined ? "" : String(value)} onChange={(event) => onChange(event.target.value === "" ? undefined : event.target.value === "true")}>
+          <option value="">{defaultWords(schema)}</option>
+          <option value="true">yes</option>
+          <option value="false">no</option>
+        </select>
+        {hint}
+      </label>
+    );
+  if (kind === "number" || kind === "integer")
+    return (
+      <label className="field">
+        {label}
+        <NumberField value={value} integer={kind === "integer"} templates={templates} common={common} placeholder={defaultWords(schema)} onChange={onChange} />
+        {hint}
+      </label>
+    );
+  if (kind === "string")
+    return (
+      <label className="field">
+        {label}
+        <input
+          {...common}
+          type={!templates && schema["format"] === "date" ? "date" : "text"}
+          maxLength={typeof schema["maxLength"] === "number" && !templates ? schema["maxLength"] : undefined}
+          value={typeof value === "string" ? value : value === undefined ? "" : stringify(value)}
+          placeholder={defaultWords(schema)}
+          onChange={(event) => onChange(event.target.value === "" ? undefined : event.target.value)}
+        />
+        {hint}
+      </label>
+    );
+  return <JsonField label={label} value={value} rows={3} hint={hint} onChange={onChange} onFault={(fault) => report(path, fault)} />;
+}
+
+/** A number as it is written, so that a large one stays itself; or a template. */
+function NumberField({ value, integer, templates, common, placeholder, onChange }: { value: unknown; integer: boolean; templates: boolean; common: object; placeholder: string; onChange: (value: unknown) => void }) {
+  const [text, setText] = useState(() => (value === undefined ? "" : typeof value === "string" ? value : stringify(value)));
+  const good = text === "" || (integer ? /^-?\d+$/ : /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/).test(text) || (templates && isTemplate(text));
+  return (
+    <input
+      {...common}
+      inputMode="decimal"
+      value={text}
+      placeholder={placeholder}
+      aria-invalid={!good}
+      onChange={(event) => {
+        const next = event.target.value.trim();
+        setText(next);
+        onChange(next === "" ? undefined : /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(next) ? parse(next) : next);
+      }}
+    />
+  );
+}
+
+interface JsonProps {
+  label: React.ReactNode;
+  value: unknown;
+  rows: number;
+  hint?: React.ReactNode;
+  onChange: (value: unknown) => void;
+  onFault: (fault: string | null) => void;
+}
+
+/** Any JSON; it counts when it is whole, and until then `onFault` has said so. Empty is nothing. */
+export function JsonField({ label, value, rows, hint, onChange, onFault }: JsonProps) {
+  const id = useId();
+  const [text, setText] = useState(() => (value === undefined ? "" : stringify(value, 2)));
+  const [fault, setFault] = useState<string | null>(null);
+  const change = (next: string) => {
+    setText(next);
+    let value: unknown;
+    try {
+      value = next.trim() === "" ? undefined : parse(next);
+    } catch (error) {
+      const words = `It is no JSON yet: ${(error as Error).message}`;
+      setFault(words);
+      onFault(words);
+      return;
+    }
+    setFault(null);
+    onFault(null);
+    onChange(value);
+  };
+  return (
+    <label className="field">
+      {label}
+      <textarea rows={rows} spellCheck={false} value={text} aria-invalid={fault !== null} aria-describedby={fault ? id : undefined} onChange={(event) => change(event.target.value)} />
+      {hint}
+      {fault && (
+        <small id={id} role="alert" className="bad">
+          {fault}
+        </small>
+      )}
+    </label>
+  );
+}
+
+type Kind = "string" | "number" | "integer" | "boolean" | "object" | "enum" | "other";
+
+function kindOf(schema: Schema): Kind {
+  if (Array.isArray(schema["enum"])) return "enum";
+  const type = Array.isArray(schema["type"]) ? schema["type"].filter((one) => one !== "null") : [schema["type"]];
+  const [only] = type;
+  return type.length === 1 && typeof only === "string" && ["string", "number", "integer", "boolean", "object"].includes(only) ? (only as Kind) : "other";
+}
+
+/** Without references within the schema, and without the null that says that it may be left out. */
+function resolved(schema: unknown, root: Schema, depth = 0): Schema {
+  if (!isObject(schema) || depth > 20) return {};
+  const ref = schema["$ref"];
+  if (typeof ref === "string" && ref.startsWith("#/")) {
+    const found = ref
+      .slice(2)
+      .split("/")
+      .reduce<unknown>((at, part) => (isObject(at) ? at[part.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined), root);
+    return { ...resolved(found, root, depth + 1), ...without(schema, "$ref") };
+  }
+  const any = schema["anyOf"] ?? schema["oneOf"];
+  if (Array.isArray(any)) {
+    const kinds = any.filter((one) => !(isObject(one) && one["type"] === "null"));
+    if (kinds.length === 1) return { ...resolved(kinds[0], root, depth + 1), ...without(schema, "anyOf", "oneOf") };
+  }
+  return schema;
+}
+
+const without = (schema: Schema, ...keys: string[]) => Object.fromEntries(Object.entries(schema).filter(([key]) => !keys.includes(key)));
+
+function boundsOf(schema: Schema): string {
+  const said: string[] = [];
+  const bound = (key: string, words: string) => {
+    const value = schema[key];
+    if (typeof value === "number" || typeof value === "string" || value instanceof Exact) said.push(`${words} ${value instanceof Exact ? value.text : value}`);
+  };
+  bound("minimum", "at least");
+  bound("maximum", "at most");
+  bound("pattern", "like");
+  bound("format", "as a");
+  return said.join(", ");
+}
+
+const defaultWords = (schema: Schema) => (schema["default"] === undefined ? "" : `${stringify(schema["default"])} if left out`);
+
+export const isTemplate = (value: unknown) => typeof value === "string" && /\{\{.*\}\}/.test(value);
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Exact);
+}
