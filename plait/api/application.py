@@ -14,6 +14,7 @@ from plait.api import (
     bulk,
     cluster,
     definitions,
+    embeds,
     events,
     health,
     job_pages,
@@ -54,7 +55,7 @@ ROUTERS: Final = tuple(
     module.router
     for module in (
         health, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
-        worker_protocol, sessions, stream,
+        worker_protocol, sessions, embeds, stream,
     )
 )  # fmt: skip
 
@@ -85,7 +86,7 @@ def build(store: Store, settings: Settings | None = None, *, holder: str | None 
     app.state.stopping = asyncio.Event()
     for router in ROUTERS:
         app.include_router(router)
-    site.register(app)
+    site.register(app, settings.embedding)
     described = app.openapi
     problems.register(app)
     app.openapi = lambda: _document(app, described)  # type: ignore[method-assign]  # how FastAPI lets it be changed

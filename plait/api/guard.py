@@ -1,7 +1,8 @@
 """Who calls, and whether they may: decided before anything else of a request is read.
 
 A caller shows a key (`Authorization: Bearer …`) or, as a browser, a session's cookie; then each change must carry the session's CSRF
-token, which another site can't know. What was found out about a key is believed for `TRUSTED_S`, so that a revoke works within that
+token, which another site can't know. A view that another site embeds shows its session as a token (`Authorization: Session …`), since
+cookies are not for frames; no page but the view's own has it. What was found out about a key is believed for `TRUSTED_S`, so that a revoke works within that
 time in every process. Failed tries and requests are counted for each address and key.
 """
 
@@ -51,15 +52,16 @@ class Guard:
             tenant_id=holder.tenant_id,
             tenant=holder.tenant,
             name=holder.name,
-            csrf=holder.csrf,
+            csrf=None if holder.embedded else holder.csrf,
+            embedded=holder.embedded,
         )
         if self._rates is not None and (wait := self._rates.take(str(holder.key_id))):
             raise Refused(429, "too-many", "this key sends too many requests", headers={"Retry-After": str(wait)})
         if not may(holder.role, least):
             raise Refused(403, "not-allowed", f"this needs the role {least}, and the key has {holder.role}")
-        if holder.csrf is not None and request.method not in SAFE:
+        if caller.csrf is not None and request.method not in SAFE:
             sent = request.headers.get(CSRF, "")
-            if not hmac.compare_digest(sent.encode(), holder.csrf.encode()):
+            if not hmac.compare_digest(sent.encode(), caller.csrf.encode()):
                 raise Refused(403, "csrf", f"a change from a browser needs the header {CSRF} of its session")
         return caller
 
@@ -69,11 +71,15 @@ class Guard:
 
     async def _holder(self, request: Request) -> Holder:
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        session = not given and COOKIE in request.cookies
-        token = request.cookies[COOKIE] if session else given.strip()
-        if not token or (not session and scheme.lower() != "bearer"):
+        by_cookie = not given and COOKIE in request.cookies
+        embedded = scheme.lower() == "session"
+        token = request.cookies[COOKIE] if by_cookie else given.strip()
+        if not token or (not by_cookie and not embedded and scheme.lower() != "bearer"):
             raise _unknown("send a key: Authorization: Bearer …")
-        return await self.holder_of(request, token, session=session)
+        holder = await self.holder_of(request, token, session=by_cookie or embedded)
+        if holder.embedded != embedded:  # a cookie's session is no token, nor the other way round
+            raise _unknown("there is no such session")
+        return holder
 
     async def holder_of(self, request: Request, token: str, *, session: bool) -> Holder:
         """Whose a key or a session is; a refusal where it is nobody's."""

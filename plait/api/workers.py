@@ -36,6 +36,9 @@ class Worker(Shape):
     started_at: datetime
     last_seen_at: datetime
     lease_expires_at: datetime
+    node: str | None = Field(description="The machine that it is on.")
+    draining: bool = Field(description="It was asked to stop, and finishes what it has.")
+    leads: bool = Field(description="Its process does the leader's work too.")
 
 
 @router.get("/workers", response_model=Page[Worker])

@@ -1,10 +1,13 @@
 """Settings of a process, from the environment (PLAIT_…) or from arguments. Settings of queues, tenants and jobs are in the database."""
 
+import re
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+_ORIGIN: Final = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?")
 
 
 class Settings(BaseSettings):
@@ -34,5 +37,25 @@ class Settings(BaseSettings):
     api_body: int = Field(2_097_152, gt=0, description="bytes that a request to the API may have")
     api_session: float = Field(43_200, gt=0, description="seconds that a browser stays signed in")
 
+    api_embed: str = Field(
+        "",
+        description="sites that may embed a tenant's view: origins like https://app.example.com, with spaces between",
+    )
+
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="the least that is logged")
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON")
+
+    @field_validator("api_embed")
+    @classmethod
+    def _origins(cls, given: str) -> str:
+        for origin in given.split():
+            if not _ORIGIN.fullmatch(origin):
+                raise ValueError(
+                    f"{origin!r} is no origin: https://app.example.com, or https://*.example.com for all below it"
+                )
+        return given
+
+    @property
+    def embedding(self) -> tuple[str, ...]:
+        """The sites that may embed a tenant's view."""
+        return tuple(self.api_embed.split())

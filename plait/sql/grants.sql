@@ -48,7 +48,7 @@ grant execute on function plait.has_pending_children, plait.has_failed_siblings
 
 grant execute on function
   plait.define, plait.set_definition, plait.set_queue, plait.set_tenant, plait.bind_login, plait.list_queues, plait.list_workers,
-  plait.list_tenants, plait.list_definitions, plait.diagnose,
-  plait.create_key, plait.list_keys, plait.revoke_key, plait.authenticate, plait.open_session, plait.use_link, plait.close_session,
+  plait.list_tenants, plait.tenant_load, plait.list_definitions, plait.diagnose,
+  plait.create_key, plait.list_keys, plait.revoke_key, plait.authenticate, plait.open_session, plait.use_link, plait.enter_embed, plait.close_session,
   plait.changes, plait.record, plait.list_audit, plait.reserve_reply, plait.store_reply
   to plait_admin;

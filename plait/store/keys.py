@@ -34,6 +34,8 @@ class Holder:
     name: str
     csrf: str | None
     """Of a session: what a page must send with each change."""
+    embedded: bool
+    """Of a view that is embedded elsewhere: it comes with a token, and its role is its own."""
 
 
 class Keys:
@@ -88,10 +90,18 @@ class Keys:
         csrf: str,
         ttl: timedelta,
         link: bool = False,
+        role: Role | None = None,
     ) -> datetime:
-        """A session, or a link that opens one, once; when it ends."""
-        sql = "select plait.open_session($1, $2, $3, $4, $5)"
-        ends: datetime = await self._db.fetchval(sql, key_id, hash, csrf, ttl, link)
+        """A session, or a link that opens one, once; when it ends. `role`: of an embedded view."""
+        sql = "select plait.open_session($1, $2, $3, $4, $5, $6)"
+        ends: datetime = await self._db.fetchval(
+            sql, key_id, hash, csrf, ttl, link, None if role is None else role.value
+        )
+        return ends
+
+    async def enter_embed(self, link: str, hash: str) -> datetime | None:  # noqa: A002 - as above
+        """The link to an embedded view becomes its session; when that ends. None when there is no such link."""
+        ends: datetime | None = await self._db.fetchval("select plait.enter_embed($1, $2)", link, hash)
         return ends
 
     async def use_link(self, hash: str) -> UUID | None:  # noqa: A002 - as above

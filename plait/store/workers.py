@@ -91,6 +91,9 @@ class WorkerRow:
     expires_at: datetime
     seen_s: float
     stale: bool
+    node: str | None
+    draining: bool
+    leads: bool
 
 
 class Workers:

@@ -57,6 +57,8 @@ BODIES: dict[str, Any] = {
     "POST /tenants": {"slug": "new"},
     "PATCH /tenants/{slug}": {"weight": 2},
     "POST /session": {"key": "plait_nobody"},
+    "POST /embeds": {"role": "viewer"},
+    "POST /embeds/session": {"link": "plait_nobody"},
     "POST /worker/jobs/claim": {"queues": ["default"], "definitions": ["add"]},
     "POST /worker/jobs/{job_id}/heartbeat": {"worker": 1, "attempt": 1},
     "POST /worker/jobs/{job_id}/complete": {"worker": 1, "attempt": 1, "result": 1},

@@ -14,7 +14,7 @@ from ..world import World
 from .calling import Calling
 from .samples import BODIES, make_things, names, sample, short
 
-APART = {"GET /api/v1/stream", "POST /api/v1/session", "GET /api/v1/session/link"}
+APART = {"GET /api/v1/stream", "POST /api/v1/session", "GET /api/v1/session/link", "POST /api/v1/embeds/session"}
 """A stream has no end; who signs in has no key yet: test_stream.py, test_sessions.py."""
 
 
@@ -35,10 +35,10 @@ async def test_a_route_lets_in_whom_the_table_says_and_nobody_else(api: Calling,
             assert answer.json()["type"] == "urn:plait:problem:not-allowed"
 
 
-AS_IT_IS = {(f"POST {PREFIX}/jobs/{{job_id}}/retry", 409)} | {
+AS_IT_IS = {(f"POST {PREFIX}/jobs/{{job_id}}/retry", 409), (f"POST {PREFIX}/embeds", 422)} | {
     (name, 409) for name in ROUTES if "/worker/" in name and not name.endswith("/claim")
 }
-"""Allowed, but the sample's job is queued, which can't be retried; and no worker of this key holds it."""
+"""Allowed, but the sample's job is queued, which can't be retried; a view is of one tenant, and a super-admin of none; and no worker of this key holds it."""
 
 
 async def _send(caller: Calling, name: str) -> httpx.Response:

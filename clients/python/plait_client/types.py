@@ -11,6 +11,8 @@ Route = Literal[
     "PATCH /admin/jobs/definitions/{definition_key}",
     "GET /audit",
     "GET /cluster",
+    "POST /embeds",
+    "POST /embeds/session",
     "POST /events",
     "GET /events",
     "GET /events/{event_id}",
@@ -55,6 +57,7 @@ Route = Literal[
     "GET /session/link",
     "GET /tenants",
     "POST /tenants",
+    "GET /tenants/load",
     "PATCH /tenants/{slug}",
     "POST /worker/jobs/claim",
     "POST /worker/jobs/{job_id}/complete",
@@ -126,6 +129,7 @@ class BulkRequest(TypedDict):
     filter: BulkFilter
     dry_run: NotRequired[bool]
     reason: NotRequired[str | None]
+    rate: NotRequired[float | None]
 
 
 class Cancel(TypedDict):
@@ -229,8 +233,28 @@ class Definition(TypedDict):
     updated_at: str
 
 
+class Embed(TypedDict):
+    url: str
+    role: Role
+    expires_at: str
+
+
 class Emitted(TypedDict):
     ids: list[str]
+
+
+class Enter(TypedDict):
+    link: str
+
+
+class Entered(TypedDict):
+    token: str
+    role: Role
+    tenant_id: str
+    tenant: str
+    name: str
+    csrf: None
+    expires_at: str
 
 
 class Entry(TypedDict):
@@ -504,6 +528,23 @@ class Leave(TypedDict):
     worker: int
 
 
+class Load(TypedDict):
+    """What one tenant makes of the installation."""
+
+    tenant_id: str
+    scheduled: int
+    queued: int
+    running: int
+    waiting: int
+    oldest_queued_age_seconds: float | None
+    ended: int
+    failure_rate: float | None
+    run_seconds: float
+    share: float | None
+    fair_share: float | None
+    noisy: list[Literal["slots", "backlog", "failures"]]
+
+
 class Logs(TypedDict):
     worker: int
     attempt: int
@@ -548,6 +589,11 @@ class NewDefinition(TypedDict):
     key_rate_count: NotRequired[int | None]
     key_rate_period_seconds: NotRequired[float | None]
     key: str
+
+
+class NewEmbed(TypedDict):
+    role: NotRequired[Literal["viewer", "operator"]]
+    ttl_seconds: NotRequired[int]
 
 
 class NewJobAnswer(TypedDict):
@@ -691,6 +737,11 @@ class PageOfKind(TypedDict):
 
 class PageOfLatency(TypedDict):
     items: list[Latency]
+    next: NotRequired[str | None]
+
+
+class PageOfLoad(TypedDict):
+    items: list[Load]
     next: NotRequired[str | None]
 
 
@@ -949,6 +1000,9 @@ class Worker(TypedDict):
     started_at: str
     last_seen_at: str
     lease_expires_at: str
+    node: str | None
+    draining: bool
+    leads: bool
 
 
 class QueuesSettings(TypedDict):

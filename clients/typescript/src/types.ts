@@ -69,6 +69,8 @@ export interface BulkRequest {
   /** Only count them. */
   dry_run?: boolean;
   reason?: string | null;
+  /** So many jobs a second at most; as fast as it goes when not given. */
+  rate?: number | null;
 }
 
 export interface Cancel {
@@ -187,8 +189,32 @@ export interface Definition {
   updated_at: string;
 }
 
+export interface Embed {
+  /** The frame's address. It works once, within five minutes. */
+  url: string;
+  role: Role;
+  /** When the view ends, however it is used. */
+  expires_at: string;
+}
+
 export interface Emitted {
   ids: string[];
+}
+
+export interface Enter {
+  /** The fragment of the frame's address. */
+  link: string;
+}
+
+export interface Entered {
+  /** Send it as `Authorization: Session …`. */
+  token: string;
+  role: Role;
+  tenant_id: string;
+  tenant: string;
+  name: string;
+  csrf: null;
+  expires_at: string;
 }
 
 export interface Entry {
@@ -500,6 +526,28 @@ export interface Leave {
   worker: number;
 }
 
+/** What one tenant makes of the installation. */
+export interface Load {
+  tenant_id: string;
+  scheduled: number;
+  queued: number;
+  running: number;
+  waiting: number;
+  oldest_queued_age_seconds: number | null;
+  /** Attempts that ended since `start`. */
+  ended: number;
+  /** How many of them failed, from 0 to 1. Null: none ended. */
+  failure_rate: number | null;
+  /** How long its handlers ran since, in all. */
+  run_seconds: number;
+  /** Its part of all that runs now, from 0 to 1. */
+  share: number | null;
+  /** What its weight gives it of those that have work now. */
+  fair_share: number | null;
+  /** Why others may suffer: it holds more than twice its fair share while others wait; most of a long queue is its; most of its attempts fail. */
+  noisy: ("slots" | "backlog" | "failures")[];
+}
+
 export interface Logs {
   worker: number;
   attempt: number;
@@ -548,6 +596,13 @@ export interface NewDefinition {
   key_rate_count?: number | null;
   key_rate_period_seconds?: number | null;
   key: string;
+}
+
+export interface NewEmbed {
+  /** What the view may do: no more than your key. */
+  role?: "viewer" | "operator";
+  /** How long it lasts. */
+  ttl_seconds?: number;
 }
 
 export interface NewJobAnswer {
@@ -712,6 +767,12 @@ export interface PageOfKind {
 
 export interface PageOfLatency {
   items: Latency[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
+export interface PageOfLoad {
+  items: Load[];
   /** Send it as `cursor` for what follows; null: that was all. */
   next?: string | null;
 }
@@ -993,6 +1054,12 @@ export interface Worker {
   started_at: string;
   last_seen_at: string;
   lease_expires_at: string;
+  /** The machine that it is on. */
+  node: string | null;
+  /** It was asked to stop, and finishes what it has. */
+  draining: boolean;
+  /** Its process does the leader's work too. */
+  leads: boolean;
 }
 
 export interface QueuesSettings {
@@ -1046,6 +1113,8 @@ export interface Routes {
   "PATCH /admin/jobs/definitions/{definition_key}": { path: { definition_key: string }; query: { tenant?: string | null }; body: Change; answer: Definition };
   "GET /audit": { path: {}; query: { actor?: string | null; action?: string | null; object?: string | null; cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfEntry };
   "GET /cluster": { path: {}; query: { tenant?: string | null }; body: undefined; answer: Cluster };
+  "POST /embeds": { path: {}; query: { tenant?: string | null }; body: NewEmbed; answer: Embed };
+  "POST /embeds/session": { path: {}; query: {}; body: Enter; answer: Entered };
   "POST /events": { path: {}; query: { tenant?: string | null }; body: { name: string; data?: Record<string, unknown>; correlation_id?: string | null; id?: string | null }; answer: Emitted };
   "GET /events": { path: {}; query: { name?: string | null; failed?: boolean; cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfEvent };
   "GET /events/{event_id}": { path: { event_id: string }; query: { tenant?: string | null }; body: undefined; answer: EventPage };
@@ -1090,6 +1159,7 @@ export interface Routes {
   "GET /session/link": { path: {}; query: { token: string }; body: undefined; answer: undefined };
   "GET /tenants": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfTenant };
   "POST /tenants": { path: {}; query: { tenant?: string | null }; body: NewTenant; answer: Tenant };
+  "GET /tenants/load": { path: {}; query: { start?: string | null; tenant?: string | null }; body: undefined; answer: PageOfLoad };
   "PATCH /tenants/{slug}": { path: { slug: string }; query: { tenant?: string | null }; body: TenantsSettings; answer: Tenant };
   "POST /worker/jobs/claim": { path: {}; query: { tenant?: string | null }; body: Claim; answer: Claims };
   "POST /worker/jobs/{job_id}/complete": { path: { job_id: string }; query: { tenant?: string | null }; body: Complete; answer: Settled };
