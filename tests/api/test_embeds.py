@@ -93,20 +93,6 @@ async def test_what_is_secret_is_not_kept(api: Calling, world: World) -> None:
         assert not any(link in text for link in links)
 
 
-async def test_only_the_sites_that_are_named_may_frame_it_and_only_the_view(world: World) -> None:
-    async def policy(path: str, **settings: str) -> str:
-        async with Calling.over(world, **settings) as api:
-            return (await api.client.get(path)).headers["content-security-policy"]
-
-    site = "https://app.example.com"
-    assert "frame-ancestors 'none'" in await policy("/embed")
-    assert f"frame-ancestors {site} https://*.b.example" in await policy(
-        "/embed", api_embed=f"{site} https://*.b.example"
-    )
-    assert "frame-ancestors 'none'" in await policy("/jobs", api_embed=site)
-    assert "frame-ancestors 'none'" in await policy("/api/v1/jobs", api_embed=site)
-
-
 @pytest.mark.parametrize(
     "origin", ["*", "app.example.com", "https://a; script-src *", "https://a/path", "javascript:x"]
 )
