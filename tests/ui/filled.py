@@ -57,7 +57,7 @@ async def _half_an_hour(world: World, worker: FakeWorker, chance: random.Random)
     for _ in range(count):
         name = chance.choice(DEFINITIONS)
         tenant = chance.choice(("acme", "acme", "globex"))
-        source = chance.choice(("manual", "event", "schedule"))
+        source = chance.choice(("manual", "manual", "system"))
         await world.store.jobs.enqueue_many(
             [
                 await world.new_job(
@@ -129,7 +129,9 @@ async def _under_way(world: World, worker: FakeWorker, chance: random.Random) ->
         await world.promote()
     found["failed"] = str(job)
     # something that runs and writes
-    job = await world.enqueue("search.reindex", tenant="acme", payload={"index": "orders", "big": 12345678901234567890})
+    job = await world.enqueue(
+        "search.reindex", tenant="acme", priority=1, payload={"index": "orders", "big": 12345678901234567890}
+    )
     lease = await worker.claim_one(queue="default")
     await worker.progress(lease, {"done": 800, "total": 1200, "stdout": OUTPUT, "stderr": "warning: 3 rows skipped\n"})
     found["running"] = str(lease.job_id)

@@ -59,7 +59,7 @@ async def main(names: Sequence[str], target: Path) -> None:
                     for name in names or PLACES:
                         role = None if name == "login" else "super-admin"
                         page = await visit(role, PLACES[name].format(**ids), theme=theme, size=SIZE)
-                        await _settled(page)
+                        await settled(page)
                         await page.screenshot(path=target / f"{name}-{theme}.png")
                         await page.context.close()
                 for fault in visit.faults:
@@ -70,11 +70,11 @@ async def main(names: Sequence[str], target: Path) -> None:
         server.close()
 
 
-async def _settled(page: Page) -> None:
+async def settled(page: Page) -> None:
     """Until it shows what it has."""
     await page.locator("h1").first.wait_for()
     await page.locator(".spinner").first.wait_for(state="hidden")
-    await page.wait_for_timeout(700)
+    await page.wait_for_timeout(300)
 
 
 if __name__ == "__main__":

@@ -179,7 +179,7 @@ function useJobs(query: JobQuery) {
     hasMore: found.hasNextPage,
     /** The last page ended because enough was looked at: to go on is the user's choice. */
     stopped: pages?.at(-1)?.complete === false && (pages.at(-1)?.items.length ?? 0) === 0,
-    next: useCallback(() => void (found.hasNextPage && !found.isFetchingNextPage && found.fetchNextPage()), [found]),
+    next: useCallback(() => void (found.hasNextPage && !found.isFetching && found.fetchNextPage()), [found]),
     fresh: fresh.size,
     reload,
   };

@@ -1,5 +1,6 @@
 /**
- * A chart over time, drawn as SVG: bars that are stacked, or lines. Small on purpose: a few hundred points, a scale, words on hover.
+ * A chart over time, drawn as SVG: bars that are stacked, or lines on a logarithmic scale. Small on purpose: a few hundred points,
+ * a scale, words on hover.
  * Where a stretch has no point its value is zero (bars) or nothing (lines).
  */
 
@@ -40,9 +41,9 @@ export function Chart({ label, kind, from, to, step, series, format, height = 16
       ? series.reduce((sum, one) => sum + (one.values.get(moment) ?? 0), 0)
       : Math.max(0, ...series.map((one) => one.values.get(moment) ?? 0)),
   );
-  const top = nice(Math.max(...sums, 0));
+  const scale = kind === "lines" ? logarithmic(series) : linear(Math.max(...sums, 0));
   const width = (WIDTH - LEFT) / stretches.length;
-  const y = (value: number) => TOP + (height - TOP - BOTTOM) * (1 - value / top);
+  const y = (value: number) => TOP + (height - TOP - BOTTOM) * (1 - scale.at(value));
   const shown = at === null ? null : stretches[at];
   const times = ticks(from, to);
   return (
@@ -71,7 +72,7 @@ export function Chart({ label, kind, from, to, step, series, format, height = 16
         }}
       >
         <title id={title}>{label}</title>
-        {[0, top / 2, top].map((value) => (
+        {scale.ticks.map((value) => (
           <g key={value}>
             <line className="grid" x1={LEFT} x2={WIDTH} y1={y(value)} y2={y(value)} />
             <text x={LEFT - 8} y={y(value) + 4} textAnchor="end">
@@ -129,6 +130,27 @@ function path(stretches: number[], { values }: Series, width: number, y: (value:
 
 function said(value: number | null | undefined, format: (value: number) => string, kind: "bars" | "lines"): string {
   return value === null || value === undefined ? (kind === "bars" ? format(0) : "–") : format(value);
+}
+
+interface Scale {
+  /** Where a value is, from 0 to 1. */
+  at: (value: number) => number;
+  ticks: number[];
+}
+
+function linear(largest: number): Scale {
+  const top = nice(largest);
+  return { at: (value) => value / top, ticks: [0, top / 2, top] };
+}
+
+/** By powers of ten: a second and an hour are seen on one chart. */
+function logarithmic(series: readonly Series[]): Scale {
+  const values = series.flatMap((one) => [...one.values.values()]).filter((value): value is number => typeof value === "number" && value > 0);
+  const low = Math.floor(Math.log10(Math.max(0.001, Math.min(...values, 1))));
+  const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values, 1))));
+  const step = Math.ceil((high - low) / 4);
+  const ticks = Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, index) => 10 ** (low + index * step));
+  return { at: (value) => Math.max(0, (Math.log10(Math.max(value, 1e-9)) - low) / (high - low)), ticks };
 }
 
 /** The next larger of 1, 2, 5 × a power of ten: a scale that is easily read. */

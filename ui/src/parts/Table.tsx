@@ -13,7 +13,7 @@ import { useKeys } from "../shell/keys";
 export interface Column<Row> {
   key: string;
   title: ReactNode;
-  /** A grid track: "120px", "minmax(160px, 2fr)". */
+  /** A grid track with a least width in px: "120px", "minmax(160px, 2fr)". */
   width: string;
   align?: "right";
   cell: (row: Row) => ReactNode;
@@ -77,7 +77,9 @@ export function Table<Row>(props: Props<Row>) {
     ...(onSelect ? { x: ["Select the row", () => rows[at] && toggle(keyOf(rows[at]), false)] as const } : {}),
   });
 
-  const tracks = { gridTemplateColumns: `${onSelect ? "36px " : ""}${columns.map(({ width }) => width).join(" ")}` };
+  const widths = [...(onSelect ? ["36px"] : []), ...columns.map(({ width }) => width)];
+  // A row is never narrower than its columns: each row for itself would shift them.
+  const tracks = { gridTemplateColumns: widths.join(" "), minWidth: widths.reduce((sum, width) => sum + least(width), 0) };
   const all = rows.length > 0 && rows.every((row) => selected?.has(keyOf(row)));
   return (
     <div
@@ -150,6 +152,8 @@ export function Table<Row>(props: Props<Row>) {
     </div>
   );
 }
+
+const least = (width: string) => Number(/(\d+)px/.exec(width)?.[1] ?? 0);
 
 function between(keys: string[], first: string, second: string): string[] {
   const [from, to] = [keys.indexOf(first), keys.indexOf(second)].sort((a, b) => a - b) as [number, number];

@@ -1,0 +1,49 @@
+"""What holds for each page: who can't see or has no mouse can use it, and the bundle is small."""
+
+import gzip
+import re
+from pathlib import Path
+
+from playwright.async_api import Page
+
+from plait.api.site import BUILT
+
+from ..world import World
+from .browsing import Visitor
+from .filled import fill
+from .screenshots import PLACES, settled
+
+AXE = Path(__file__).resolve().parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
+MAIN = 250_000
+
+
+async def test_no_page_has_a_serious_fault_for_who_can_not_see_or_has_no_mouse(world: World, visit: Visitor) -> None:
+    ids = await fill(world, stretches=2)
+    page = await visit("super-admin")
+    found: list[str] = []
+    for name, place in PLACES.items():
+        await page.goto(place.format(**ids))
+        await settled(page)
+        found += [f"{name}: {fault}" for fault in await _faults(page, "{}")]
+        await page.evaluate("document.documentElement.dataset.theme = 'light'")
+        found += [f"{name}, light: {fault}" for fault in await _faults(page, "{runOnly: ['color-contrast']}")]
+    assert not found, "\n".join(found)
+
+
+async def _faults(page: Page, options: str) -> list[str]:
+    await page.evaluate(AXE.read_text())
+    violations = await page.evaluate(f"axe.run({options}).then(result => result.violations)")
+    return [
+        f"{one['id']}: {one['help']}: {[node['target'] for node in one['nodes']][:5]}"
+        for one in violations
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+def test_what_every_visitor_loads_first_is_small() -> None:
+    page = (BUILT / "index.html").read_text()
+    first = re.findall(r'(?:src|href)="/(assets/[^"]+\.js)"', page)
+    assert first
+    assert sum(len(gzip.compress((BUILT / name).read_bytes())) for name in first) <= MAIN
+    pages = {path.name.partition("-")[0] for path in (BUILT / "assets").glob("*.js")}
+    assert {"overview", "jobs", "job", "workflow"} <= pages, "each page is loaded when it is opened"
