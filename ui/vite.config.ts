@@ -8,6 +8,7 @@ export default defineConfig({
     outDir: "dist",
     assetsInlineLimit: 0,
     target: "es2022",
+    cssTarget: ["chrome123", "firefox120", "safari17.5"], // light-dark()
     chunkSizeWarningLimit: 800,
   },
   server: {

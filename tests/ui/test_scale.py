@@ -47,7 +47,7 @@ async def test_a_long_list_opens_at_once_and_scrolls_without_a_pause(
     jobs: int, rows: int, world: World, visit: Visitor
 ) -> None:
     await world.admin.execute("set session_replication_role = replica")
-    await world.sql(FILL, jobs, await world.tenant(), timeout=200)
+    await world.admin.execute(FILL, jobs, await world.tenant(), timeout=250)
     await world.admin.execute("vacuum analyze plait.jobs, plait.attempts")
     page = await visit("operator", "/login")  # the files are in the browser's cache from here on
     await page.context.add_init_script(WATCH)

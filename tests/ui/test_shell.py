@@ -161,3 +161,27 @@ async def test_all_tabs_of_a_browser_share_one_stream(visit: Visitor) -> None:
     await page.close()
     async with second.expect_request("**/stream*"):
         pass
+
+
+async def test_without_the_stream_pages_ask_every_few_seconds(world: World, visit: Visitor) -> None:
+    visit.forgive("net::ERR_FAILED")
+    page = await visit(None, "/login")
+    await page.route("**/api/v1/stream*", lambda route: route.abort())
+    cookie = await visit.session("viewer")
+    await page.context.add_cookies([{"name": "plait_session", "value": cookie, "url": visit.site}])
+    await page.goto("/")
+    await expect(page.locator("[data-live=polling]")).to_be_visible()
+    await expect(page.locator("[data-card=queued] .number")).to_have_text("0")
+    await world.enqueue("add")
+    await expect(page.locator("[data-card=queued] .number")).to_have_text("1")
+    await page.unroute("**/api/v1/stream*")
+    await expect(page.locator("[data-live=live]")).to_be_visible()
+
+
+async def test_a_session_that_ends_leads_to_signing_in_and_back(world: World, visit: Visitor) -> None:
+    visit.forgive("status of 401")
+    page = await visit("viewer", "/jobs?status=queued")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
+    await world.sql("delete from plait.sessions")
+    await expect(page.get_by_role("heading", name="Sign in to plait")).to_be_visible()
+    assert "next=" in page.url

@@ -13,6 +13,8 @@ import { jobsWith } from "./job-filter";
 
 const SHOWN = new Set(["id", "command", "status", "attempts", "started", "finished", "worker"]);
 
+const columns = jobColumns(null).filter(({ key }) => SHOWN.has(key));
+
 export function FanOuts({ fanOuts }: { fanOuts: FanOut[] }) {
   return (
     <Panel title="Fan-outs">
@@ -53,7 +55,6 @@ export function FanOuts({ fanOuts }: { fanOuts: FanOut[] }) {
 
 export function SubJobs({ job }: { job: JobPage }) {
   const navigate = useNavigate();
-  const columns = jobColumns(null).filter(({ key }) => SHOWN.has(key));
   if (!job.children.items.length) return <Empty title="No sub-jobs yet" icon="tree" />;
   return (
     <>

@@ -1,9 +1,9 @@
 /** The columns that a list of jobs can have. */
 
-import { Link } from "@tanstack/react-router";
 import type { JobBrief } from "../api/types";
 import { Badge } from "../parts/Badge";
 import { Id } from "../parts/Code";
+import { RowLink } from "../parts/RowLink";
 import type { Column } from "../parts/Table";
 import { Since, Time } from "../parts/Time";
 
@@ -18,17 +18,17 @@ export function jobColumns(tenantOf: ((id: string) => string) | null): JobColumn
     {
       key: "id", name: "Id", title: "Id", width: "124px", usual: true,
       cell: (job) => (
-        <Link to="/jobs/$jobId" params={{ jobId: job.id }}>
+        <RowLink to={`/jobs/${job.id}`}>
           <Id id={job.id} />
-        </Link>
+        </RowLink>
       ),
     },
     {
       key: "command", name: "Command", title: "Command", width: "minmax(140px, 2fr)", usual: true,
       cell: (job) => (
-        <Link to="/jobs/$jobId" params={{ jobId: job.id }} title={job.definition_key}>
+        <RowLink to={`/jobs/${job.id}`} title={job.definition_key}>
           {job.definition_key}
-        </Link>
+        </RowLink>
       ),
     },
     tenantOf !== null && {

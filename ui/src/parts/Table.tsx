@@ -3,11 +3,12 @@
  *
  *     <Table label="Jobs" columns={columns} rows={rows} keyOf={(job) => job.id} onOpen={open} onEnd={fetchNextPage} />
  *
+ * Columns should stay the same from drawing to drawing (`useMemo`), so that rows that have not changed are not drawn again.
  * j and k move, Enter opens, x selects. The cell that names the row should hold a link, so that it works with a mouse's middle button too.
  */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState, type ReactNode } from "react";
+import { memo, useCallback, useEffect, useMemo, useRef, useState, type CSSProperties, type MouseEvent, type ReactNode, type RefObject } from "react";
 import { useKeys } from "../shell/keys";
 
 export interface Column<Row> {
@@ -48,7 +49,8 @@ export function Table<Row>(props: Props<Row>) {
     getScrollElement: () => box.current,
     estimateSize: () => rowHeight,
     overscan: 12,
-    getItemKey: (index) => (rows[index] === undefined ? index : keyOf(rows[index])),
+    // The same function while the rows are the same: with another one all rows are measured anew.
+    getItemKey: useCallback((index: number) => (rows[index] === undefined ? index : keyOf(rows[index])), [rows, keyOf]),
   });
   const seen = virtual.getVirtualItems();
   const lastSeen = seen.at(-1)?.index ?? 0;
@@ -77,10 +79,18 @@ export function Table<Row>(props: Props<Row>) {
     ...(onSelect ? { x: ["Select the row", () => rows[at] && toggle(keyOf(rows[at]), false)] as const } : {}),
   });
 
-  const widths = [...(onSelect ? ["36px"] : []), ...columns.map(({ width }) => width)];
+  const widths = [...(onSelect ? ["36px"] : []), ...columns.map(({ width }) => width)].join(" ");
   // A row is never narrower than its columns: each row for itself would shift them.
-  const tracks = { gridTemplateColumns: widths.join(" "), minWidth: widths.reduce((sum, width) => sum + least(width), 0) };
+  const tracks = useMemo(() => ({ gridTemplateColumns: widths, minWidth: widths.split(/ (?![^(]*\))/).reduce((sum, width) => sum + least(width), 0) }), [widths]);
   const all = rows.length > 0 && rows.every((row) => selected?.has(keyOf(row)));
+  const handlers = useRef({ press: (_: Row, __: number, ___: MouseEvent) => {}, toggle });
+  handlers.current = {
+    toggle,
+    press: (row, index, event) => {
+      setAt(index);
+      if (onOpen && !(event.target as HTMLElement).closest("a, button, input, label") && !getSelection()?.toString()) onOpen(row);
+    },
+  };
   return (
     <div
       className={`table ${maxHeight ? "bounded" : ""}`}
@@ -115,36 +125,19 @@ export function Table<Row>(props: Props<Row>) {
           const row = rows[item.index]!;
           const key = keyOf(row);
           return (
-            <div
+            <MemoRow
               key={item.key}
-              role="row"
-              aria-rowindex={item.index + 2}
-              aria-selected={selected?.has(key)}
+              id={key}
+              row={row}
+              index={item.index}
+              start={item.start}
+              height={rowHeight}
+              columns={columns as readonly Column<unknown>[]}
+              tracks={tracks}
+              picked={onSelect ? (selected?.has(key) ?? false) : undefined}
               className={`tr ${item.index === at ? "at" : ""} ${isActive?.(row) ? "active" : ""} ${onOpen ? "opens" : ""}`}
-              style={{ ...tracks, height: rowHeight, transform: `translateY(${item.start}px)` }}
-              data-key={key}
-              onClick={(event) => {
-                setAt(item.index);
-                if (onOpen && !(event.target as HTMLElement).closest("a, button, input, label") && !getSelection()?.toString()) onOpen(row);
-              }}
-            >
-              {onSelect && (
-                <span role="cell" className="td pick">
-                  <input
-                    type="checkbox"
-                    aria-label={`Select ${key}`}
-                    checked={selected?.has(key) ?? false}
-                    onChange={() => undefined}
-                    onClick={(event) => toggle(key, event.shiftKey)}
-                  />
-                </span>
-              )}
-              {columns.map((column) => (
-                <span key={column.key} role="cell" className={`td ${column.align ?? ""}`}>
-                  {column.cell(row)}
-                </span>
-              ))}
-            </div>
+              handlers={handlers as RefObject<Handlers>}
+            />
           );
         })}
       </div>
@@ -152,6 +145,57 @@ export function Table<Row>(props: Props<Row>) {
     </div>
   );
 }
+
+interface Handlers {
+  press: (row: unknown, index: number, event: MouseEvent) => void;
+  toggle: (key: string, whole: boolean) => void;
+}
+
+interface RowProps {
+  id: string;
+  row: unknown;
+  index: number;
+  start: number;
+  height: number;
+  columns: readonly Column<unknown>[];
+  tracks: CSSProperties;
+  /** Undefined: there are no boxes. */
+  picked: boolean | undefined;
+  className: string;
+  handlers: RefObject<Handlers>;
+}
+
+/** Drawn again only when something of it has changed: with each frame of scrolling that is just the rows that come. */
+const MemoRow = memo(function TableRow({ id, row, index, start, height, columns, tracks, picked, className, handlers }: RowProps) {
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={picked}
+      className={className}
+      style={{ ...tracks, height, transform: `translateY(${start}px)` }}
+      data-key={id}
+      onClick={(event) => handlers.current.press(row, index, event)}
+    >
+      {picked !== undefined && (
+        <span role="cell" className="td pick">
+          <input
+            type="checkbox"
+            aria-label={`Select ${id}`}
+            checked={picked}
+            onChange={() => undefined}
+            onClick={(event) => handlers.current.toggle(id, event.shiftKey)}
+          />
+        </span>
+      )}
+      {columns.map((column) => (
+        <span key={column.key} role="cell" className={`td ${column.align ?? ""}`}>
+          {column.cell(row)}
+        </span>
+      ))}
+    </div>
+  );
+});
 
 const least = (width: string) => Number(/(\d+)px/.exec(width)?.[1] ?? 0);
 
