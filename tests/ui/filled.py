@@ -8,6 +8,7 @@ from uuid import UUID
 from ..fake_worker import FakeWorker
 from ..trees.opening import CHILDREN, open_one
 from ..world import World
+from .furnished import furnish
 
 DEFINITIONS = ("invoice.render", "mail.deliver", "image.thumbnail", "crm.sync", "report.nightly", "search.reindex")
 QUEUES = ("default", "mail", "images")
@@ -49,6 +50,7 @@ async def fill(world: World, *, stretches: int = 46, seed: int = 7) -> dict[str,
     await world.sql("update plait_test.clock set at = $1", end)
     for _ in range(60):
         await world.store.leader.roll_up()
+    await furnish(world)
     return found
 
 

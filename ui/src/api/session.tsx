@@ -2,6 +2,7 @@
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useMemo, type ReactNode } from "react";
+import { EMBEDDED, keepToken, takeLink } from "./embed";
 import { call, Refusal, rememberCsrf, type Route } from "./client";
 import { LEAST, type Role, type Session } from "./types";
 
@@ -25,7 +26,7 @@ export function useSession(): Signed {
 export function WithSession({ children, otherwise, waiting }: { children: ReactNode; otherwise: ReactNode; waiting: ReactNode }) {
   const asked = useQuery({
     queryKey: ["session"],
-    queryFn: () => call("GET /session"),
+    queryFn: () => (EMBEDDED ? enter() : call("GET /session")),
     staleTime: Infinity,
     retry: (count, error) => !(error instanceof Refusal) && count < 3,
   });
@@ -33,6 +34,13 @@ export function WithSession({ children, otherwise, waiting }: { children: ReactN
   if (asked.error) return otherwise;
   if (!session) return waiting;
   return <Context value={session}>{children}</Context>;
+}
+
+/** The link of an embedded view becomes its session; one that was used, or has come without, is refused like a wrong one. */
+async function enter(): Promise<Session> {
+  const { token, ...session } = await call("POST /embeds/session", { body: { link: takeLink() || "none" } });
+  keepToken(token);
+  return session;
 }
 
 function signed(session: Session): Signed {
