@@ -26,7 +26,7 @@ KEYS = (
     ("grafana", "viewer", "acme", None),
     ("Ada's laptop", "admin", "globex", 5),
 )
-CHANGES = (
+CHANGES: tuple[tuple[str, str, dict[str, object]], ...] = (
     ("queue.pause", "images", {}),
     ("queue.change", "mail", {"max_running": 20, "rate_count": 100, "rate_period_s": 60}),
     ("key.create", "grafana", {"role": "viewer"}),
