@@ -25,7 +25,7 @@ from plait.runtime.service import Stop
 from plait.runtime.settings import Settings
 from plait.sdk.app import Plait
 from plait.store import Store
-from plait.store.jobs import NewJob
+from plait.store.new_jobs import NewJob
 from plait.testing import TestServer
 
 FILL = """

@@ -27,8 +27,9 @@ from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.model.states import Status
 from plait.store import Store
 from plait.store.events import EventRow
-from plait.store.jobs import AttemptRow, JobRow, NewJob
+from plait.store.jobs import AttemptRow, JobRow
 from plait.store.leader import Rescued
+from plait.store.new_jobs import NewJob
 from plait.store.triggers import FireRow, TriggerRow
 from plait.testing import TestDatabase
 from plait.testing.clock import START

@@ -14,7 +14,7 @@ from plait.model.states import Ending
 from plait.runtime.logging import configure
 from plait.runtime.memory import collect_seldom
 from plait.runtime.service import Stop
-from plait.store.jobs import NewJob
+from plait.store.new_jobs import NewJob
 from plait.store.workers import Cursor, CycleConnection, Settlement
 from plait.worker.worker import Worker
 

@@ -30,7 +30,7 @@ from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
 from plait.store import Store
 from plait.store.audit import Entry
-from plait.store.jobs import NewJob
+from plait.store.new_jobs import NewJob
 from plait.store.search import Filter
 from plait.store.workers import Claimed, Settlement
 

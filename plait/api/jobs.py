@@ -16,7 +16,8 @@ from plait.api.tenancy import Ask, Asking
 from plait.model.errors import InvalidArguments, NotFound
 from plait.model.ids import new_id
 from plait.model.states import Status
-from plait.store.jobs import JobRow, NewJob
+from plait.store.jobs import JobRow
+from plait.store.new_jobs import NewJob
 from plait.store.search import Filter, Found
 
 router = new_router("jobs")

@@ -19,7 +19,7 @@ from plait.model.ids import new_id
 from plait.model.rendering import event_scope, rendered, schedule_scope, tenant_scope, trigger_scope
 from plait.model.schedules import Timing, check_cron, check_zone
 from plait.model.schedules import preview as previewed
-from plait.store.jobs import NewJob
+from plait.store.new_jobs import NewJob
 from plait.store.triggers import TriggerRow
 
 router = new_router("triggers")

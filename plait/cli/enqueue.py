@@ -104,7 +104,7 @@ async def _by_name(
     from plait.model.ids import new_id
     from plait.sdk.codec import encode
     from plait.sdk.handle import Handle
-    from plait.store.jobs import NewJob
+    from plait.store.new_jobs import NewJob
 
     if name.endswith(".py"):
         raise BadUsage(f"which job of {name}? plait enqueue {name} JOB [KEY=VALUE]...")

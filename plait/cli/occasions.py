@@ -81,7 +81,7 @@ async def try_(
     """Show what a trigger would make now: its payload, filled in and checked."""
     from plait.model.ids import new_id
     from plait.model.rendering import event_scope, rendered, schedule_scope, tenant_scope, trigger_scope
-    from plait.store.jobs import NewJob
+    from plait.store.new_jobs import NewJob
 
     async with cli.store() as store:
         row = await find(store, named, tenant)

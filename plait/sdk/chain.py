@@ -9,7 +9,7 @@ from plait.model.errors import InvalidArguments
 from plait.sdk.fan_out import Sub
 from plait.sdk.handle import Handle
 from plait.sdk.job import App, Job
-from plait.store.jobs import NewJob
+from plait.store.new_jobs import NewJob
 
 
 async def enqueue_chain(app: App, subs: Sequence[Sub], tenant: str | UUID | None) -> list[Handle[Any]]:

@@ -15,11 +15,12 @@ from uuid import UUID
 
 from plait.model.errors import DatabaseUnreachable, InvalidJob
 from plait.store import Store
-from plait.store.jobs import NewJob
+from plait.store.new_jobs import NewJob
 
 MAX_BATCH = 1000
 MAX_TOTAL = 256 * 1024 * 1024
 """Payloads of one call: this process holds all of it in memory."""
+MAX_SPECIAL = 10_000
 PAUSES_S = (0.05, 0.25, 1.0)
 """Before each repetition of a statement whose reply was lost."""
 PATIENCE_S = 5.0
@@ -36,6 +37,8 @@ class Enqueuer:
         self._store = store
         self._waiting: list[_Waiting] = []
         self._flusher: asyncio.Task[None] | None = None
+        self._special: set[tuple[str, UUID | None]] = set()
+        """Definitions and tenants whose jobs did not go the short way: they need not be tried on it again."""
 
     async def enqueue(self, job: NewJob) -> UUID:
         """The id of the job: its own, or that of the older one which holds its key."""
@@ -79,13 +82,24 @@ class Enqueuer:
                 future.cancel()
             self._waiting = []
 
+    async def _store_jobs(self, jobs: list[NewJob]) -> dict[UUID, UUID]:
+        if (
+            len(jobs) == 1
+            and (job := jobs[0]).is_plain()
+            and (kind := (job.definition, job.tenant_id)) not in self._special
+        ):
+            if await self._store.jobs.enqueue_one(job):
+                return {}
+            if len(self._special) < MAX_SPECIAL:
+                self._special.add(kind)
+        return await self._store.jobs.enqueue_many(jobs)
+
     async def _send(self, batch: list[_Waiting]) -> None:
         batch = [(job, future) for job, future in batch if not future.done()]
         if not batch:
             return
         try:
-            jobs = [job for job, _ in batch]
-            existing = await _surely(lambda: self._store.jobs.enqueue_many(jobs))
+            existing = await _surely(lambda: self._store_jobs([job for job, _ in batch]))
         except Exception as error:  # noqa: BLE001 - it is the callers' to handle
             if len(batch) == 1 or isinstance(error, DatabaseUnreachable):
                 for _, future in batch:

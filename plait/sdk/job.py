@@ -18,7 +18,7 @@ from plait.sdk.handle import Connected, Handle
 from plait.sdk.options import Options, OptionsDict
 from plait.sdk.results import Result
 from plait.store.connections import Enqueued, enqueue_async_on, enqueue_sync_on, is_async
-from plait.store.jobs import NewJob
+from plait.store.new_jobs import NewJob
 
 P = ParamSpec("P")
 R = TypeVar("R")

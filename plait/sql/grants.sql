@@ -21,7 +21,7 @@ grant execute on function plait.now, plait.uuidv7, plait._visible_tenant, plait.
   to plait_client, plait_tenant, plait_worker, plait_admin;
 
 grant execute on function
-  plait.enqueue, plait.enqueue_many, plait.cancel, plait.retry, plait.reschedule, plait.signal,
+  plait.enqueue, plait.enqueue_many, plait.enqueue_one, plait.cancel, plait.retry, plait.reschedule, plait.signal,
   plait.cancel_tree, plait.retry_tree, plait.fork, plait.job_tree, plait.list_steps, plait.job_info,
   plait.spawn, plait.after,
   plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs, plait.overview, plait.history, plait.failures, plait.latency, plait.list_attempts, plait.summary, plait.explain_job,

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from plait.model.errors import BY_SQLSTATE, InvalidArguments, NotGranted, SchemaOutdated
 from plait.store.events import EMIT
-from plait.store.jobs import ENQUEUE, NewJob, enqueue_arguments
+from plait.store.new_jobs import ENQUEUE, NewJob, enqueue_arguments
 from plait.store.tenants import OWN_TENANT
 
 Kind = Literal["asyncpg", "psycopg", "psycopg_async", "psycopg2", "sqlalchemy", "sqlalchemy_async", "django"]

@@ -1,20 +1,24 @@
-"""A pool of connections to one database, and the translation of its errors.
+"""Connections to one database, and the translation of its errors.
 
 No session state anywhere: a statement may run on any connection, also behind a pooler. The one exception is `listen`, which
 holds a connection of its own.
 """
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import asyncpg
 
-from plait.model.errors import BY_SQLSTATE, DatabaseError, DatabaseUnreachable, PlaitError, SchemaOutdated
+from plait.model.errors import BY_SQLSTATE, DatabaseError, DatabaseUnreachable, SchemaOutdated
 
 Row = Any
 """An asyncpg record; each method of the store turns it into a type of its own."""
+
+IDLE_S: Final = 300.0
+"""A connection that nobody needs for so long is ended."""
+CLOSE_S: Final = 5.0
 
 UNREACHABLE: Final = (
     OSError,
@@ -64,8 +68,11 @@ class Database:
         self.session_user = session_user
         self._max = max_connections
         self.pooler = pooler
-        self._pool: asyncpg.Pool | None = None
-        self._opening = asyncio.Lock()
+        self._idle: list[tuple[asyncpg.Connection, float]] = []
+        """Who was used last comes last, and is used next; and since when it is idle."""
+        self._used: set[asyncpg.Connection] = set()
+        self._free = asyncio.Semaphore(max_connections)
+        self._expiry: asyncio.TimerHandle | None = None
 
     async def connect(self, **options: Any) -> asyncpg.Connection:
         """A connection of its own, for who must hold one."""
@@ -77,12 +84,14 @@ class Database:
         return connection
 
     async def close(self) -> None:
-        if self._pool is not None:
-            pool, self._pool = self._pool, None
-            try:
-                await asyncio.wait_for(pool.close(), 5)
-            except TimeoutError:
-                pool.terminate()
+        """Wait a little for who is in the middle of something, then end all connections. A later call opens new ones."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._returned(), CLOSE_S)
+        for connection in list(self._used):
+            connection.terminate()
+        while connection := self._last():
+            with contextlib.suppress(asyncpg.PostgresError, *UNREACHABLE):
+                await connection.close(timeout=CLOSE_S)
 
     async def fetch(self, sql: str, *args: Any) -> list[Row]:
         async with self._connection() as connection:
@@ -96,45 +105,62 @@ class Database:
         async with self._connection() as connection:
             return await connection.fetchval(sql, *args)
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[asyncpg.Connection]:
         """A connection in a transaction of its own: committed at the end of the block, undone when it raises."""
         async with self._connection() as connection, connection.transaction():
             yield connection
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def _connection(self) -> AsyncIterator[asyncpg.Connection]:
-        try:
-            pool = self._pool or await self._open()
-            # No timeout here: asyncpg would make a task for each. To connect has one; to wait for others to be done needs none.
-            async with pool.acquire() as connection:
-                try:
-                    yield connection
-                except UNREACHABLE as error:
-                    if not isinstance(error, ValueError):
-                        connection.terminate()  # it may be in the middle of anything: nobody must get it from the pool
+        """One for the length of the block. asyncpg's own pool makes a task for each return, half of what a statement costs here."""
+        async with self._free:
+            connection = self._last() or await self.connect()
+            self._used.add(connection)
+            try:
+                yield connection
+            except asyncpg.PostgresError as error:
+                ours = translate(error)
+                if ours is error:
                     raise
-        except PlaitError:
-            raise
-        except (asyncpg.PostgresError, *UNREACHABLE) as error:
-            ours = translate(error)
-            if ours is error:
+                raise ours from error
+            except UNREACHABLE as error:
+                if not isinstance(error, ValueError):
+                    connection.terminate()  # it may be in the middle of anything: nobody must get it again
+                raise translate(error) from error
+            except (asyncio.CancelledError, GeneratorExit):
+                connection.terminate()
                 raise
-            raise ours from error
+            finally:
+                self._return(connection)
 
-    async def _open(self) -> asyncpg.Pool:
-        async with self._opening:
-            if self._pool is None:
-                self._pool = await asyncpg.create_pool(
-                    self.url,
-                    min_size=0,
-                    max_size=self._max,
-                    timeout=10,
-                    init=self._prepare,
-                    reset=_keep,
-                    **self._options(),
-                )
-            return self._pool
+    def _last(self) -> asyncpg.Connection | None:
+        while self._idle:
+            connection, _ = self._idle.pop()
+            if not connection.is_closed():
+                return connection
+        return None
+
+    def _return(self, connection: asyncpg.Connection) -> None:
+        self._used.discard(connection)
+        if not connection.is_closed():
+            loop = asyncio.get_running_loop()
+            self._idle.append((connection, loop.time()))
+            if self._expiry is None:
+                self._expiry = loop.call_later(IDLE_S, self._expire, loop)
+
+    def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
+        """End those that nobody has needed for a while."""
+        self._expiry = None
+        while self._idle and (left := self._idle[0][1] + IDLE_S - loop.time()) <= 0:
+            self._idle.pop(0)[0].terminate()
+        if self._idle:
+            self._expiry = loop.call_later(left, self._expire, loop)
+
+    async def _returned(self) -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            for _ in range(self._max):
+                await stack.enter_async_context(self._free)
 
     def _options(self) -> dict[str, Any]:
         # A pooler in transaction mode hands each statement to any server connection: no prepared names there.
@@ -144,7 +170,3 @@ class Database:
         if self.session_user is not None:
             quoted = self.session_user.replace('"', '""')
             await connection.execute(f'set session authorization "{quoted}"')
-
-
-async def _keep(connection: asyncpg.Connection) -> None:
-    """Nothing to reset: no session state is ever made."""

@@ -5,67 +5,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
-
-import msgspec
 
 from plait.model.errors import IllegalMove, NotFound
 from plait.model.states import Status
 from plait.store.database import Database, Row
+from plait.store.new_jobs import ENQUEUE, ENQUEUE_ONE, NewJob, enqueue_arguments
 from plait.store.trees import NodePlace
 
-ENQUEUE: Final = """select requested, existing from plait.enqueue_many(
-  $1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::int[], $7::int[], $8::timestamptz[], $9::float8[], $10::float8[],
-  $11::text[], $12::text[], $13::float8[], $14::text[], $15::text[], $16::text, $17::boolean,
-  $18::text[], $19::text[])"""
-
-
 PAUSES_S: Final = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0)
-
-
-class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is asked for: the columns of one element of `plait.enqueue_many`. Without a tenant only where the session has one."""
-
-    id: UUID
-    definition: str
-    payload: str
-    tenant_id: UUID | None = None
-    queue: str | None = None
-    priority: int | None = None
-    max_attempts: int | None = None
-    scheduled_for: datetime | None = None
-    delay_s: float | None = None
-    timeout_s: float | None = None
-    dedupe_key: str | None = None
-    idempotency_key: str | None = None
-    idempotency_ttl_s: float | None = None
-    limit_key: str | None = None
-    correlation_id: str | None = None
-    after: str | None = None  # the jobs that it waits for, as the text of an array of their ids
-    on_dependency_failure: str | None = None
-
-
-_PLAIN: Final = NewJob.__struct_fields__[:-2]
-_COMMON: Final = ("definition", "tenant_id", "queue", "priority", "max_attempts")
-
-
-def enqueue_arguments(jobs: Sequence[NewJob], *, source: str = "manual", in_transaction: bool) -> list[Any]:
-    """The arguments of `ENQUEUE`. A column that no job uses is null, and one value stands for all where they have the same."""
-    arrays: list[Any] = []
-    for name in _PLAIN:
-        column = [getattr(job, name) for job in jobs]
-        if column.count(column[0]) == len(column):
-            if column[0] is None and name != "tenant_id":
-                arrays.append(None)
-                continue
-            if name in _COMMON:
-                column = column[:1]
-        arrays.append(column)
-    if any(job.after is not None for job in jobs):
-        waits = [[job.after for job in jobs], [job.on_dependency_failure for job in jobs]]
-        return [*arrays, source, in_transaction, *waits]
-    return [*arrays, source, in_transaction, None, None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +58,12 @@ class JobRow:
     wait_on: str | None
     wake_at: datetime | None
     source_ref: str | None
-    node: str | None  # the only one that may run it
-    started_at: datetime | None  # since when it runs, or when its last attempt began
+    node: str | None
+    """The only node that may run it."""
+    started_at: datetime | None
+    """Since when it runs, or when its last attempt began."""
     last_worker: int | None
+    """It runs there, or ran there last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +160,11 @@ class Jobs:
         """Ask for jobs; returns, for those that an older job's key stood for, the older job's id."""
         rows = await self._db.fetch(ENQUEUE, *enqueue_arguments(jobs, source=source, in_transaction=False))
         return {row["requested"]: row["existing"] for row in rows if row["requested"] is not None}
+
+    async def enqueue_one(self, job: NewJob) -> bool:
+        """The short way for one plain job; false: it must go the other, `enqueue_many`."""
+        arguments = job.id, job.definition, job.payload, job.tenant_id, job.queue, job.priority, job.max_attempts
+        return bool(await self._db.fetchval(ENQUEUE_ONE, *arguments))
 
     async def enqueue_parts(self, parts: Iterator[list[NewJob]]) -> None:
         """The same for many without keys, in one transaction. The next part is made while the database stores the last one."""

@@ -19,8 +19,8 @@ from plait.model.states import Ending, Status
 from plait.runtime import postgres_binaries
 from plait.store import Store
 from plait.store.audit import Entry
-from plait.store.jobs import NewJob
 from plait.store.migrate import schema_version
+from plait.store.new_jobs import NewJob
 from plait.store.trees import Checkpoint, Lease, NewChild, NewFanOut, StepKey
 from plait.store.workers import Claimed, Settlement
 from plait.testing import TestDatabase, TestServer

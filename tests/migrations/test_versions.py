@@ -11,9 +11,9 @@ import uuid_utils.compat
 from plait.model.errors import IllegalMove, NotFound
 from plait.model.states import Ending, Status
 from plait.store import Store
-from plait.store.jobs import NewJob
 from plait.store.leader import Retention
 from plait.store.migrate import SQL, migrate
+from plait.store.new_jobs import NewJob
 from plait.store.workers import Claimed, Cursor, CycleConnection, Settlement
 from plait.testing import FakeClock, TestDatabase, TestServer
 

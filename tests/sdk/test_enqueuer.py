@@ -12,7 +12,7 @@ from plait.model.errors import DatabaseUnreachable, InvalidArguments, InvalidId,
 from plait.model.ids import new_id
 from plait.sdk import enqueuer
 from plait.store import Store
-from plait.store.jobs import NewJob
+from plait.store.new_jobs import NewJob
 from plait.testing import TestDatabase, TestServer
 
 
@@ -263,3 +263,25 @@ async def test_many_parts_whose_reply_is_lost_are_stored_once(
     handles = await work.enqueue_many(range(2_100))
     assert len(handles) == await queued(store) == 2_100
     assert next(replies, None) is None
+
+
+async def test_a_plain_job_goes_the_short_way_and_a_lost_reply_makes_no_second_one(
+    work: Job[[int], int], store: Store, statements: Statements, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T111"""
+    await store.definitions.define([work.definition.row()])
+    send, replies = store.jobs.enqueue_one, iter(["kept", "lost", "kept"])
+
+    async def enqueue_one(job: NewJob) -> bool:
+        stored = await send(job)
+        if next(replies) == "lost":
+            raise DatabaseUnreachable("the connection broke after the commit")
+        return stored
+
+    monkeypatch.setattr(store.jobs, "enqueue_one", enqueue_one)
+    await work.enqueue(1)
+    assert statements.sizes == []
+    handle = await work.enqueue(2)
+    assert statements.sizes == [1], "it was there already, which only the long way can tell"
+    assert (await handle.info()).payload == '{"x":2}'
+    assert await queued(store) == 2

@@ -15,7 +15,7 @@ from plait.model.roles import Role
 from plait.model.states import Ending
 from plait.store import Store
 from plait.store.audit import Entry
-from plait.store.jobs import NewJob
+from plait.store.new_jobs import NewJob
 from plait.store.trees import Lease, NewChild, NewFanOut, StepKey
 from plait.store.workers import Settlement
 from plait.testing import FakeClock, TestDatabase

@@ -9,7 +9,14 @@ import uuid_utils.compat
 
 from .logins import TwoTenants, connected, outcome
 
-SAMPLES = {"uuid": "'{job}'", "uuid[]": "'{{{job}}}'", "text": "'x'", "text[]": "'{{x}}'", "json": "'{{}}'"}
+SAMPLES = {
+    "uuid": "'{job}'",
+    "uuid[]": "'{{{job}}}'",
+    "text": "'x'",
+    "text[]": "'{{x}}'",
+    "json": "'{{}}'",
+    "integer": "1",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

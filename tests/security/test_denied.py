@@ -102,7 +102,7 @@ async def test_a_login_calls_what_the_golden_list_says_and_no_more(tenants: TwoT
     callable_ = golden("function", KINDS[kind])
     async with connected(tenants.database.admin_url) as admin:
         functions = await admin.fetch("""
-            select p.proname as name, format('select plait.%I(%s)', p.proname, (
+            select p.proname as name, format('select count(*) from plait.%I(%s)', p.proname, (
               select string_agg(format('null::%s', replace(format_type(t, null), 'anyarray', 'text[]')), ', ' order by n)
               from unnest(p.proargtypes) with ordinality x(t, n))) as call
             from pg_proc p where p.pronamespace = 'plait'::regnamespace and p.prorettype <> 'trigger'::regtype

@@ -7,7 +7,7 @@ import uuid_utils.compat
 
 from plait.model.errors import ForeignTenant, IdempotencyConflict, InvalidId, NotFound, UnknownTenant
 from plait.store import Store
-from plait.store.jobs import NewJob
+from plait.store.new_jobs import NewJob
 from plait.testing import TestDatabase
 
 from .logins import TwoTenants, connected, new_job, outcome

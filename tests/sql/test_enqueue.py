@@ -10,7 +10,7 @@ import pytest
 
 from plait.model.errors import InactiveDefinition, InvalidId, InvalidJob, UnknownTenant
 from plait.model.ids import DEFAULT_TENANT, new_id
-from plait.store.jobs import NewJob
+from plait.store.new_jobs import NewJob
 
 from ..world import World
 

@@ -9,7 +9,7 @@ import pytest
 
 from plait.model.errors import DatabaseError, WorkerLost
 from plait.model.ids import new_id
-from plait.store.jobs import NewJob
+from plait.store.new_jobs import NewJob
 
 from ..fake_worker import FakeWorker, Lease, outcome
 from ..invariants import violations

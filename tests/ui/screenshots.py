@@ -17,6 +17,7 @@ from ..api.serving import served
 from ..world import World
 from .browsing import Visitor, browsing
 from .filled import fill
+from .pictures import with_palette
 
 TARGET = Path(__file__).resolve().parents[2] / "docs" / "images" / "ui"
 SIZE = (1280, 800)
@@ -60,7 +61,8 @@ async def main(names: Sequence[str], target: Path) -> None:
                         role = None if name == "login" else "super-admin"
                         page = await visit(role, PLACES[name].format(**ids), theme=theme, size=SIZE)
                         await settled(page)
-                        await page.screenshot(path=target / f"{name}-{theme}.png")
+                        picture = with_palette(await page.screenshot())
+                        (target / f"{name}-{theme}.png").write_bytes(picture)
                         await page.context.close()
                 for fault in visit.faults:
                     print(fault)

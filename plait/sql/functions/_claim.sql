@@ -18,6 +18,7 @@ create or replace function plait._claim(
 ) language plpgsql as $$
 declare
   q       plait.queues;
+  h       record;
   v_rest  int := p_limit;
   v_lanes boolean;
   v_main  boolean;
@@ -28,8 +29,15 @@ begin
   if not pg_try_advisory_xact_lock_shared(hashtextextended('plait.queue ' || p_queue, 0)) then
     return;
   end if;
-  select * into q from plait.queues where name = p_queue;
-  if found then
+  -- The queue, and what is in it. Where marks say from where to look, nobody looks from the beginning.
+  select x as queue, exists (select from plait.live l where l.queue = p_queue and l.lane <> '' and l.state = 'queued') as lanes,
+         case when (p_marks).tenants is null then
+           (select l.tenant_id from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued' order by l.tenant_id limit 1) end as first,
+         case when (p_marks).tenants is null then
+           (select l.tenant_id from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued' order by l.tenant_id desc limit 1) end as last
+    into h from (select) one left join plait.queues x on x.name = p_queue;
+  q := h.queue;
+  if q.name is not null then
     if q.paused then
       return;
     end if;
@@ -58,8 +66,9 @@ begin
     end if;
     return;
   end if;
-  v_lanes := exists (select from plait.live l where l.queue = p_queue and l.lane <> '' and l.state = 'queued');
-  v_main := not v_lanes or exists (select from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued');
+  v_lanes := h.lanes;
+  v_main := h.first is not null or (p_marks).tenants is not null
+    and (not v_lanes or exists (select from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued'));
   if v_lanes then
     v_part := case when v_main then p_limit / 2 + (p_limit % 2 = 1 and random() < 0.5)::int else p_limit end;
     t := plait._take_lanes(p_worker, p_now, p_queue, v_part, p_definitions, p_cursor, p_lane_cursor);
@@ -70,7 +79,8 @@ begin
     end if;
   end if;
   if v_main and cardinality(o_jobs) < p_limit then
-    t := plait._take(p_worker, p_now, p_queue, '', p_limit - cardinality(o_jobs), p_definitions, p_marks, p_cursor);
+    t := plait._take(p_worker, p_now, p_queue, '', p_limit - cardinality(o_jobs), p_definitions, p_marks, p_cursor,
+                     case when h.first = h.last then h.first end);
     p_cursor := t.p_cursor;
     if cardinality(t.o_jobs) >= 100 and p_seen_at is not null then
       p_marks := plait._advance(p_marks, p_seen_at, p_queue, p_definitions, t.o_tenants, t.o_priorities);

@@ -7,12 +7,14 @@
 --
 -- Timeouts and correlation ids come only when some job of the batch has one, and one queue stands for all when
 -- they have the same.
+-- One row; a table all the same, since then it becomes part of the caller's statement.
 -- `= any` beside the join: else a cached plan may read the whole table for a batch.
 create or replace function plait._fetch(
-  p_jobs uuid[], p_attempts int[], p_tries smallint[], p_max smallint[],
-  out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[], out o_tenants uuid[],
-  out o_definitions text[], out o_queues text[], out o_payloads text[], out o_timeouts float8[], out o_correlations text[]
-) language sql stable as $$
+  p_jobs uuid[], p_attempts int[], p_tries smallint[], p_max smallint[]
+) returns table (
+  o_jobs uuid[], o_attempts int[], o_tries smallint[], o_max smallint[], o_tenants uuid[],
+  o_definitions text[], o_queues text[], o_payloads text[], o_timeouts float8[], o_correlations text[]
+) language sql stable rows 1 as $$
   select array_agg(s.id), array_agg(s.attempt), array_agg(s.tries), array_agg(s.max), array_agg(s.tenant_id),
          array_agg(s.definition), case when min(s.queue) < max(s.queue) then array_agg(s.queue) else array[min(s.queue)] end, array_agg(s.payload::text),
          case when count(s.timeout_s) > 0 then array_agg(s.timeout_s) end,

@@ -9,7 +9,7 @@
 -- a later run_at than any time that others have read before. The marks of _advance rest on it.
 create or replace function plait._moment() returns timestamptz
 language plpgsql volatile as $$
+declare v_xid xid8 := pg_current_xact_id();
 begin
-  perform pg_current_xact_id();
   return plait.now();
 end $$;

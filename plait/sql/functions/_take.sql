@@ -10,19 +10,20 @@
 -- than the limit, so every tenant in it gets at least one job, and the cursor passes nobody by. With weights it is as wide as it
 -- can be, and shares of less than one job are drawn by lot. Where a window yields nothing (paused tenants, definitions that this
 -- worker does not know) the next one is tried at once; where it yields too little, a few more.
+-- p_only: everything that is queued here is this tenant's; there is nobody to be fair to.
 create or replace function plait._take(
   p_worker int, p_now timestamptz, p_queue text, p_lane text, p_limit int, p_definitions text[],
   p_marks plait.marks,
-  inout p_cursor uuid, out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[],
+  inout p_cursor uuid, p_only uuid default null, out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[],
   out o_tenants uuid[], out o_priorities smallint[]
 ) language plpgsql as $$
 declare
-  v_weights boolean := exists (select from plait.tenants where weight <> 1);
+  v_special boolean := exists (select from plait.tenants where paused or weight <> 1 or max_running is not null);
+  v_weights boolean := false;
   v_window  int;
   c_first   constant uuid := '00000000-0000-0000-0000-000000000000';
   c_last    constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
   v_start   uuid := coalesce(p_cursor, c_first);
-  v_special boolean := exists (select from plait.tenants where paused or weight <> 1 or max_running is not null);
   v_tenants uuid[];
   v_shares  int[];
   v_caps    int[];
@@ -35,12 +36,19 @@ declare
 begin
   o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}'; o_tenants := '{}'; o_priorities := '{}';
   p_cursor := v_start;
+  if v_special and p_only is null then
+    v_weights := exists (select from plait.tenants where weight <> 1);
+  end if;
   loop
     v_window := case when v_weights then 128 else least(p_limit - v_got, 128) end;
-    v_tenants := plait._tenants(p_queue, p_lane, p_cursor, case when v_wrapped then v_start else c_last end, v_window, p_marks);
-    if cardinality(v_tenants) < v_window and not v_wrapped and v_start > c_first then
-      v_wrapped := true;
-      v_tenants := v_tenants || plait._tenants(p_queue, p_lane, c_first, v_start, v_window - cardinality(v_tenants), p_marks);
+    if p_only is not null then
+      v_tenants := array[p_only];
+    else
+      v_tenants := plait._tenants(p_queue, p_lane, p_cursor, case when v_wrapped then v_start else c_last end, v_window, p_marks);
+      if cardinality(v_tenants) < v_window and not v_wrapped and v_start > c_first then
+        v_wrapped := true;
+        v_tenants := v_tenants || plait._tenants(p_queue, p_lane, c_first, v_start, v_window - cardinality(v_tenants), p_marks);
+      end if;
     end if;
     v_n := cardinality(v_tenants);
     exit when v_n = 0;
@@ -107,6 +115,6 @@ begin
 
     p_cursor := v_tenants[v_n];
     v_windows := v_windows + 1;
-    exit when v_got >= p_limit or v_n < v_window or v_got > 0 and v_windows >= 4;
+    exit when p_only is not null or v_got >= p_limit or v_n < v_window or v_got > 0 and v_windows >= 4;
   end loop;
 end $$;

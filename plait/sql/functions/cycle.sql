@@ -28,7 +28,9 @@ declare
   v_asked  int := 0;
   c        record;
 begin
-  perform plait._require_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform plait._require_read_committed();
+  end if;
   if cardinality(p_jobs) > 0 then
     perform plait._check_outcomes(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
     o_stale := plait._settle(p_worker, v_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);

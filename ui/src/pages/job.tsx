@@ -125,14 +125,20 @@ function Why({ job }: { job: JobPage }) {
         <ul>
           {explained.data.reasons.map(({ code, explanation, remedy }) => (
             <li key={code} data-reason={code}>
-              {explanation}
-              {remedy && <span className="quiet">{`. What helps: ${remedy}.`}</span>}
+              {`${sentence(explanation)} `}
+              {remedy && <span className="quiet">{`What helps: ${sentence(remedy, false)}`}</span>}
             </li>
           ))}
         </ul>
       </div>
     </section>
   );
+}
+
+/** As a sentence: with a full stop, and a capital where it begins one. */
+function sentence(words: string, begins = true): string {
+  const text = begins ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function LastError({ job }: { job: JobPage }) {

@@ -4,7 +4,7 @@
  * Where a stretch has no point its value is zero (bars) or nothing (lines).
  */
 
-import { useId, useState } from "react";
+import { useEffect, useId, useRef, useState, type RefObject } from "react";
 
 export interface Series {
   label: string;
@@ -27,8 +27,7 @@ interface Props {
   height?: number;
 }
 
-const WIDTH = 720;
-const LEFT = 52;
+const LEFT = 48;
 const BOTTOM = 20;
 const TOP = 8;
 
@@ -42,7 +41,8 @@ export function Chart({ label, kind, from, to, step, series, format, height = 16
       : Math.max(0, ...series.map((one) => one.values.get(moment) ?? 0)),
   );
   const scale = kind === "lines" ? logarithmic(series) : linear(Math.max(...sums, 0));
-  const width = (WIDTH - LEFT) / stretches.length;
+  const [box, whole] = useWidth();
+  const width = (whole - LEFT) / stretches.length;
   const y = (value: number) => TOP + (height - TOP - BOTTOM) * (1 - scale.at(value));
   const shown = at === null ? null : stretches[at];
   const times = ticks(from, to);
@@ -61,20 +61,22 @@ export function Chart({ label, kind, from, to, step, series, format, height = 16
         <span className="quiet">{shown ? clock(shown, to - from) : ""}</span>
       </figcaption>
       <svg
-        viewBox={`0 0 ${WIDTH} ${height}`}
+        ref={box}
+        height={height}
+        viewBox={`0 0 ${whole} ${height}`}
         role="img"
         aria-labelledby={title}
         onMouseLeave={() => setAt(null)}
         onMouseMove={(event) => {
-          const box = event.currentTarget.getBoundingClientRect();
-          const x = ((event.clientX - box.left) / box.width) * WIDTH - LEFT;
+          const frame = event.currentTarget.getBoundingClientRect();
+          const x = event.clientX - frame.left - LEFT;
           setAt(x < 0 ? null : Math.min(stretches.length - 1, Math.floor(x / width)));
         }}
       >
         <title id={title}>{label}</title>
         {scale.ticks.map((value) => (
           <g key={value}>
-            <line className="grid" x1={LEFT} x2={WIDTH} y1={y(value)} y2={y(value)} />
+            <line className="grid" x1={LEFT} x2={whole} y1={y(value)} y2={y(value)} />
             <text x={LEFT - 8} y={y(value) + 4} textAnchor="end">
               {format(value)}
             </text>
@@ -114,6 +116,18 @@ export function Chart({ label, kind, from, to, step, series, format, height = 16
   );
 }
 
+/** How wide it is drawn: as there is room, so that words have their own size. */
+function useWidth(): [RefObject<SVGSVGElement | null>, number] {
+  const box = useRef<SVGSVGElement>(null);
+  const [width, setWidth] = useState(480);
+  useEffect(() => {
+    const watching = new ResizeObserver(([entry]) => entry && setWidth(Math.max(240, Math.round(entry.contentRect.width))));
+    if (box.current) watching.observe(box.current);
+    return () => watching.disconnect();
+  }, []);
+  return [box, width];
+}
+
 /** A line that begins anew after each gap; a point alone is a short stroke. */
 function path(stretches: number[], { values }: Series, width: number, y: (value: number) => number): string {
   let drawn = "";
@@ -143,14 +157,20 @@ function linear(largest: number): Scale {
   return { at: (value) => value / top, ticks: [0, top / 2, top] };
 }
 
-/** By powers of ten: a second and an hour are seen on one chart. */
+const ROUND = [0.001, 0.01, 0.1, 1, 10, 60, 600, 3600, 36_000, 86_400, 864_000];
+
+/** By what is round in seconds: a second and an hour are seen on one chart. */
 function logarithmic(series: readonly Series[]): Scale {
-  const values = series.flatMap((one) => [...one.values.values()]).filter((value): value is number => typeof value === "number" && value > 0);
-  const low = Math.floor(Math.log10(Math.max(0.001, Math.min(...values, 1))));
-  const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values, 1))));
+  const values = series.flatMap((one) => [...one.values.values()]).filter((value): value is number => typeof value === "number");
+  const low = Math.max(0, ROUND.findLastIndex((round) => round <= Math.min(...values, 1)));
+  const found = ROUND.findIndex((round) => round >= Math.max(...values, 1));
+  const high = Math.max(low + 1, found < 0 ? ROUND.length - 1 : found);
+  const [bottom, top] = [Math.log(ROUND[low]!), Math.log(ROUND[high]!)];
   const step = Math.ceil((high - low) / 4);
-  const ticks = Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, index) => 10 ** (low + index * step));
-  return { at: (value) => Math.max(0, (Math.log10(Math.max(value, 1e-9)) - low) / (high - low)), ticks };
+  return {
+    at: (value) => Math.max(0, Math.min(1, (Math.log(Math.max(value, 1e-9)) - bottom) / (top - bottom))),
+    ticks: ROUND.filter((_, index) => index >= low && index <= high && (index - low) % step === 0),
+  };
 }
 
 /** The next larger of 1, 2, 5 × a power of ten: a scale that is easily read. */

@@ -42,7 +42,7 @@ export function Shell() {
         <button type="button" className="finder" onClick={() => setOpen("palette")} aria-keyshortcuts="Control+K">
           <Icon name="search" />
           <span>Go to…</span>
-          <kbd>⌘K</kbd>
+          <kbd>{MAC ? "⌘K" : "Ctrl K"}</kbd>
         </button>
         <Navigation />
         <Foot onKeys={() => setOpen("keys")} />
@@ -115,6 +115,7 @@ function TenantSwitch() {
   );
 }
 
+const MAC = /Mac|iPhone|iPad/.test(navigator.platform);
 const LIVE_WORDS = { connecting: "Connecting…", live: "Live", polling: "Polling: the stream is interrupted" };
 
 function Foot({ onKeys }: { onKeys: () => void }) {

@@ -1,0 +1,77 @@
+"""What is asked for: a new job, and the statements that make one or many."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+ENQUEUE: Final = """select requested, existing from plait.enqueue_many(
+  $1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::int[], $7::int[], $8::timestamptz[], $9::float8[], $10::float8[],
+  $11::text[], $12::text[], $13::float8[], $14::text[], $15::text[], $16::text, $17::boolean,
+  $18::text[], $19::text[])"""
+
+
+ENQUEUE_ONE: Final = "select plait.enqueue_one($1, $2, $3, $4, $5, $6, $7)"
+
+
+class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What is asked for: the columns of one element of `plait.enqueue_many`. Without a tenant only where the session has one."""
+
+    id: UUID
+    definition: str
+    payload: str
+    tenant_id: UUID | None = None
+    queue: str | None = None
+    priority: int | None = None
+    max_attempts: int | None = None
+    scheduled_for: datetime | None = None
+    delay_s: float | None = None
+    timeout_s: float | None = None
+    dedupe_key: str | None = None
+    idempotency_key: str | None = None
+    idempotency_ttl_s: float | None = None
+    limit_key: str | None = None
+    correlation_id: str | None = None
+    after: str | None = None
+    """The jobs that it waits for, as the text of an array of their ids."""
+    on_dependency_failure: str | None = None
+
+    def is_plain(self) -> bool:
+        """To run at once, and without keys: `enqueue_one` will do."""
+        return self.tenant_id is not None and all(
+            value is None
+            for value in (
+                self.scheduled_for,
+                self.delay_s,
+                self.timeout_s,
+                self.dedupe_key,
+                self.idempotency_key,
+                self.limit_key,
+                self.correlation_id,
+                self.after,
+            )
+        )
+
+
+_PLAIN: Final = NewJob.__struct_fields__[:-2]
+_COMMON: Final = ("definition", "tenant_id", "queue", "priority", "max_attempts")
+
+
+def enqueue_arguments(jobs: Sequence[NewJob], *, source: str = "manual", in_transaction: bool) -> list[Any]:
+    """The arguments of `ENQUEUE`. A column that no job uses is null, and one value stands for all where they have the same."""
+    arrays: list[Any] = []
+    for name in _PLAIN:
+        column = [getattr(job, name) for job in jobs]
+        if column.count(column[0]) == len(column):
+            if column[0] is None and name != "tenant_id":
+                arrays.append(None)
+                continue
+            if name in _COMMON:
+                column = column[:1]
+        arrays.append(column)
+    if any(job.after is not None for job in jobs):
+        waits = [[job.after for job in jobs], [job.on_dependency_failure for job in jobs]]
+        return [*arrays, source, in_transaction, *waits]
+    return [*arrays, source, in_transaction, None, None]
