@@ -39,7 +39,7 @@ CHANGES: tuple[tuple[str, str, dict[str, object]], ...] = (
 async def furnish(world: World) -> None:
     for name, slots, version, silent in MACHINES:
         await world.advance(seconds=-silent)
-        await world.store.workers.register(
+        worker = await world.store.workers.register(
             host=f"{name}.internal",
             pid=4000 + slots,
             version=version,
@@ -51,6 +51,7 @@ async def furnish(world: World) -> None:
             holder=name,
             url=f"https://{name}.internal:8717",
         )
+        await world.store.workers.heartbeat(worker, running=slots * 3 // 5)
         await world.advance(seconds=silent)
     await world.lead("batch-1", lease_s=3600)
     await world.queue("mail", max_running=20, rate_count=100, rate_period_s=60.0)
@@ -58,6 +59,12 @@ async def furnish(world: World) -> None:
     await _bury(world)
     await _take_too_much(world)
     await _let_in(world)
+    await world.sql(
+        "update plait.workers set host = 'app-1.internal', version = '1.4.2', running = 27, metadata = '{\"concurrency\": 40}',"
+        " seen_at = plait.now() where host = 'here'"
+    )
+    while (await world.store.leader.roll_up())[0]:
+        """Until the last minute is counted."""
 
 
 async def _bury(world: World) -> None:

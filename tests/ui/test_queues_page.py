@@ -24,7 +24,7 @@ async def test_a_queue_tells_its_depth_age_limits_and_who_serves_it(world: World
     for state, count in {"queued": "3", "running": "1 / 5", "scheduled": "1", "waiting": "0"}.items():
         await expect(mail.locator(f"[data-count={state}]")).to_have_text(count)
     await expect(mail).to_contain_text("2 min 5 s")
-    await expect(mail).to_contain_text("5 at once, 10 per 1 min")
+    await expect(mail).to_contain_text("10 per 1 min")
     await expect(page.get_by_text("No worker serves alone, and jobs wait there.")).to_be_visible()
     await mail.locator("[data-count=queued]").click()
     await expect(page).to_have_url(f"{visit.site}/jobs?queue=mail&status=queued")

@@ -11,6 +11,7 @@ import { useSession } from "../api/session";
 import type { Entry } from "../api/types";
 import { Tag } from "../parts/Badge";
 import { Button } from "../parts/Button";
+import { Id } from "../parts/Code";
 import { Dialog, useDialog } from "../parts/Dialog";
 import { Json } from "../parts/Json";
 import { Facts, Page } from "../parts/Page";
@@ -101,7 +102,11 @@ function useEntries({ actor, action, object }: Filter) {
 function useKeyNames(): ReadonlyMap<string, string> {
   const session = useSession();
   const keys = useRead("GET /keys", { query: { limit: 1000 } }, { enabled: session.can("GET /keys") });
-  return useMemo(() => new Map(keys.data?.items.map(({ id, name, hint }) => [`key ${id}`, `${name} (${hint}…)`])), [keys.data]);
+  return useMemo(() => {
+    const items = keys.data?.items ?? [];
+    const twice = new Set(items.map(({ name }) => name).filter((name, index, all) => all.indexOf(name) !== index));
+    return new Map(items.map(({ id, name, hint }) => [`key ${id}`, twice.has(name) ? `${name} (${hint}…)` : name]));
+  }, [keys.data]);
 }
 
 const whoOf = (actor: string, names: ReadonlyMap<string, string>) => names.get(actor) ?? actor;
@@ -122,7 +127,7 @@ function columnsFor(names: ReadonlyMap<string, string>, tenantOf: (id: string | 
     { key: "at", title: "When", width: "110px", cell: (entry) => <Time at={entry.at} /> },
     { key: "actor", title: "Who", width: "minmax(170px, 1fr)", cell: (entry) => <span title={entry.actor}>{whoOf(entry.actor, names)}</span> },
     { key: "action", title: "Action", width: "150px", cell: (entry) => <Tag tone={entry.action === "tenant.refused" ? "warn" : undefined}>{entry.action}</Tag> },
-    { key: "object", title: "What", width: "minmax(200px, 1.2fr)", cell: (entry) => <What entry={entry} /> },
+    { key: "object", title: "What", width: "minmax(150px, 1fr)", cell: (entry) => <What entry={entry} /> },
     ...(tenantOf("") === null ? [] : [{ key: "tenant", title: "Tenant", width: "110px", cell: (entry: Entry) => tenantOf(entry.tenant_id) ?? <span className="quiet">installation</span> }]),
     { key: "detail", title: "Detail", width: "minmax(160px, 1.4fr)", cell: (entry) => <code className="cut">{brief(entry.detail)}</code> },
   ];
@@ -136,7 +141,7 @@ function What({ entry }: { entry: Entry }) {
   if (JOB.test(entry.action) && UUID.test(entry.object))
     return (
       <Link className="mono" to="/jobs/$jobId" params={{ jobId: entry.object }} title={entry.object}>
-        {entry.object}
+        <Id id={entry.object} />
       </Link>
     );
   return <span title={entry.object}>{entry.object}</span>;

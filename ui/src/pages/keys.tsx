@@ -139,7 +139,7 @@ function columnsFor(tenantOf: (id: string | null) => string | null, onRevoke: ((
             align: "right" as const,
             cell: (key: Key) =>
               key.revoked_at === null && (
-                <Button kind="danger" aria-label={`Revoke ${key.name}`} onClick={() => onRevoke(key)}>
+                <Button aria-label={`Revoke ${key.name}`} onClick={() => onRevoke(key)}>
                   Revoke
                 </Button>
               ),

@@ -26,6 +26,9 @@ const params = searchOf({ q: text });
 /** A queue whose oldest job has waited so long is worth a look. */
 const LONG_S = 60;
 
+/** Queues that plait works on itself. */
+const OWN = "plait.";
+
 type Asked = { what: "pause" | "limits"; queue: Queue };
 
 export default function Queues() {
@@ -123,6 +126,7 @@ function columnsFor(actions: ((queue: Queue) => ReactNode) | null): Column<Queue
           </Link>
           {queue.paused && <Tag tone="warn">paused</Tag>}
           {queue.mode === "serial" && <Tag title="At most one workflow at a time">serial</Tag>}
+          {queue.name.startsWith(OWN) && <Tag title="What plait does itself">plait's own</Tag>}
         </>
       ),
     },
@@ -148,7 +152,7 @@ function columnsFor(actions: ((queue: Queue) => ReactNode) | null): Column<Queue
       align: "right",
       cell: (queue) => (queue.workers === 0 && queue.queued > 0 ? <Tag tone="warn">none</Tag> : <Count value={queue.workers} />),
     },
-    { key: "limits", title: "Limits", width: "minmax(150px, 1fr)", cell: (queue) => <Limits queue={queue} /> },
+    { key: "limits", title: "Rate", width: "minmax(120px, 1fr)", cell: (queue) => <Limits queue={queue} /> },
     ...(actions ? [{ key: "actions", title: <span className="hidden">Actions</span>, width: "92px", align: "right" as const, cell: actions }] : []),
   ];
 }
@@ -166,16 +170,13 @@ function Running({ queue }: { queue: Queue }) {
 }
 
 function Limits({ queue }: { queue: Queue }) {
-  const said = [
-    queue.max_running !== null && `${queue.max_running.toLocaleString()} at once`,
-    queue.rate_count !== null && queue.rate_period_seconds !== null && `${queue.rate_count.toLocaleString()} per ${duration(queue.rate_period_seconds)}`,
-  ].filter(Boolean);
+  const rate = queue.rate_count !== null && queue.rate_period_seconds !== null && `${queue.rate_count.toLocaleString()} per ${duration(queue.rate_period_seconds)}`;
   return (
     <span className="quiet">
-      {said.join(", ") || "–"}
+      {rate || (!queue.root_id && "–")}
       {queue.root_id && (
         <>
-          {said.length ? ", " : ""}held by <Link to="/workflows/$jobId" params={{ jobId: queue.root_id }}><Id id={queue.root_id} /></Link>
+          {rate ? ", " : ""}held by <Link to="/workflows/$jobId" params={{ jobId: queue.root_id }}><Id id={queue.root_id} /></Link>
         </>
       )}
     </span>

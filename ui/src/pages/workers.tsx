@@ -116,7 +116,7 @@ const COLUMNS: Column<Worker>[] = [
   {
     key: "worker",
     title: "Worker",
-    width: "minmax(180px, 1.4fr)",
+    width: "minmax(220px, 1.6fr)",
     cell: (worker) => (
       <>
         <strong>{worker.worker_id}</strong>
@@ -145,7 +145,7 @@ const COLUMNS: Column<Worker>[] = [
       </span>
     ),
   },
-  { key: "slots", title: "Slots", width: "170px", cell: (worker) => <Slots worker={worker} /> },
+  { key: "slots", title: "Slots", width: "160px", cell: (worker) => <Slots worker={worker} /> },
   { key: "queues", title: "Queues", width: "minmax(130px, 1fr)", cell: (worker) => <span title={worker.queues.join(", ")}>{worker.queues.join(", ")}</span> },
   { key: "node", title: "Node", width: "minmax(90px, 0.6fr)", cell: (worker) => worker.node ?? <span className="quiet">–</span> },
   { key: "version", title: "Version", width: "84px", cell: (worker) => <span className="quiet">{worker.version || "–"}</span> },
