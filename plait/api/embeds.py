@@ -85,9 +85,9 @@ async def enter(request: Request, body: Enter) -> Response:
     store: Store = request.app.state.store
     token = new_token()
     ends = await store.keys.enter_embed(hash_of(body.link), hash_of(token))
-    if ends is None:
+    holder = await store.keys.authenticate(hash_of(token), session=True) if ends is not None else None
+    if holder is None:
         guard.count_guess(request)
-    holder = await guard.holder_of(request, token, session=True)
     answer = {
         "token": token,
         "role": holder.role,

@@ -83,8 +83,10 @@ export function NewKey({ onMade, onClose }: { onMade: () => void; onClose: () =>
 
 function Made({ name, secret, onClose }: { name: string; secret: string; onClose: () => void }) {
   return (
-    <Dialog title={`${name} is made`} onClose={onClose}>
+    // It closes by its button alone: a click beside it would lose the key for ever.
+    <Dialog label={`${name} is made`} onClose={() => undefined}>
       <div className="fields">
+        <h2>{`${name} is made`}</h2>
         <p>This is the key. It is shown this once: only its hash is stored.</p>
         <div className="secret">
           <code data-secret>{secret}</code>

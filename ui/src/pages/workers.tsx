@@ -7,7 +7,7 @@ import { flag, number, searchOf } from "../api/search";
 import type { Cluster, ClusterNode, Worker } from "../api/types";
 import { Badge, Tag } from "../parts/Badge";
 import { Bar } from "../parts/Bar";
-import { Button } from "../parts/Button";
+import { Dialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { Facts, Page, Panel } from "../parts/Page";
 import { Answered, Empty } from "../parts/States";
@@ -167,18 +167,8 @@ function Slots({ worker }: { worker: Worker }) {
 function One({ worker, onClose }: { worker: Worker; onClose: () => void }) {
   const jobs = useRead("GET /jobs", { query: { worker: worker.worker_id, status: ["running"], limit: 50 } }, { live: ["job"], every: 700, poll: 5000 });
   return (
-    <Panel
-      title={`Worker ${worker.worker_id}`}
-      actions={
-        <>
-          <Link to="/jobs" search={jobsWith({ worker: String(worker.worker_id) }) as never}>
-            All its jobs
-          </Link>
-          <Button kind="plain" icon="close" aria-label="Close" onClick={onClose} />
-        </>
-      }
-    >
-      <div className="body">
+    <Dialog title={`Worker ${worker.worker_id}`} className="wide" onClose={onClose}>
+      <div className="one">
         <Facts
           facts={[
             ["Host", `${worker.hostname}, process ${worker.pid}`],
@@ -212,8 +202,11 @@ function One({ worker, onClose }: { worker: Worker; onClose: () => void }) {
             )
           }
         </Answered>
+        <Link to="/jobs" search={jobsWith({ worker: String(worker.worker_id) }) as never}>
+          All that it ran
+        </Link>
       </div>
-    </Panel>
+    </Dialog>
   );
 }
 
