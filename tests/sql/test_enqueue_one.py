@@ -21,7 +21,13 @@ def new(**fields: Any) -> NewJob:
 
 @pytest.mark.parametrize(
     "asked",
-    [{}, {"queue": "post"}, {"priority": 0}, {"max_attempts": 1}, {"queue": "a", "priority": -5, "max_attempts": 10_000}],
+    [
+        {},
+        {"queue": "post"},
+        {"priority": 0},
+        {"max_attempts": 1},
+        {"queue": "a", "priority": -5, "max_attempts": 10_000},
+    ],
     ids=str,
 )
 async def test_both_ways_leave_the_same(world: World, asked: dict[str, Any]) -> None:

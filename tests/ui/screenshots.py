@@ -75,11 +75,11 @@ async def main(names: Sequence[str], target: Path) -> None:
         server.close()
 
 
-async def settled(page: Page) -> None:
-    """Until it shows what it has."""
+async def settled(page: Page, *, pause_ms: float = 300) -> None:
+    """Until it shows what it has, and what comes after it."""
     await page.locator("h1").first.wait_for()
     await page.locator(".spinner").first.wait_for(state="hidden")
-    await page.wait_for_timeout(300)
+    await page.wait_for_timeout(pause_ms)
 
 
 if __name__ == "__main__":

@@ -185,3 +185,38 @@ async def test_a_session_that_ends_leads_to_signing_in_and_back(world: World, vi
     await world.sql("delete from plait.sessions")
     await expect(page.get_by_role("heading", name="Sign in to plait")).to_be_visible()
     assert "next=" in page.url
+
+
+async def test_a_change_goes_on_after_another_tab_has_signed_in_anew(world: World, visit: Visitor) -> None:
+    visit.forgive("status of 403")
+    job = await world.enqueue("add")
+    page = await visit("operator", f"/jobs/{job}")
+    await page.get_by_role("button", name="Cancel").click()
+    cookie = await visit.session("operator")
+    await page.context.add_cookies([{"name": "plait_session", "value": cookie, "url": visit.site}])
+    await page.get_by_role("button", name="Cancel the job").click()
+    await expect(page.get_by_text("Canceled.")).to_be_visible()
+    assert await world.status(job) == "canceled"
+
+
+async def test_a_key_presses_what_has_the_focus_and_not_the_row_of_a_list(world: World, visit: Visitor) -> None:
+    await world.enqueue("add")
+    page = await visit("operator", "/jobs")
+    await expect(page.locator("[data-key]")).to_have_count(1)
+    await page.keyboard.press("j")
+    await page.get_by_role("button", name="Views").focus()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("link", name="Running now")).to_be_visible()
+    assert page.url == f"{visit.site}/jobs"
+
+
+async def test_a_server_that_is_away_for_a_while_signs_nobody_out(world: World, visit: Visitor) -> None:
+    visit.forgive("net::ERR_FAILED")
+    page = await visit("viewer", "/jobs")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
+    await page.route("**/api/v1/**", lambda route: route.abort())
+    await page.reload()
+    await expect(page.get_by_role("heading", name="No answer")).to_be_visible()
+    await page.unroute("**/api/v1/**")
+    await page.get_by_role("button", name="Try again").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")

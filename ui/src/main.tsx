@@ -3,9 +3,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Refusal } from "./api/client";
-import { EMBEDDED } from "./api/embed";
 import { router } from "./router";
-import { endEmbed } from "./shell/EmbedShell";
 import "./styles/tokens.css";
 import "./styles/elements.css";
 import "./styles/shell.css";
@@ -25,9 +23,7 @@ const client: QueryClient = new QueryClient({
 // A session that has ended: whatever was asked for, the next thing is to sign in.
 client.getQueryCache().subscribe((event) => {
   if (event.type !== "updated" || event.action.type !== "error" || event.query.queryKey[0] === "session") return;
-  if (!(event.action.error instanceof Refusal) || event.action.error.status !== 401) return;
-  if (EMBEDDED) endEmbed();
-  else void client.resetQueries({ queryKey: ["session"] });
+  if (event.action.error instanceof Refusal && event.action.error.status === 401) void client.resetQueries({ queryKey: ["session"] });
 });
 
 createRoot(document.getElementById("root")!).render(

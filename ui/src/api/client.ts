@@ -34,12 +34,18 @@ export function rememberCsrf(token: string | null): void {
   csrf = token;
 }
 
-export async function call<R extends Route>(
-  route: R,
-  given: Given<R> = {},
-  tenant?: string | null,
-  signal?: AbortSignal,
-): Promise<Answer<R>> {
+export async function call<R extends Route>(route: R, given: Given<R> = {}, tenant?: string | null, signal?: AbortSignal): Promise<Answer<R>> {
+  try {
+    return await send(route, given, tenant, signal);
+  } catch (error) {
+    // Somebody signed in anew in another tab: the cookie is another session's, and so is its token.
+    if (!(error instanceof Refusal) || !error.problem.type?.endsWith("csrf")) throw error;
+    rememberCsrf((await send("GET /session")).csrf);
+    return send(route, given, tenant, signal);
+  }
+}
+
+async function send<R extends Route>(route: R, given: Given<R> = {}, tenant?: string | null, signal?: AbortSignal): Promise<Answer<R>> {
   const [method = "GET"] = route.split(" ");
   const who = credentials();
   const headers: Record<string, string> = { Accept: "application/json", ...who.headers, ...given.headers };

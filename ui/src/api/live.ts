@@ -36,6 +36,7 @@ type Handler = (events: LiveEvent[]) => void;
 
 const handlers = new Set<Handler>();
 const watchers = new Set<() => void>();
+const refused = new Set<() => void>();
 let state: LiveState = "connecting";
 let waiting: LiveEvent[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -49,6 +50,12 @@ export function useLive(handler: Handler): void {
     handlers.add(own);
     return () => void handlers.delete(own);
   }, []);
+}
+
+/** Call it when the server gives no stream: the session may have ended. */
+export function onRefused(handler: () => void): () => void {
+  refused.add(handler);
+  return () => void refused.delete(handler);
 }
 
 export function useLiveState(): LiveState {
@@ -122,7 +129,7 @@ async function readWithToken(ending: AbortSignal): Promise<void> {
   while (!ending.aborted) {
     try {
       const answer = await fetch(`/api/v1/stream${last ? `?after=${encodeURIComponent(last)}` : ""}`, { ...credentials(), signal: ending });
-      if (answer.status === 401) return become("polling"); // the view has ended; whatever is asked next says so
+      if (answer.status === 401) for (const handler of refused) handler();
       if (!answer.ok || !answer.body) throw new Error(answer.statusText);
       become("live");
       let text = "";
@@ -165,7 +172,9 @@ function read(
       source.onopen = () => tell({ state: "live" });
       source.onerror = () => {
         tell({ state: "polling" });
-        if (source?.readyState === EventSource.CLOSED) again = setTimeout(open, AGAIN_MS);
+        if (source?.readyState !== EventSource.CLOSED) return;
+        again = setTimeout(open, AGAIN_MS);
+        for (const handler of refused) handler();
       };
       for (const kind of KINDS)
         source.addEventListener(kind, (message: MessageEvent<string>) => {

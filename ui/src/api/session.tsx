@@ -1,9 +1,11 @@
 /** Who is signed in, and what they may: asked once, and known to every page. */
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { createContext, useContext, useMemo, type ReactNode } from "react";
+import { createContext, useContext, useEffect, useMemo, type ReactNode } from "react";
+import { Failed } from "../parts/States";
 import { EMBEDDED, keepToken, takeLink } from "./embed";
 import { call, Refusal, rememberCsrf, type Route } from "./client";
+import { onRefused } from "./live";
 import { LEAST, type Role, type Session } from "./types";
 
 const LADDER: readonly Role[] = ["viewer", "operator", "admin", "super-admin"];
@@ -28,17 +30,20 @@ export function WithSession({ children, otherwise, waiting }: { children: ReactN
     queryKey: ["session"],
     queryFn: () => (EMBEDDED ? enter() : call("GET /session")),
     staleTime: Infinity,
-    retry: (count, error) => !(error instanceof Refusal) && count < 3,
+    retry: (count, error) => !(error instanceof Refusal) && count < 1,
   });
   const session = useMemo(() => asked.data && signed(asked.data), [asked.data]);
-  if (asked.error) return otherwise;
-  if (!session) return waiting;
+  useEffect(() => onRefused(() => void asked.refetch()), [asked.refetch]);
+  if (asked.error instanceof Refusal && asked.error.status === 401) return otherwise;
+  if (!session) return asked.error ? <Failed error={asked.error} again={() => void asked.refetch()} /> : waiting;
   return <Context value={session}>{children}</Context>;
 }
 
-/** The link of an embedded view becomes its session; one that was used, or has come without, is refused like a wrong one. */
+/** The link of an embedded view becomes its session, once; from then on it is asked like any other whether it still is one. */
 async function enter(): Promise<Session> {
-  const { token, ...session } = await call("POST /embeds/session", { body: { link: takeLink() || "none" } });
+  const link = takeLink();
+  if (!link) return call("GET /session");
+  const { token, ...session } = await call("POST /embeds/session", { body: { link } });
   keepToken(token);
   return session;
 }

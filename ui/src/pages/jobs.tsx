@@ -144,8 +144,9 @@ function useJobs(query: JobQuery) {
   const [moved, setMoved] = useState<ReadonlyMap<string, Partial<JobBrief>>>(new Map());
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const known = useRef<{ of: readonly JobBrief[]; ids: ReadonlySet<string> }>({ of: [], ids: new Set() });
   const loaded = useMemo(() => pages?.flatMap((page) => page.items) ?? [], [pages]);
-  const rows = useMemo(() => (moved.size ? loaded.map((job) => ({ ...job, ...moved.get(job.id) })) : loaded), [loaded, moved]);
+  const rows = useMemo(() => (moved.size ? loaded.map((job) => (moved.has(job.id) ? { ...job, ...moved.get(job.id) } : job)) : loaded), [loaded, moved]);
   const reload = useCallback(() => {
     setMoved(new Map());
     setFresh(new Set());
@@ -164,11 +165,12 @@ function useJobs(query: JobQuery) {
       }, 800);
       return;
     }
-    const known = new Set(loaded.map(idOf));
-    const changed = jobs.filter((event) => event.id && known.has(event.id));
+    if (known.current.of !== loaded) known.current = { of: loaded, ids: new Set(loaded.map(idOf)) };
+    const { ids } = known.current;
+    const changed = jobs.filter((event) => event.id && ids.has(event.id));
     if (changed.length)
       setMoved((old) => new Map([...old, ...changed.map((event) => [event.id!, { status: event.status, attempt_count: event.attempt } as Partial<JobBrief>] as const)]));
-    setFresh((old) => new Set([...old, ...jobs.filter((event) => !event.id || !known.has(event.id)).map((event) => event.id ?? "reset")]));
+    setFresh((old) => new Set([...old, ...jobs.filter((event) => !event.id || !ids.has(event.id)).map((event) => event.id ?? "reset")]));
   });
 
   return {

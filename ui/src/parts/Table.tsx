@@ -141,7 +141,13 @@ export function Table<Row>(props: Props<Row>) {
           );
         })}
       </div>
-      {foot && <div className="table-foot">{foot}</div>}
+      {foot && (
+        <div role="rowgroup" className="table-foot">
+          <div role="row">
+            <span role="cell">{foot}</span>
+          </div>
+        </div>
+      )}
     </div>
   );
 }

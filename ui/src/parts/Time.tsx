@@ -22,9 +22,12 @@ function watch(watcher: () => void): () => void {
   };
 }
 
-/** The time of this browser, in ms, moving once a second; `at` as a string that changes only when what is shown does. */
-function useMoving<T>(shown: () => T): T {
-  return useSyncExternalStore(watch, shown);
+/** What is shown of the time of this browser, in ms, which moves once a second: drawn again only when that changes. */
+function useMoving(shown: (now: number) => string): string {
+  return useSyncExternalStore(watch, () => {
+    if (ticking === undefined) now = Date.now();
+    return shown(now);
+  });
 }
 
 const ABSOLUTE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
@@ -33,7 +36,7 @@ export const absolute = (at: string) => `${ABSOLUTE.format(new Date(at))} (${at}
 
 /** A moment: relative, with the whole of it in the title. */
 export function Time({ at, short }: { at: string | null | undefined; short?: boolean }) {
-  const shown = useMoving(() => (at ? relative(at, Math.max(now, Date.now() - TICK_MS), short) : ""));
+  const shown = useMoving((now) => (at ? relative(at, now, short) : ""));
   if (!at) return <span className="quiet">–</span>;
   return (
     <time dateTime={at} title={absolute(at)}>
@@ -44,7 +47,7 @@ export function Time({ at, short }: { at: string | null | undefined; short?: boo
 
 /** How long it has been since a moment, or was between two. */
 export function Since({ from, to }: { from: string | null | undefined; to?: string | null }) {
-  const shown = useMoving(() => (from ? duration(((to ? Date.parse(to) : Math.max(now, Date.now() - TICK_MS)) - Date.parse(from)) / 1000) : ""));
+  const shown = useMoving((now) => (from ? duration(((to ? Date.parse(to) : now) - Date.parse(from)) / 1000) : ""));
   if (!from) return <span className="quiet">–</span>;
   return <span title={`from ${absolute(from)}${to ? ` to ${absolute(to)}` : ""}`}>{shown}</span>;
 }

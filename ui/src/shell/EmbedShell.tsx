@@ -4,7 +4,7 @@
  */
 
 import { Link, Outlet } from "@tanstack/react-router";
-import { useEffect, useState, useSyncExternalStore } from "react";
+import { useEffect, useState } from "react";
 import { tellEnded } from "../api/embed";
 import { useLiveState, watch } from "../api/live";
 import { useSession } from "../api/session";
@@ -17,31 +17,14 @@ import "../styles/embed.css";
 const theme = new URLSearchParams(location.search).get("theme");
 if (theme === "dark" || theme === "light") document.documentElement.dataset["theme"] = theme;
 
-let over = false;
-const watchers = new Set<() => void>();
-
-/** The session has ended: nothing more is shown. */
-export function endEmbed(): void {
-  over = true;
-  for (const watcher of watchers) watcher();
-}
-
 export function EmbedShell() {
   const [keys, setKeys] = useState(false);
   const session = useSession();
   const live = useLiveState();
-  const ended = useSyncExternalStore(
-    (watcher) => {
-      watchers.add(watcher);
-      return () => void watchers.delete(watcher);
-    },
-    () => over,
-  );
   useEffect(() => watch(null), []);
   useEffect(listenToKeys, []);
   useKeys("Everywhere", { "?": ["Show this", () => setKeys(true)] });
   const places = PLACES.flatMap(({ places }) => places).filter((place) => session.can(place.needs));
-  if (ended) return <Ended />;
   return (
     <div className="embed">
       <nav aria-label="Pages">

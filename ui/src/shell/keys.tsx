@@ -47,6 +47,7 @@ export function listenToKeys(): () => void {
     const pair = Date.now() - beforeAt < 1000 ? `${before} ${event.key}` : "";
     before = event.key;
     beforeAt = Date.now();
+    if ((event.key === "Enter" || event.key === " ") && presses(event.target)) return;
     for (const wanted of [pair, event.key])
       for (const { map } of [...entries].reverse()) {
         const found = wanted && map[wanted];
@@ -59,6 +60,11 @@ export function listenToKeys(): () => void {
   };
   document.addEventListener("keydown", pressed);
   return () => document.removeEventListener("keydown", pressed);
+}
+
+/** What has the focus is pressed by this key itself. */
+function presses(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest("a, button, summary, [role=option]") !== null;
 }
 
 function typing(target: EventTarget | null): boolean {
