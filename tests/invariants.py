@@ -104,6 +104,9 @@ INVARIANTS: Final = {
         select s.job_id from plait.steps s
         where not exists (select from plait.jobs j where j.id = s.job_id)
            or s.fan_out_id is not null and not exists (select from plait.fan_outs f where f.id = s.fan_out_id)""",
+    "an artifact that is kept for good belongs to a job, and to its tenant": """
+        select a.job_id from plait.artifacts a left join plait.jobs j on j.id = a.job_id
+        where a.expires_at is null and j.tenant_id is distinct from a.tenant_id""",
     "an occasion of a trigger has its job, and no two have the same": """
         select f.job_id from plait.fires f where f.outcome = 'enqueued'
         group by 1 having count(*) > 1 or f.job_id is null

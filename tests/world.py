@@ -50,6 +50,7 @@ _TABLES = (
     "signals",
     "dependencies",
     "follow_ups",
+    "artifacts",
     "workers",
     "nodes",
     "leader",
@@ -70,7 +71,7 @@ _FORGET_SETTINGS = f"""
 delete from plait.queues; delete from plait.definitions; delete from plait.logins;
 delete from plait.tenants where slug <> 'default';
 update plait.tenants set name = 'Default', time_zone = 'UTC', paused = false, weight = 1,
-  max_running = null, max_queued = null, max_triggers = 1000, quota_left = null, created_at = '{START.isoformat()}'
+  max_running = null, max_queued = null, max_triggers = 1000, retention = '{{}}', quota_left = null, created_at = '{START.isoformat()}'
 """
 LEASE_S = 30.0
 DEFINITIONS = ("add", "other")
@@ -299,7 +300,7 @@ class World:
 
     async def snapshot(self) -> list[str]:
         """Every row that tells of jobs, as text: equal before and after what must change nothing."""
-        sql = " union all ".join(f"select '{name} ' || t::text as row from plait.{name} t" for name in _TABLES[:12])
+        sql = " union all ".join(f"select '{name} ' || t::text as row from plait.{name} t" for name in _TABLES[:13])
         return [row for (row,) in await self.rows(f"{sql} order by 1")]
 
     async def check(self) -> None:

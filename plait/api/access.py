@@ -39,6 +39,7 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /jobs/{job_id}/tree": VIEWER,
     "GET /jobs/{job_id}/explain": VIEWER,
     "GET /jobs/{job_id}/nodes": VIEWER,
+    "GET /jobs/{job_id}/artifacts/{sha256}": VIEWER,
     "POST /jobs/{job_id}/cancel": OPERATOR,
     "POST /jobs/{job_id}/retry": OPERATOR,
     "POST /jobs/{job_id}/reschedule": OPERATOR,
@@ -79,6 +80,7 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "PATCH /tenants/{slug}": SUPER_ADMIN,
     # Workers in any language
     "POST /worker/jobs/claim": WORKER,
+    "GET /worker/jobs/{job_id}/artifacts/{sha256}": WORKER,
     "POST /worker/jobs/{job_id}/heartbeat": WORKER,
     "POST /worker/jobs/{job_id}/complete": WORKER,
     "POST /worker/jobs/{job_id}/fail": WORKER,

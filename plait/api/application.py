@@ -10,6 +10,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from plait import __version__
 from plait.api import (
+    artifacts,
     audit,
     bulk,
     cluster,
@@ -37,7 +38,9 @@ from plait.api.guard import COOKIE, CSRF, Guard, name_of
 from plait.api.known import Known
 from plait.api.problems import Problem
 from plait.api.watching import Watch
+from plait.runtime.objects import Objects
 from plait.runtime.settings import Settings
+from plait.sdk.artifacts import Artifacts
 from plait.store import Store
 
 _ABOUT: Final = """\
@@ -55,13 +58,15 @@ ROUTERS: Final = tuple(
     module.router
     for module in (
         health, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
-        worker_protocol, sessions, embeds, stream,
+        worker_protocol, sessions, embeds, stream, artifacts,
     )
 )  # fmt: skip
 
 
-def build(store: Store, settings: Settings | None = None, *, holder: str | None = None) -> FastAPI:
-    """`holder`: this process, as it is called in elections."""
+def build(
+    store: Store, settings: Settings | None = None, *, holder: str | None = None, objects: Objects | None = None
+) -> FastAPI:
+    """`holder`: this process, as it is called in elections. `objects`: where artifacts are kept."""
     check_access()
     settings = settings or Settings()
     app = FastAPI(
@@ -78,6 +83,7 @@ def build(store: Store, settings: Settings | None = None, *, holder: str | None 
     app.state.store = store
     app.state.settings = settings
     app.state.holder = holder
+    app.state.artifacts = Artifacts(store, objects, most=settings.artifact_size)
     app.state.guard = Guard(store, settings)
     app.state.known = Known(store)
     app.state.watch = Watch(store)

@@ -71,9 +71,7 @@ async def create(request: Request, ask: Ask, body: NewEmbed) -> Response:
     link = new_token()
     lasts = timedelta(seconds=body.ttl_seconds)
     changing = ask.changing("embed.create", ask.caller.tenant, role=role)
-    ends = await changing.keys.open_session(
-        ask.caller.key_id, hash=hash_of(link), csrf="", ttl=lasts, link=True, role=role
-    )
+    ends = await changing.keys.open_embed(ask.caller.key_id, hash=hash_of(link), role=role, ttl=lasts)
     base = (request.app.state.settings.api_url or str(request.base_url)).rstrip("/")
     return Json({"url": f"{base}{PAGE}#{link}", "role": role, "expires_at": ends}, status_code=201)
 
@@ -85,7 +83,7 @@ async def enter(request: Request, body: Enter) -> Response:
     store: Store = request.app.state.store
     token = new_token()
     ends = await store.keys.enter_embed(hash_of(body.link), hash_of(token))
-    holder = await store.keys.authenticate(hash_of(token), session=True) if ends is not None else None
+    holder = await store.keys.authenticate_embed(hash_of(token)) if ends is not None else None
     if holder is None:
         guard.count_guess(request)
     answer = {

@@ -38,7 +38,7 @@ class Guard:
     def __init__(self, store: Store, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._clock = clock
-        self._known: dict[tuple[str, bool], tuple[float, Holder | None]] = {}
+        self._known: dict[tuple[str, bool, bool], tuple[float, Holder | None]] = {}
         self._good: set[str] = set()
         self._rates = Rates(settings.api_rate, settings.api_rate * 10, clock=clock) if settings.api_rate else None
         self._guesses = Rates(*GUESSES, clock=clock)
@@ -52,7 +52,7 @@ class Guard:
             tenant_id=holder.tenant_id,
             tenant=holder.tenant,
             name=holder.name,
-            csrf=None if holder.embedded else holder.csrf,
+            csrf=holder.csrf,
             embedded=holder.embedded,
         )
         if self._rates is not None and (wait := self._rates.take(str(holder.key_id))):
@@ -76,18 +76,15 @@ class Guard:
         token = request.cookies[COOKIE] if by_cookie else given.strip()
         if not token or (not by_cookie and not embedded and scheme.lower() != "bearer"):
             raise _unknown("send a key: Authorization: Bearer …")
-        holder = await self.holder_of(request, token, session=by_cookie or embedded)
-        if holder.embedded != embedded:  # a cookie's session is no token, nor the other way round
-            raise _unknown("there is no such session")
-        return holder
+        return await self.holder_of(request, token, session=by_cookie, embedded=embedded)
 
-    async def holder_of(self, request: Request, token: str, *, session: bool) -> Holder:
+    async def holder_of(self, request: Request, token: str, *, session: bool = False, embedded: bool = False) -> Holder:
         """Whose a key or a session is; a refusal where it is nobody's."""
         hash_ = hash_of(token)
         # Who was let in before still is: others may come from the same address, behind one proxy.
         if hash_ not in self._good and (wait := self._guesses.full(_address(request))):
             raise Refused(429, "too-many", "too many keys that are none", headers={"Retry-After": str(wait)})
-        holder = await self._authenticated(hash_, session=session)
+        holder = await self._authenticated(hash_, session=session, embedded=embedded)
         if holder is None:
             self._good.discard(hash_)
             self.count_guess(request)
@@ -105,16 +102,20 @@ class Guard:
         self._guesses.take(_address(request))
         raise _unknown("there is no such key, or it is revoked or expired")
 
-    async def _authenticated(self, hash_: str, *, session: bool) -> Holder | None:
+    async def _authenticated(self, hash_: str, *, session: bool, embedded: bool) -> Holder | None:
         now = self._clock()
-        until, holder = self._known.get((hash_, session), (0.0, None))
+        known = (hash_, session, embedded)  # one kind of secret is none of another
+        until, holder = self._known.get(known, (0.0, None))
         if until > now:
             return holder
-        holder = await self._store.keys.authenticate(hash_, session=session)
+        if embedded:
+            holder = await self._store.keys.authenticate_embed(hash_)
+        else:
+            holder = await self._store.keys.authenticate(hash_, session=session)
         if holder is not None:
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
-            self._known[hash_, session] = (now + TRUSTED_S, holder)
+            self._known[known] = (now + TRUSTED_S, holder)
         return holder
 
 

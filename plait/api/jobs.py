@@ -13,9 +13,10 @@ from plait.api.guard import new_router
 from plait.api.job_shapes import FanOut, JobBrief, JobPage, Step
 from plait.api.shapes import Cursor, Json, Limit, Page, Text, page
 from plait.api.tenancy import Ask, Asking
-from plait.model.errors import InvalidArguments, NotFound
+from plait.model.errors import InvalidArguments, NotFound, TooLarge
 from plait.model.ids import new_id
 from plait.model.states import Status
+from plait.sdk.codec import MAX_BYTES
 from plait.store.jobs import JobRow
 from plait.store.new_jobs import NewJob
 from plait.store.search import Filter, Found
@@ -77,12 +78,16 @@ async def enqueue(
     ] = None,
 ) -> Response:
     """Ask for a job. Answers 200 instead of 201 where a key says that it exists already."""
-    payload = json_text(body.payload)
+    payload, job_id = json_text(body.payload), body.id or new_id()
     definition = await request.app.state.known.check(body.definition_key, body.payload)
     if definition.kind == "node":
         await refuse_unless_leading(request)
+    if len(payload) > MAX_BYTES:  # ASCII
+        large = TooLarge(f"a payload has at most {MAX_BYTES:,} bytes", payload)
+        artifacts = request.app.state.artifacts
+        payload = await artifacts.keep(large, job_id=job_id, tenant_id=ask.new_in, kind="payload")
     new = NewJob(
-        id=body.id or new_id(),
+        id=job_id,
         definition=body.definition_key,
         payload=payload,
         tenant_id=ask.new_in,

@@ -29,6 +29,7 @@ STATUS: Final[dict[type[Exception], int]] = {
     errors.InvalidTrigger: 422,
     errors.InvalidTemplate: 422,
     errors.InvalidSchema: 422,
+    errors.TooLarge: 413,
     errors.NotSerializable: 422,
     errors.UnknownTenant: 404,
     errors.ForeignTenant: 404,
@@ -41,15 +42,18 @@ STATUS: Final[dict[type[Exception], int]] = {
     errors.WorkerLost: 409,
     errors.LeaseLost: 409,
     errors.QuotaExceeded: 429,
+    errors.ArtifactMissing: 410,
+    errors.ArtifactAltered: 502,
+    errors.StorageFailed: 503,
     errors.DatabaseUnreachable: 503,
     errors.SchemaOutdated: 503,
 }
 RETRY_AFTER: Final = {429: "5", 503: "2"}
 """Where nobody knows better."""
 TITLES: Final = {
-    400: "Bad request", 401: "Not signed in", 403: "Not allowed", 404: "Not found", 405: "Method not allowed", 409: "Conflict",
+    400: "Bad request", 401: "Not signed in", 403: "Not allowed", 404: "Not found", 405: "Method not allowed", 409: "Conflict", 410: "Gone",
     412: "Changed meanwhile", 413: "Too large", 415: "Unsupported media type", 421: "Misdirected", 422: "Not valid",
-    428: "If-Match is needed", 429: "Too many", 500: "Internal error", 503: "Not available",
+    428: "If-Match is needed", 429: "Too many", 500: "Internal error", 502: "Not as it was stored", 503: "Not available",
 }  # fmt: skip
 
 

@@ -68,7 +68,8 @@ class Api:
         assert self._socket is not None
         store = await self._app.store()
         await store.health.require_roles("plait_admin", "plait_worker")
-        application = build(store, self._app.settings, holder=self._app.holder)
+        objects = self._app.target.objects(self._app.settings.artifacts)
+        application = build(store, self._app.settings, holder=self._app.holder, objects=objects)
         config = uvicorn.Config(
             application,
             log_config=None,

@@ -12,6 +12,7 @@ from uuid import UUID
 from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from plait.api.artifacts import payload_url
 from plait.api.guard import new_router
 from plait.api.jobs import json_text
 from plait.api.problems import Refused
@@ -20,6 +21,7 @@ from plait.api.tenancy import Ask, Asking
 from plait.model.errors import LeaseLost, WorkerLost
 from plait.model.states import Ending
 from plait.model.texts import clean
+from plait.sdk.artifacts import hash_in, is_reference
 from plait.store.trees import Lease
 from plait.store.workers import Claimed, Settlement
 
@@ -63,6 +65,9 @@ class ClaimedJob(BaseModel):
     definition_key: str
     queue: str
     payload: Any
+    payload_url: str | None = Field(
+        description="Where the payload is when it is too large to be here, as its `$artifact` says; null: here."
+    )
     timeout_seconds: float | None = Field(description="How long it may run; null where nobody has said so.")
     correlation_id: str | None
 
@@ -277,6 +282,7 @@ async def _claim(ask: Asking, worker: int, body: Claim) -> list[Claimed]:
 
 
 def _claimed(job: Claimed) -> dict[str, Any]:
+    sha256 = hash_in(job.payload) if is_reference(job.payload) else None
     return {
         "id": job.job_id,
         "attempt": job.attempt,
@@ -286,6 +292,7 @@ def _claimed(job: Claimed) -> dict[str, Any]:
         "definition_key": job.definition,
         "queue": job.queue,
         "payload": raw(job.payload),
+        "payload_url": payload_url(job.job_id, sha256) if sha256 else None,
         "timeout_seconds": job.timeout_s,
         "correlation_id": job.correlation_id,
     }

@@ -44,4 +44,12 @@ class Worker(Shape):
 @router.get("/workers", response_model=Page[Worker])
 async def list_workers(ask: Ask) -> Response:
     """Those that live, and those that left or were lost within the last hour."""
-    return Json({"items": [Worker.of(row) for row in await ask.store.workers.list_workers()], "next": None})
+    rows, places = await ask.store.workers.list_workers(), await ask.store.workers.list_places()
+    items = [
+        Worker.of(
+            row, node=place and place.node, draining=bool(place and place.draining), leads=bool(place and place.leads)
+        )
+        for row in rows
+        for place in (places.get(row.id),)
+    ]
+    return Json({"items": items, "next": None})

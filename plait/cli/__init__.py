@@ -33,6 +33,7 @@ from plait.cli import (
     nodes,
     occasions,
     queues,
+    restore,
     run,
     tenants,
     trees,
@@ -44,7 +45,7 @@ from plait.cli.command import new_group, root
 
 app = new_group("Durable, multi-tenant jobs for Python on Postgres.")
 app.callback()(root)
-for module in (run, dev, worker, leader, api, enqueue, migrate, demo, doctor, bench, workers, nodes, commands):
+for module in (run, dev, worker, leader, api, enqueue, migrate, restore, demo, doctor, bench, workers, nodes, commands):
     module.register(app)
 trees.register(jobs.group)
 occasions.register(triggers.group)

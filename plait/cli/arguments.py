@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from uuid import UUID
 
 from plait.cli.failures import BadUsage
-from plait.model.durations import seconds
+from plait.model.durations import FOREVER, seconds
 from plait.model.errors import InvalidDefinition
+from plait.model.states import FINAL
 from plait.model.texts import is_storable
 
 if TYPE_CHECKING:
@@ -81,6 +82,16 @@ def queue_limits(text: str | None, *, default: int) -> dict[str, int] | None:
             raise BadUsage(f"--queues is like analytics:4,default:50, not {text!r}")
         limits[name] = int(number)
     return limits
+
+
+def retention(pairs: Sequence[str]) -> dict[str, float | None]:
+    """`failed=30d`, `succeeded=forever`: seconds by final status, None for ever."""
+    ages: dict[str, float | None] = {}
+    for status, text in _split_pairs(pairs):
+        if status not in FINAL:
+            raise BadUsage(f"--keep names a final status ({', '.join(sorted(FINAL))}), not {status!r}")
+        ages[status] = None if text == FOREVER else duration(text, what=f"--keep {status}")
+    return ages
 
 
 def payload(pairs: Sequence[str], given: str | None) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """`plait migrate`: bring a database to this version's schema."""
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +19,12 @@ def register(app: typer.Typer) -> None:
 async def migrate(
     cli: Invocation,
     plan_only: Annotated[bool, typer.Option("--plan", help="Only tell what would be done.")] = False,
+    allow_blocking: Annotated[
+        bool,
+        typer.Option(
+            "--allow-blocking", help="Also where all who work have to wait while a large table is gone through."
+        ),
+    ] = False,
     grant_client: Annotated[
         str | None,
         typer.Option("--grant-client", metavar="ROLE", help="Let this login of your application enqueue and read."),
@@ -25,17 +32,22 @@ async def migrate(
 ) -> None:
     """Install or upgrade plait in a database: tables, functions, roles and grants, in one transaction.
 
-    Needs a superuser's URL, or one of a role that may create roles and owns the database. Many processes may call it at once.
+    Needs a superuser's URL, or one of a role that may create roles and owns the database. Many processes may call it at once. It waits a
+    second for a table that is in use, lets others through, and tries again. --plan tells which tables it would lock, and touches none.
     """
     from plait.store.migrate import migrate as apply
 
     target = cli.target()
-    plan = await apply(await target.admin_url(), plan_only=plan_only, grant_client=grant_client)
+    plan = await apply(
+        await target.admin_url(), plan_only=plan_only, grant_client=grant_client, allow_blocking=allow_blocking
+    )
     granted = None if plan_only else grant_client
     await target.close()
     if cli.json:
-        done = {"installed": plan.installed, "target": plan.target, "migrations": plan.migrations}
-        show_json({**done, "functions": plan.functions, "applied": not plan_only, "granted_client": granted})
+        done: dict[str, Any] = {"installed": plan.installed, "target": plan.target, "migrations": plan.migrations}
+        locks = [{**asdict(lock), "blocks": lock.blocks} for lock in plan.locks]
+        done |= {"functions": plan.functions, "locks": locks, "applied": not plan_only, "granted_client": granted}
+        show_json(done)
         return
     for line in _lines(plan, plan_only=plan_only):
         show(line)
@@ -51,6 +63,18 @@ def _lines(plan: "Plan", *, plan_only: bool) -> list[str]:
     word = "would apply" if plan_only else "applied"
     return [
         *(f"{word} {name}" for name in plan.migrations),
+        *(_locks(plan) if plan_only else ()),
         *(["would renew the functions" if plan_only else "renewed the functions"] if plan.functions else []),
         f"schema {plan.installed} -> {plan.target}" if plan.installed != plan.target else f"schema {plan.target}",
     ]
+
+
+def _locks(plan: "Plan") -> list[str]:
+    """Each table that is locked, and the statement that does it."""
+    lines = [
+        f"  locks {lock}{'  <- all who work wait' if lock.blocks else ''}\n    {lock.statement[:150]}"
+        for lock in plan.locks
+    ]
+    if any(lock.blocks for lock in plan.locks):
+        lines.append("  it needs --allow-blocking, in a quiet hour")
+    return lines

@@ -1,5 +1,6 @@
 """`plait tenants`: who the jobs are for, and what each of them may have."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +13,6 @@ from plait.model.errors import PlaitError
 
 if TYPE_CHECKING:
     from plait.store import Store
-    from plait.store.tenants import TenantRow
 
 group = new_group("Show tenants; create, limit and pause them. Without a command it lists them.", "tenants", lists=True)
 
@@ -30,6 +30,14 @@ MaxTriggers = Annotated[
     str | None,
     typer.Option("--max-triggers", metavar="N", help="How many triggers it may have beside those in code; or none."),
 ]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep",
+        metavar="STATUS=AGE",
+        help="How long its final jobs are kept, like failed=30d or succeeded=forever; again for each status. default: as for all.",
+    ),
+]
 
 
 class TenantExists(PlaitError):
@@ -40,8 +48,9 @@ async def list_(cli: Invocation) -> None:
     """Show every tenant, and what it has unfinished."""
     async with cli.store() as store:
         rows = await store.tenants.list_tenants()
+        kept = await store.tenants.list_retention()
     if cli.json:
-        show_json(rows)
+        show_json([{**asdict(row), "retention": kept.get(row.slug, {})} for row in rows])
         return
     show_table(
         ("tenant", "name", "time zone", "state", "queued", "running", "weight", "max running", "max queued"),
@@ -73,15 +82,15 @@ async def create(
     max_running: MaxRunning = None,
     max_queued: MaxQueued = None,
     max_triggers: MaxTriggers = None,
+    keep: Keep = None,
 ) -> None:
     """Create a tenant."""
-    settings = _settings(name, time_zone, None, weight, max_running, max_queued, max_triggers)
+    settings = _settings(name, time_zone, None, weight, max_running, max_queued, max_triggers, keep)
     async with cli.store() as store:
         if any(row.slug == slug for row in await store.tenants.list_tenants()):
             raise TenantExists
         await store.tenants.set_tenant(slug, settings)
-        row = await _get(store, slug)
-    _tell(row, "created", as_json=cli.json)
+        await _tell(store, slug, "created", as_json=cli.json)
 
 
 async def set_(
@@ -96,16 +105,16 @@ async def set_(
     max_running: MaxRunning = None,
     max_queued: MaxQueued = None,
     max_triggers: MaxTriggers = None,
+    keep: Keep = None,
 ) -> None:
     """Change a tenant. What is not given stays as it is; none removes a limit."""
-    settings = _settings(name, time_zone, paused, weight, max_running, max_queued, max_triggers)
+    settings = _settings(name, time_zone, paused, weight, max_running, max_queued, max_triggers, keep)
     if not settings:
         raise BadUsage("there is nothing to set: see plait tenants set --help")
     async with cli.store() as store:
         await store.tenants.tenant_id(slug)  # an unknown one is a typing error, not a new tenant
         await store.tenants.set_tenant(slug, settings)
-        row = await _get(store, slug)
-    _tell(row, "set", as_json=cli.json)
+        await _tell(store, slug, "set", as_json=cli.json)
 
 
 async def bind(
@@ -138,6 +147,7 @@ def _settings(
     max_running: str | None,
     max_queued: str | None,
     max_triggers: str | None,
+    keep: list[str] | None,
 ) -> dict[str, Any]:
     """What was given; a limit of none is a null, which removes it."""
     given = {"name": name, "time_zone": time_zone, "paused": paused, "weight": weight}
@@ -148,16 +158,16 @@ def _settings(
         settings["max_queued"] = arguments.limit(max_queued, what="--max-queued")
     if max_triggers is not None:
         settings["max_triggers"] = arguments.limit(max_triggers, what="--max-triggers")
+    if keep:
+        settings["retention"] = {} if keep == ["default"] else arguments.retention(keep)
     return settings
 
 
-async def _get(store: "Store", slug: str) -> "TenantRow":
-    return next(row for row in await store.tenants.list_tenants() if row.slug == slug)
-
-
-def _tell(row: "TenantRow", done: str, *, as_json: bool) -> None:
+async def _tell(store: "Store", slug: str, done: str, *, as_json: bool) -> None:
+    row = next(row for row in await store.tenants.list_tenants() if row.slug == slug)
     if as_json:
-        show_json(row)
+        kept = await store.tenants.list_retention()
+        show_json({**asdict(row), "retention": kept.get(slug, {})})
     else:
         show(f"tenant {row.slug} {done} ({row.id})")
 

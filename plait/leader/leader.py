@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
+from plait.leader.archive import Archive
 from plait.leader.count import Count, RollUp
 from plait.leader.dispatch import Dispatch
 from plait.leader.fire import Fire
@@ -12,9 +13,12 @@ from plait.leader.promote import Promote
 from plait.leader.prune import Prune
 from plait.leader.rescue import Rescue
 from plait.leader.resume import Resume
+from plait.leader.sweep import Sweep
 from plait.model.errors import PlaitError
 from plait.runtime.logging import get_logger
+from plait.runtime.objects import open_objects
 from plait.runtime.service import Stop
+from plait.runtime.settings import Settings
 from plait.sdk.app import Plait
 from plait.store import Store
 from plait.store.leader import Retention
@@ -50,9 +54,10 @@ class Leader:
             Fire(),
             Dispatch(),
             Rescue(),
-            Prune(retention or Retention()),
+            _prune(app.settings, retention),
             Count(),
             RollUp(),
+            *([Sweep(objects)] if (objects := app.target.objects(app.settings.artifacts)) else []),
         )
         self._holder = holder or app.holder
 
@@ -97,6 +102,11 @@ class Leader:
         async with asyncio.TaskGroup() as group:
             for duty in self._duties:
                 group.create_task(_repeat(duty, store))
+
+
+def _prune(settings: Settings, retention: Retention | None) -> Prune:
+    archive = Archive(open_objects(settings.archive), settings.archive_format) if settings.archive else None
+    return Prune(retention or Retention(**settings.retention()), archive)
 
 
 async def _repeat(duty: Duty, store: Store) -> None:

@@ -24,6 +24,18 @@ def seconds(value: float | str | timedelta, *, what: str = "a duration") -> floa
     return result
 
 
+FOREVER = "forever"
+
+
+def age(value: float | str | timedelta | None, *, what: str = "an age") -> timedelta | None:
+    """How long something is kept; None is for ever."""
+    if value is None or value == FOREVER:
+        return None
+    if isinstance(value, str) and value.strip().isdecimal():
+        value = float(value)
+    return timedelta(seconds=seconds(value, what=what))
+
+
 def _seconds(value: Any) -> float | None:
     match value:
         case bool():

@@ -7,8 +7,9 @@
       │     ├── ChangedMeanwhile
       ├── DatabaseUnreachable  SchemaOutdated  UnsafeRole  NotGranted
       ├── NotLeader
-      ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable
+      ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable (TooLarge)
       ├── InvalidTrigger  InvalidTemplate  InvalidSchema  CommandFailed
+      ├── StorageFailed  ArtifactMissing  ArtifactAltered
       ├── LeaseLost  NotDurable  DeterminismError  SignalTimeout  SubJobFailure  FanOutError
       └── JobFailed               what `handle.result()` raises
             ├── JobCanceled  JobSkipped  JobDeadLettered
@@ -168,6 +169,14 @@ class NotSerializable(PlaitError):
     """A value cannot be stored as JSON."""
 
 
+class TooLarge(NotSerializable):
+    """An argument or a result is larger than a row may be. Set PLAIT_ARTIFACTS, and it is kept in the artifact store."""
+
+    def __init__(self, message: str, text: str) -> None:
+        super().__init__(message)
+        self.text = text
+
+
 class InvalidTrigger(PlaitError):
     """A trigger is not defined properly."""
 
@@ -196,6 +205,18 @@ class LeaseLost(PlaitError):
 class NotDurable(PlaitError):
     """This works only inside an `async def` handler that a worker runs, called from its own task or one that it has started. In a `def`
     handler there are `spawn_sync`, `after_sync` and the like."""
+
+
+class StorageFailed(PlaitError):
+    """The directory or bucket of artifacts, or of the archive, can't be used now."""
+
+
+class ArtifactMissing(PlaitError):
+    """What was kept in the artifact store is not there any more."""
+
+
+class ArtifactAltered(PlaitError):
+    """What the artifact store has is not what was put there: its hash differs."""
 
 
 class DeterminismError(PlaitError):

@@ -1,13 +1,28 @@
 """Settings of a process, from the environment (PLAIT_…) or from arguments. Settings of queues, tenants and jobs are in the database."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from plait.model.durations import age
+from plait.model.errors import PlaitError
+
 _ORIGIN: Final = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?")
+
+
+def _age(value: Any) -> timedelta | None:
+    try:
+        return age(value)
+    except PlaitError as error:
+        raise ValueError(str(error)) from None
+
+
+Age = Annotated[timedelta | None, BeforeValidator(_age)]
+"""`7d`, `12h`, or `forever`."""
 
 
 class Settings(BaseSettings):
@@ -41,9 +56,31 @@ class Settings(BaseSettings):
         "",
         description="sites that may embed a tenant's view: origins like https://app.example.com, with spaces between",
     )
+    keep_succeeded: Age = Field(
+        "7d", validate_default=True, description="how long jobs that succeeded are kept: 7d, 12h, forever"
+    )
+    keep_skipped: Age = Field("7d", validate_default=True, description="the same for those that were skipped")
+    keep_canceled: Age = Field("30d", validate_default=True, description="canceled")
+    keep_failed: Age = Field("90d", validate_default=True, description="failed")
+    keep_dead_letter: Age = Field("90d", validate_default=True, description="dead letters")
+    artifacts: str | None = Field(
+        None,
+        description="a directory that all processes share, or s3://bucket/prefix, for payloads and results above 1 MiB; "
+        "with embedded Postgres, a directory beside its data",
+    )
+    artifact_size: int = Field(67_108_864, gt=0, description="bytes that one of these may have")
+    archive: str | None = Field(
+        None, description="a directory, or s3://bucket/prefix, where jobs are written to before they are forgotten"
+    )
+    archive_format: Literal["jsonl", "parquet"] = Field("jsonl", description="parquet needs the extra of that name")
 
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="the least that is logged")
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON")
+
+    def retention(self) -> dict[str, timedelta | None]:
+        """How long final jobs are kept, by status."""
+        statuses = ("succeeded", "skipped", "canceled", "failed", "dead_letter")
+        return {status: getattr(self, f"keep_{status}") for status in statuses}
 
     @field_validator("api_embed")
     @classmethod

@@ -20,6 +20,7 @@ from plait.model.errors import InvalidDefinition
 from plait.model.policies import Backoff, ChildMode, Children, Limits, NodePolicy, OnChildFailure, Rate
 from plait.model.schedules import CatchUp, Overlap
 from plait.runtime.settings import Settings
+from plait.sdk.artifacts import Artifacts
 from plait.sdk.chain import enqueue_chain
 from plait.sdk.command_groups import commands_of
 from plait.sdk.commands import CommandCodec, command_of, commands_in, handler_of
@@ -49,6 +50,7 @@ class _Connected:
     enqueuer: Enqueuer
     waiter: Waiter
     tenants: Tenants
+    artifacts: Artifacts
 
 
 class Plait:
@@ -340,6 +342,9 @@ class Plait:
     async def waiter(self) -> Waiter:
         return (await self._connect()).waiter
 
+    async def artifacts(self) -> Artifacts:
+        return (await self._connect()).artifacts
+
     def call_sync(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on a loop of the app's own, and wait for it. Works in any thread, also in one that runs a loop."""
         with self._portal_lock:
@@ -390,4 +395,5 @@ class Plait:
 
     async def _open(self) -> _Connected:
         store = await self.target.open()
-        return _Connected(store, Enqueuer(store), Waiter(store), Tenants(store))
+        artifacts = Artifacts(store, self.target.objects(self.settings.artifacts), most=self.settings.artifact_size)
+        return _Connected(store, Enqueuer(store), Waiter(store), Tenants(store), artifacts)

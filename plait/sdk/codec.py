@@ -15,11 +15,20 @@ from typing import Any, Never, NoReturn, get_type_hints
 import msgspec
 from msgspec.structs import asdict
 
-from plait.model.errors import InvalidArguments, InvalidDefinition, InvalidPayload, InvalidResult, NotSerializable
+from plait.model.errors import (
+    InvalidArguments,
+    InvalidDefinition,
+    InvalidPayload,
+    InvalidResult,
+    NotSerializable,
+    TooLarge,
+)
 from plait.model.texts import message_of
 
 MAX_BYTES = 1024 * 1024
-"""A payload or a result is at most this long. Larger things belong into a store of their own, with a reference here."""
+"""A payload or a result in a row is at most this long. Larger ones are kept in the artifact store, with a reference here."""
+MOST_BYTES = 256 * 1024 * 1024
+"""What is larger is not even looked at."""
 MAX_DEPTH = 200
 """Lists and objects within each other. Python reads what nests deeper only where its stack happens to have room."""
 
@@ -67,7 +76,11 @@ class Codec:
 
     def encode_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """The payload of a call; an error when the arguments do not fit the signature."""
-        text = self.payload(args, kwargs)
+        try:
+            text = self.payload(args, kwargs)
+        except TooLarge as large:
+            self._decode(large.text)
+            raise
         self._decode(text)
         return text
 
@@ -119,7 +132,11 @@ class Codec:
         if type(value) is types.plain_result and (type(value) is not str or len(value) < 1000):
             with contextlib.suppress(Exception):  # a number too large, a lone surrogate: told below
                 return _ENCODE(value).decode()
-        text = encode(value, what="the result")
+        try:
+            text = encode(value, what="the result")
+        except TooLarge as large:
+            self.decode_result(large.text)
+            raise
         self.decode_result(text)
         return text
 
@@ -219,19 +236,21 @@ def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 def encode(value: Any, *, what: str) -> str:
-    """JSON text that Postgres and every reader can take; an error for what has none."""
+    """JSON text that Postgres and every reader can take; an error for what has none. TooLarge has it all the same: it may be kept elsewhere."""
     try:
         text = msgspec.json.encode(value, enc_hook=_encode_other)
     except RecursionError:
         raise NotSerializable(f"{what} cannot be stored: nested deeper than {MAX_DEPTH}, or within itself") from None
     except Exception as error:  # noqa: BLE001 - a value's own methods may raise anything
         raise NotSerializable(f"{what} cannot be stored as JSON: {message_of(error)}") from None
-    if len(text) > MAX_BYTES:
-        raise NotSerializable(f"{what} cannot be stored: {len(text):,} bytes, more than {MAX_BYTES:,}")
+    if len(text) > MOST_BYTES:
+        raise NotSerializable(f"{what} cannot be stored: {len(text):,} bytes, more than {MOST_BYTES:,}")
     if len(text) > MAX_DEPTH and text.count(b"[") + text.count(b"{") > MAX_DEPTH and _nests_too_deeply(text):
         raise NotSerializable(f"{what} cannot be stored: nested deeper than {MAX_DEPTH}")
     if b"null" in text and _has_nan(value):
         raise NotSerializable(f"{what} cannot be stored as JSON: NaN and Infinity have no place there")
+    if len(text) > MAX_BYTES:
+        raise TooLarge(f"{what} cannot be stored: {len(text):,} bytes, more than {MAX_BYTES:,}", text.decode())
     return text.decode()
 
 
@@ -240,6 +259,8 @@ def _nests_too_deeply(text: bytes) -> bool:
     outside_strings = b"".join(text.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2])
     brackets = outside_strings.translate(_ONE_KIND, delete=_NO_BRACKETS)
     for _ in range(MAX_DEPTH):
+        if not brackets:
+            return False
         brackets = brackets.replace(b"[]", b"")
     return bool(brackets)
 

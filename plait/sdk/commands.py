@@ -16,6 +16,7 @@ from plait.model.parameters import Parameter
 from plait.model.schemas import check_schema, faults
 from plait.model.texts import clean, message_of
 from plait.runtime import warden
+from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import Codec, encode
 from plait.sdk.context import current
 
@@ -92,6 +93,8 @@ class CommandCodec(Codec):
         return found
 
     def decode_payload(self, payload: str) -> dict[str, Any]:
+        if is_reference(payload):  # it would fit many a schema
+            raise InvalidPayload(f"{self._name}: the payload is a reference to an artifact that it does not have")
         try:
             return {"payload": self.decode_call(payload)}
         except (InvalidArguments, ValueError, RecursionError) as error:

@@ -15,6 +15,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 from uuid import UUID
 
 from plait.model.errors import DatabaseUnreachable, DeterminismError, LeaseLost, NotDurable
+from plait.sdk.artifacts import Artifacts
 from plait.sdk.checkpoints import Checkpoints
 from plait.sdk.context import NoCurrentJob, attempt
 from plait.sdk.definition import Definition
@@ -45,8 +46,11 @@ class Holder(Protocol):
 class Durables:
     """What the durable jobs of one worker share."""
 
-    def __init__(self, store: Store, definitions: Mapping[str, Definition], *, node: str | None = None) -> None:
+    def __init__(
+        self, store: Store, definitions: Mapping[str, Definition], artifacts: Artifacts, *, node: str | None = None
+    ) -> None:
         self.store = store
+        self.artifacts = artifacts
         self.definitions = definitions
         self.checkpoints = Checkpoints(store)
         self.loop = asyncio.get_running_loop()
@@ -70,6 +74,7 @@ class Durable:
         threaded: bool,
     ) -> None:
         self.store = durables.store
+        self.artifacts = durables.artifacts
         self.definitions = durables.definitions
         self.lease = Lease(durables.worker, job_id, attempt)
         self.tenant_id = tenant_id

@@ -14,12 +14,14 @@ from typing import Any, Protocol
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
-from plait.model.errors import FanOutError, InvalidArguments, SubJobFailure
+from plait.model.errors import FanOutError, InvalidArguments, SubJobFailure, TooLarge
 from plait.model.ids import new_id
 from plait.model.states import Status
 from plait.model.strategies import Strategy, collect_all, fail_fast
 from plait.model.texts import is_storable, shown
+from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import encode
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, Step, durable
@@ -181,7 +183,14 @@ class Opened:
         rows = await self._owner.surely(lambda: trees.gather(job_id, self._id, after=self.position, limit=PAGE))
         if rows:
             self.position = rows[-1].position
-        return [self._result(row) for row in rows]
+        return [self._result(await self._resolved(row) if is_reference(row.result) else row) for row in rows]
+
+    async def _resolved(self, row: ChildRow) -> ChildRow:
+        """With what its result stands for: that was too large for a row."""
+        assert row.result is not None
+        owner = self._owner
+        result = await owner.artifacts.resolve(row.result, job_id=row.job_id, tenant_id=owner.tenant_id, kind="result")
+        return replace(row, result=result)
 
     async def wait_for(self, ended: int | None) -> None:
         """Until so many have ended, or it is decided: the job waits, unless that is so already."""
@@ -282,14 +291,25 @@ async def _read(owner: Durable, given: Options, subs: Iterable[Sub], *, keep: bo
             raise InvalidArguments(f"fan_out takes sub(job, …), not {type(asked).__name__}")
         key = (id(asked.job), id(asked.options))  # not used again for others meanwhile: the kind holds both
         kind = kinds.get(key) or kinds.setdefault(key, _Kind(owner, asked, given))
-        payload = kind.payload(asked, check=keep)
+        large: TooLarge | None = None
+        try:
+            payload = kind.payload(asked, check=keep)
+        except TooLarge as error:
+            payload, large = error.text, error
         digest.update(f"{kind.name}\0{payload}\0".encode())
         if keep:
-            children.append(kind.child(asked, payload))
+            child = kind.child(asked, payload)
+            children.append(child if large is None else await _kept(owner, child, large))
         total += 1
         if total % BREATH == 0:
             await asyncio.sleep(0)
     return children, total, digest.hexdigest()
+
+
+async def _kept(owner: Durable, child: NewChild, large: TooLarge) -> NewChild:
+    """A child whose payload is an artifact."""
+    reference = await owner.artifacts.keep(large, job_id=child.id, tenant_id=owner.tenant_id, kind="payload")
+    return replace(child, payload=reference)
 
 
 class _Kind:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Generic, Protocol, TypeVar
 from uuid import UUID
@@ -12,6 +13,7 @@ from plait.model.durations import seconds
 from plait.model.errors import JobCanceled, JobDeadLettered, JobFailed, JobSkipped, NotFound
 from plait.model.ids import new_id
 from plait.model.states import Status
+from plait.sdk.artifacts import Artifacts, is_reference
 from plait.sdk.codec import Codec, encode
 from plait.sdk.waiter import Waiter
 from plait.store import Store
@@ -28,6 +30,7 @@ class Connected(Protocol):
 
     async def store(self) -> Store: ...
     async def waiter(self) -> Waiter: ...
+    async def artifacts(self) -> Artifacts: ...
     async def tenant_id(self, tenant: str | UUID | None) -> UUID: ...
     def call_sync(self, coroutine: Coroutine[Any, Any, T]) -> T: ...
 
@@ -111,6 +114,8 @@ class Handle(Generic[R]):
             async with limit:
                 waiter = await self._app.waiter()
                 outcome = await waiter.outcome(self.id, await self._tenant_id())
+                if is_reference(outcome.result):
+                    outcome = replace(outcome, result=await self._resolved(outcome.result))
         except TimeoutError:
             if limit.expired():
                 raise TimeoutError(f"job {self.id} has not ended within {timeout_s:g} s") from None
@@ -143,6 +148,10 @@ class Handle(Generic[R]):
 
     def result_sync(self, timeout: float | str | timedelta | None = None) -> R:
         return self._app.call_sync(self.result(timeout))
+
+    async def _resolved(self, text: str) -> str:
+        artifacts = await self._app.artifacts()
+        return await artifacts.resolve(text, job_id=self.id, tenant_id=await self._tenant_id(), kind="result")
 
     async def _tenant_id(self) -> UUID:
         return await self._app.tenant_id(self._tenant)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from plait.model.errors import InvalidArguments, InvalidJob
+from plait.model.errors import InvalidArguments, InvalidJob, TooLarge
 from plait.model.ids import new_id
 from plait.model.strategies import Strategy
 from plait.sdk.definition import Definition
@@ -66,16 +66,24 @@ class Job(Generic[P, R]):
 
     async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """Ask for the job. When this returns, the job is stored; with `conn=`, it is stored when that transaction commits."""
+        tenant_id = None if self._options.conn is not None else await self._app.tenant_id(self._options.tenant)
+        try:
+            new = self.new_job(args, kwargs, tenant_id)
+        except TooLarge as large:
+            new = await self._new_large_job(large, args, kwargs, tenant_id)
         if self._options.conn is not None:
-            return (await self._enqueue_on_conn([self.new_job(args, kwargs)]))[0]
-        new = self.new_job(args, kwargs, await self._app.tenant_id(self._options.tenant))
+            return (await self._enqueue_on_conn([new]))[0]
         return self.handle_of(new, await (await self._app.enqueuer()).enqueue(new))
 
     def enqueue_sync(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """The same, for sync code."""
-        if self._options.conn is not None:
-            return self._enqueue_on_conn_sync([self.new_job(args, kwargs)])[0]
-        return self._app.call_sync(self.enqueue(*args, **kwargs))
+        if self._options.conn is None:
+            return self._app.call_sync(self.enqueue(*args, **kwargs))
+        try:
+            new = self.new_job(args, kwargs)
+        except TooLarge as large:
+            new = self._app.call_sync(self._new_large_job(large, args, kwargs, None))
+        return self._enqueue_on_conn_sync([new])[0]
 
     async def enqueue_many(self, calls: Iterable[Any]) -> list[Handle[R]]:
         """Ask for many jobs at once, tens of thousands if need be: all are stored, or none. A call is a tuple of arguments, a
@@ -164,14 +172,32 @@ class Job(Generic[P, R]):
         if any(value is not None for value in (options.job_id, options.dedupe_key, options.idempotency_key)):
             raise InvalidArguments("a job's id and keys belong to one job: enqueue it alone")
 
-    def new_job(self, args: tuple[Any, ...], kwargs: dict[str, Any], tenant_id: UUID | None = None) -> NewJob:
+    async def _new_large_job(
+        self, large: TooLarge, args: tuple[Any, ...], kwargs: dict[str, Any], tenant_id: UUID | None
+    ) -> NewJob:
+        """Its payload is stored before it is, on a connection of the app's own: what a transaction then undoes is swept."""
+        job_id = self._options.job_id or new_id()
+        owner = tenant_id or await self._app.tenant_id(self._options.tenant)
+        artifacts = await self._app.artifacts()
+        reference = await artifacts.keep(large, job_id=job_id, tenant_id=owner, kind="payload")
+        return self.new_job(args, kwargs, tenant_id, job_id=job_id, payload=reference)
+
+    def new_job(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        tenant_id: UUID | None = None,
+        *,
+        job_id: UUID | None = None,
+        payload: str | None = None,
+    ) -> NewJob:
         definition, options = self.definition, self._options
         if options.idempotency_ttl is not None and options.idempotency_key is None:
             raise InvalidJob("idempotency_ttl needs an idempotency_key")
         return NewJob(
-            id=options.job_id or new_id(),
+            id=job_id or options.job_id or new_id(),
             definition=definition.name,
-            payload=definition.codec.encode_call(args, kwargs),
+            payload=definition.codec.encode_call(args, kwargs) if payload is None else payload,
             tenant_id=tenant_id,
             queue=definition.queue if options.queue is None else options.queue,
             priority=definition.priority if options.priority is None else options.priority,

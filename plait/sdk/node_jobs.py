@@ -23,6 +23,7 @@ import msgspec
 from plait.model.errors import InvalidDefinition, Snooze
 from plait.model.policies import Backoff, NodePolicy, OnNodeFailure, OnTimeout
 from plait.model.states import Status
+from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import Codec
 from plait.sdk.context import current
 from plait.sdk.definition import Definition
@@ -166,7 +167,7 @@ async def gather() -> Nodes[Any]:
                 lambda: owner.store.trees.suspend(owner.lease, step.key, "fan_out", fan_out_id=fan_out_id, ended=total)
             )
     rows = await owner.surely(lambda: owner.store.nodes.gather_nodes(owner.lease.job_id))
-    nodes = Nodes(_result(owner, row) for row in rows)
+    nodes = Nodes([await _result(owner, row) for row in rows])
     nodes.needed, nodes.rule = rows[0].needed, rows[0].rule
     return nodes
 
@@ -181,9 +182,11 @@ async def _ask(owner: Durable, step: Step) -> NoReturn:
     raise AssertionError(f"nodes were asked, and their job does not wait: {await owner.suspend(send)}")
 
 
-def _result(owner: Durable, row: JobNode) -> NodeResult[Any]:
+async def _result(owner: Durable, row: JobNode) -> NodeResult[Any]:
     value = None
-    if row.status is Status.SUCCEEDED and row.result is not None:
+    if row.status is Status.SUCCEEDED and (text := row.result) is not None:
+        if is_reference(text):
+            text = await owner.artifacts.resolve(text, job_id=row.job_id, tenant_id=owner.tenant_id, kind="result")
         known = owner.definitions.get(row.definition)
-        value = known.codec.decode_result(row.result) if known else msgspec.json.decode(row.result)
+        value = known.codec.decode_result(text) if known else msgspec.json.decode(text)
     return NodeResult(node=row.node, job_id=row.job_id, status=row.status, value=value, error=row.error)

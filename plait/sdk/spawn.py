@@ -15,11 +15,12 @@ from typing import Any, Literal, ParamSpec, TypeVar
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
-from plait.model.errors import InvalidArguments
+from plait.model.errors import InvalidArguments, TooLarge
 from plait.model.ids import new_id
 from plait.model.policies import ChildMode, Children, OnChildFailure
-from plait.sdk.codec import encode
+from plait.sdk.codec import MAX_BYTES, encode
 from plait.sdk.durable import Durable, Step, durable
 from plait.sdk.fan_out import PAGE, Duration, Opened, Target, resolved
 from plait.sdk.options import Options
@@ -225,7 +226,7 @@ async def _spawn(
     if not calls:
         return []
     owner = durable()
-    new = [_new(owner, job, args, kwargs, options) for args, kwargs in calls]
+    new = [_new(owner, job, args, kwargs, options, at_once=what != "after") for args, kwargs in calls]
     if len(new) > 1 and new[0].dedupe_key is not None:
         raise InvalidArguments("a dedupe key belongs to one job: spawn it alone")
     verb: Literal["after", "spawn"] = "after" if what == "after" else "spawn"
@@ -238,8 +239,19 @@ async def _spawn(
             made = msgspec.json.decode(step.row.value or "{}", type=_Made)
             older = set(made.older)
             return [Spawned(one, n in older) for n, one in enumerate(made.ids)]
+        new = [await _kept(owner, one) if len(one.payload) > MAX_BYTES // 4 else one for one in new]
         ids = await _send(owner, step, what, nursery_id, new, digest.hexdigest())
     return [Spawned(UUID(bytes=one.bytes), one != asked.id) for one, asked in zip(ids, new, strict=True)]
+
+
+async def _kept(owner: Durable, one: NewSpawn) -> NewSpawn:
+    """With an artifact for a payload that is too large for a row."""
+    if (size := len(one.payload.encode())) <= MAX_BYTES:
+        return one
+    large = TooLarge(f"{one.definition}: the arguments cannot be stored: {size:,} bytes", one.payload)
+    return replace(
+        one, payload=await owner.artifacts.keep(large, job_id=one.id, tenant_id=owner.tenant_id, kind="payload")
+    )
 
 
 async def _send(
@@ -264,20 +276,30 @@ async def _send(
 
 
 def _new(
-    owner: Durable, job: Target | str, args: tuple[Any, ...], kwargs: dict[str, Any], options: Options
+    owner: Durable,
+    job: Target | str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    options: Options,
+    *,
+    at_once: bool,
 ) -> NewSpawn:
     """What the nearest says counts: the call, then the job's own options, then its definition; retries, where nobody says any, are
-    the spawning job's."""
+    the spawning job's. A job that is not made `at_once` can't have an artifact: that would be swept before."""
     name, definition, said = resolved(owner, job)
     for option in said.__slots__:
         if option not in _TAKEN and getattr(said, option) is not None:
             raise InvalidArguments(f"{name}: what is spawned takes no {option}")
-    if definition is not None:
-        payload = definition.codec.encode_call(args, kwargs)
-    elif args:
+    if definition is None and args:
         raise InvalidArguments(f"{name} is not a job of this app: give its arguments by name")
-    else:
-        payload = encode(kwargs, what=f"{name}: the arguments")
+    try:
+        payload = (
+            definition.codec.encode_call(args, kwargs) if definition else encode(kwargs, what=f"{name}: the arguments")
+        )
+    except TooLarge as large:
+        if not at_once:
+            raise
+        payload = large.text
 
     def nearest(option: str) -> Any:
         return next((value for one in (options, said) if (value := getattr(one, option)) is not None), None)

@@ -4,7 +4,9 @@ import asyncio
 import threading
 from pathlib import Path
 
+from plait.runtime.objects import Objects, open_objects
 from plait.runtime.postgres import EmbeddedPostgres
+from plait.runtime.postgres_place import choose_data_dir
 from plait.store import Store
 from plait.store.migrate import migrate
 from plait.store.roles import DEV_LOGIN, ensure_dev_login
@@ -16,12 +18,19 @@ class Target:
         self._session_user: str | None = None
         self._pooler = pooler
         self._embedded = EmbeddedPostgres(data_dir) if url is None else None
+        self._data_dir = data_dir
         self._open_stores = 0
         self._counting = threading.Lock()  # loops of several threads share one app
 
     @property
     def embedded(self) -> bool:
         return self._embedded is not None
+
+    def objects(self, place: str | None) -> Objects | None:
+        """Where artifacts are kept: as was said, else beside the data of embedded Postgres."""
+        if place is None and self._embedded is not None:
+            place = str(choose_data_dir(self._data_dir) / "artifacts")
+        return None if place is None else open_objects(place)
 
     async def open(self, *, max_connections: int = 10) -> Store:
         """Connect. Embedded Postgres is started where it does not run, and migrated."""
@@ -63,6 +72,6 @@ class Target:
 
     async def _start_embedded(self, embedded: EmbeddedPostgres) -> str:
         server = await asyncio.to_thread(embedded.start)
-        await migrate(server.url())
+        await migrate(server.url(), allow_blocking=True)  # nobody but us works on it
         await ensure_dev_login(server.url())
         return server.url(user=DEV_LOGIN)

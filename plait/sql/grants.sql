@@ -11,7 +11,7 @@ alter default privileges revoke execute on functions from public;
 -- Row-level security decides which rows.
 grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.job,
   plait.fan_outs, plait.fan_out_order, plait.steps, plait.signals, plait.dependencies, plait.follow_ups, plait.triggers, plait.fires,
-  plait.events
+  plait.events, plait.artifacts
   to plait_client, plait_tenant, plait_admin;
 grant select (id, slug, name, time_zone, created_at, paused) on plait.tenants to plait_client, plait_tenant, plait_admin;
 grant select on plait.workers, plait.nodes, plait.leader, plait.queues, plait.definitions to plait_admin;
@@ -29,11 +29,12 @@ grant execute on function
   plait.emit, plait.list_events, plait.job_nodes
   to plait_client, plait_tenant, plait_admin;
 
+grant execute on function plait.keep_artifact, plait.find_artifact to plait_client, plait_tenant, plait_worker, plait_admin;
 grant execute on function plait.list_schemas to plait_client, plait_tenant, plait_worker, plait_admin;
 
 grant execute on function
   plait.register_worker, plait.define, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.log_attempt, plait.worker_key, plait.leave,
-  plait.elect, plait.promote, plait.rescue, plait.prune, plait.count_live, plait.roll_up,
+  plait.elect, plait.promote, plait.rescue, plait.prune, plait.sweep_artifacts, plait.count_live, plait.roll_up,
   plait.open_fan_out, plait.suspend, plait.save_steps, plait.load_steps, plait.gather, plait.resume, plait.cancel_remaining,
   plait.spawn_many, plait.after_many, plait.open_nursery,
   plait.declare_triggers, plait.due_schedules, plait.fire, plait.release_fires,
@@ -48,7 +49,8 @@ grant execute on function plait.has_pending_children, plait.has_failed_siblings
 
 grant execute on function
   plait.define, plait.set_definition, plait.set_queue, plait.set_tenant, plait.bind_login, plait.list_queues, plait.list_workers,
-  plait.list_tenants, plait.tenant_load, plait.list_definitions, plait.diagnose,
-  plait.create_key, plait.list_keys, plait.revoke_key, plait.authenticate, plait.open_session, plait.use_link, plait.enter_embed, plait.close_session,
+  plait.list_tenants, plait.tenant_load, plait.list_retention, plait.list_definitions, plait.diagnose, plait.after_restore,
+  plait.create_key, plait.list_keys, plait.revoke_key, plait.authenticate, plait.open_session, plait.use_link, plait.close_session,
+  plait.open_embed, plait.enter_embed, plait.authenticate_embed, plait.list_places,
   plait.changes, plait.record, plait.list_audit, plait.reserve_reply, plait.store_reply
   to plait_admin;

@@ -4,6 +4,7 @@ A `Store` is a pool of connections to one database and the functions on it, grou
 autocommit, so that it works behind PgBouncer in transaction mode, and raises the errors of `plait.model.errors`.
 """
 
+from plait.store.artifacts import Artifacts
 from plait.store.audit import Audit, AuditedDatabase, Entry
 from plait.store.database import Database
 from plait.store.definitions import Definitions
@@ -29,6 +30,7 @@ __all__ = ["Database", "Store"]
 class Store:
     def __init__(self, database: Database) -> None:
         self.database = database
+        self.artifacts = Artifacts(database)
         self.audit = Audit(database)
         self.definitions = Definitions(database)
         self.events = Events(database)

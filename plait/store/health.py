@@ -58,6 +58,16 @@ class Finding:
     advice: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What was made void."""
+
+    workers: int
+    jobs: int
+    """They ran, and are queued again."""
+    schedules: int
+
+
 class Health:
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -78,11 +88,12 @@ class Health:
                 f"the login {state['login']!r} has none of plait's roles:"
                 " grant it plait_client, plait_worker or plait_admin."
             )
-        version = await self._db.fetchval("select version from plait.installed")
-        if version != schema_version():
+        mine, version = schema_version(), await self._db.fetchval("select version from plait.installed")
+        if version < mine:
+            raise SchemaOutdated(f"the database has schema {version}, this plait needs {mine}. Run `plait migrate`.")
+        if version > mine and (oldest := await self._db.fetchval("select oldest from plait.installed")) > mine:
             raise SchemaOutdated(
-                f"the database has schema {version}, this plait needs {schema_version()}. "
-                + ("Run `plait migrate`." if version < schema_version() else "Upgrade plait.")
+                f"the database has schema {version}, which plait of schema {oldest} or newer can use; this one is of {mine}. Upgrade plait."
             )
 
     async def require_roles(self, *roles: str) -> None:
@@ -93,6 +104,11 @@ class Health:
 
     async def diagnose(self) -> list[Finding]:
         return [Finding(**row) for row in await self._db.fetch("select * from plait.diagnose()")]
+
+    async def after_restore(self, until: datetime | None = None) -> Restored:
+        """Make a database that was restored from a backup one of its own; instants of schedules up to `until` (now) count as dealt with."""
+        row = await self._db.fetchrow("select * from plait.after_restore($1)", until)
+        return Restored(workers=row["o_workers"], jobs=row["o_jobs"], schedules=row["o_schedules"])
 
     async def now(self) -> datetime:
         """The database's time: the only one that decides."""

@@ -1,7 +1,9 @@
 """The leader's lease and duties. Each duty is safe to call from anywhere, at once, with or without the lease."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from plait.store.database import Database
@@ -56,6 +58,15 @@ class Retention:
     canceled: timedelta | None = timedelta(days=30)
     failed: timedelta | None = timedelta(days=90)
     dead_letter: timedelta | None = timedelta(days=90)
+
+
+class Pruned(NamedTuple):
+    jobs: int
+    cursor: UUID | None
+    """Where to go on; None: that was the end."""
+
+
+_PRUNE: Final = "select *, plait.now() as now from plait.prune($1, $2, $3, $4, $5, $6, $7, $8)"
 
 
 class Leader:
@@ -113,10 +124,28 @@ class Leader:
         row = await self._db.fetchrow("select * from plait.roll_up()")
         return row["o_more"], row["o_took_s"]
 
-    async def prune(self, keep: Retention, *, cursor: UUID | None = None, limit: int = 1000) -> tuple[int, UUID | None]:
-        """Forget old final jobs, one batch; returns how many, and where to go on."""
-        row = await self._db.fetchrow(
-            "select * from plait.prune($1, $2, $3, $4, $5, $6, $7)",
-            keep.succeeded, keep.skipped, keep.canceled, keep.failed, keep.dead_letter, cursor, limit,
-        )  # fmt: skip
-        return row["o_pruned"], row["o_cursor"]
+    async def prune(self, keep: Retention, *, cursor: UUID | None = None, limit: int = 1000) -> Pruned:
+        """Forget old final jobs, one batch."""
+        row = await self._db.fetchrow(_PRUNE, *_ages(keep), cursor, limit, False)
+        return Pruned(row["o_pruned"], row["o_cursor"])
+
+    async def prune_into(
+        self,
+        archive: Callable[[Sequence[str], datetime], Awaitable[None]],
+        keep: Retention,
+        *,
+        cursor: UUID | None = None,
+        limit: int = 1000,
+    ) -> tuple[Pruned, int]:
+        """The same; but what is forgotten is given to `archive`, and is forgotten only when that has returned. Tells also how
+        many characters it was."""
+        async with self._db.transaction() as connection:
+            row = await connection.fetchrow(_PRUNE, *_ages(keep), cursor, limit, True)
+            lines: list[str] = row["o_archive"] or []
+            if lines:
+                await archive(lines, row["now"])
+        return Pruned(row["o_pruned"], row["o_cursor"]), sum(map(len, lines))
+
+
+def _ages(keep: Retention) -> tuple[Any, ...]:
+    return keep.succeeded, keep.skipped, keep.canceled, keep.failed, keep.dead_letter

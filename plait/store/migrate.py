@@ -10,9 +10,11 @@ Who may: a superuser; a login with CREATEROLE that may create schemas in the dat
 made the roles of `plait/sql/roles.sql`, any login that has been granted plait_owner.
 """
 
+import asyncio
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -21,12 +23,29 @@ import asyncpg
 
 from plait.model.errors import PlaitError, SchemaOutdated
 from plait.store.database import UNREACHABLE, translate
+from plait.store.locks import Lock, locks_in
 
 SQL: Final = Path(str(files("plait") / "sql"))
 BEFORE_TABLES: Final = ("now", "_visible_tenant")
 """Functions that tables refer to, and so are created first."""
 ROLES: Final = ("plait_owner", "plait_client", "plait_tenant", "plait_worker", "plait_admin")
+OLDEST: Final = 3
+"""The oldest schema whose code may run on this one, beside new processes. It grows when what that code needs is taken away."""
 _LOCK: Final = 0x706C616974  # "plait"
+LOCK_MS: Final = 1000
+"""So long a statement waits for a table, and with it all who want that table after it."""
+PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
+
+
+class MigrationBlocks(PlaitError):
+    """A migration would keep all who work waiting while it goes through a large table."""
+
+    def __str__(self) -> str:
+        said = f" ({self.args[0]})" if self.args else ""
+        return (
+            f"this migration would keep all who work waiting while it goes through a large table{said}. Nothing was changed."
+            " Choose a quiet hour and give --allow-blocking."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +60,8 @@ class Plan:
     """Roles that the server does not have yet."""
     grant_client: str | None = None
     """The role that is given plait_client; None when it has it already."""
+    locks: tuple[Lock, ...] = ()
+    """What the migrations lock of tables that are there."""
 
     @property
     def empty(self) -> bool:
@@ -62,14 +83,26 @@ def functions_hash() -> str:
     return digest.hexdigest()
 
 
-async def migrate(url: str, *, plan_only: bool = False, grant_client: str | None = None) -> Plan:
-    """Migrate the database at `url`; `grant_client` names an application's role to be given plait_client."""
+async def migrate(
+    url: str, *, plan_only: bool = False, grant_client: str | None = None, allow_blocking: bool = False
+) -> Plan:
+    """Migrate the database at `url`; `grant_client` names an application's role to be given plait_client. `allow_blocking`: also where
+    everybody who works has to wait while a large table is gone through."""
     try:
         connection = await asyncpg.connect(url, timeout=10)
         try:
-            return await migrate_connection(connection, plan_only=plan_only, grant_client=grant_client)
+            return await _with_patience(
+                lambda: migrate_connection(
+                    connection, plan_only=plan_only, grant_client=grant_client, allow_blocking=allow_blocking
+                )
+            )
         finally:
             await connection.close()
+    except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError) as error:
+        raise PlaitError(
+            "tables of plait were in use all the time, and nothing was changed. Look for a transaction that has been open for long"
+            " (pg_stat_activity), end it, and migrate again."
+        ) from error
     except asyncpg.InsufficientPrivilegeError as error:
         raise PlaitError(
             f"this login may not migrate: {_said(error)}. Use a superuser's URL, or a login with CREATEROLE"
@@ -87,12 +120,23 @@ async def migrate(url: str, *, plan_only: bool = False, grant_client: str | None
         raise ours from error
 
 
+async def _with_patience(migrating: Callable[[], Awaitable[Plan]]) -> Plan:
+    """Where a lock is not to be had, let those through who came after us, and try again."""
+    for pause in PAUSES_S:
+        try:
+            return await migrating()
+        except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError):
+            await asyncio.sleep(pause)
+    return await migrating()
+
+
 async def migrate_connection(
     connection: asyncpg.Connection,
     *,
     plan_only: bool = False,
     grant_client: str | None = None,
     from_migrations: bool = False,
+    allow_blocking: bool = True,
 ) -> Plan:
     transaction = connection.transaction(isolation="read_committed")
     await transaction.start()
@@ -100,12 +144,20 @@ async def migrate_connection(
         await connection.fetchval("select pg_advisory_xact_lock($1)", _LOCK)
         plan = await _plan(connection, grant_client)
         if not plan_only:
+            if not allow_blocking:
+                _refuse_blocking(plan)
+            await connection.execute(f"set local lock_timeout = '{LOCK_MS}ms'")
             await _carry_out(connection, plan, from_migrations=from_migrations)
     except BaseException:
         await transaction.rollback()
         raise
     await (transaction.rollback() if plan_only else transaction.commit())
     return plan
+
+
+def _refuse_blocking(plan: Plan) -> None:
+    if blocking := [lock for lock in plan.locks if lock.blocks]:
+        raise MigrationBlocks("; ".join(map(str, blocking)))
 
 
 async def _plan(connection: asyncpg.Connection, grant_client: str | None) -> Plan:
@@ -130,14 +182,34 @@ async def _plan(connection: asyncpg.Connection, grant_client: str | None) -> Pla
             "select pg_has_role($1::name, 'plait_client', 'member')", grant_client
         ):
             grant_client = None
+    pending = [path for version, path in migrations().items() if version > (installed or 0)]
     return Plan(
         installed=installed,
         target=target,
-        migrations=tuple(path.name for version, path in migrations().items() if version > (installed or 0)),
+        migrations=tuple(path.name for path in pending),
+        locks=await _locks(connection, pending) if installed is not None else (),
         functions=current != functions_hash(),
         roles=tuple(role for role in ROLES if role not in there),
         grant_client=grant_client,
     )
+
+
+async def _locks(connection: asyncpg.Connection, pending: list[Path]) -> tuple[Lock, ...]:
+    """What they lock, with how many rows there are."""
+    found = await connection.fetch(_ROWS)
+    rows = {row["name"]: (row["of"], row["rows"]) for row in found}
+    locks = [lock for path in pending for lock in locks_in(path.read_text())]
+    known = [(lock, *rows.get(lock.table, (lock.table, None))) for lock in locks]
+    return tuple(replace(lock, table=table, rows=count) for lock, table, count in known)
+
+
+# An index stands for its table. A table that was never analyzed is counted by its pages.
+_ROWS: Final = """
+select c.relname as name, t.relname as of,
+       case when t.reltuples >= 0 then t.reltuples else pg_relation_size(t.oid) / 100 end::bigint as rows
+from pg_class c left join pg_index i on i.indexrelid = c.oid join pg_class t on t.oid = coalesce(i.indrelid, c.oid)
+where c.relnamespace = to_regnamespace('plait') and c.relkind in ('r', 'i', 'v')
+"""
 
 
 _IS_INSTALLED: Final = """
@@ -213,12 +285,12 @@ async def _apply(connection: asyncpg.Connection, plan: Plan, *, from_migrations:
     await connection.execute("set local check_function_bodies = on")
     await connection.execute(_VALIDATE)
     await connection.execute((SQL / "grants.sql").read_text())
-    await connection.execute(_RECORD, plan.target, functions_hash())
+    await connection.execute(_RECORD, plan.target, functions_hash(), OLDEST)
 
 
 _RECORD: Final = """
-insert into plait.installed (version, functions_hash) values ($1, $2)
-on conflict (one) do update set version = excluded.version, functions_hash = excluded.functions_hash,
+insert into plait.installed (version, functions_hash, oldest) values ($1, $2, $3)
+on conflict (one) do update set version = excluded.version, functions_hash = excluded.functions_hash, oldest = excluded.oldest,
   updated_at = plait.now()
 """
 _VALIDATE: Final = """

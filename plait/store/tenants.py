@@ -79,5 +79,10 @@ class Tenants:
         """Of each tenant; how it fared since `start`, an hour ago when not given."""
         return [LoadRow(**row) for row in await self._db.fetch("select * from plait.tenant_load($1)", start)]
 
+    async def list_retention(self) -> dict[str, dict[str, float | None]]:
+        """How long those tenants keep their final jobs that differ, by slug and status, in seconds; None: for ever."""
+        rows = await self._db.fetch("select * from plait.list_retention()")
+        return {row["slug"]: msgspec.json.decode(row["retention"]) for row in rows}
+
     async def list_tenants(self) -> list[TenantRow]:
         return [TenantRow(**row) for row in await self._db.fetch("select * from plait.list_tenants()")]

@@ -19,7 +19,8 @@ from uuid import UUID
 
 import msgspec
 
-from plait.model.errors import InvalidDefinition, NotDurable
+from plait.model.errors import InvalidDefinition, NotDurable, TooLarge
+from plait.model.states import Ending
 from plait.runtime.logging import get_logger
 from plait.sdk.context import Current, set_attempt
 from plait.sdk.definition import Definition
@@ -96,7 +97,10 @@ def _handle(request: dict[str, Any], channel: Any) -> Finished:
         value = definition.function(**arguments)
         if asyncio.iscoroutine(value):
             value = asyncio.run(value)
-        return outcomes.succeeded(value, definition.codec)
+        try:
+            return outcomes.succeeded(value, definition.codec)
+        except TooLarge as large:
+            return Finished(Ending.SUCCEEDED, large.text)  # the worker keeps it elsewhere
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is the handler's outcome
         return outcomes.raised(error)
 

@@ -5,9 +5,15 @@ import contextvars
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from msgspec.structs import replace
+
+from plait.model.errors import InvalidPayload, TooLarge
 from plait.model.states import Ending
+from plait.sdk.artifacts import Artifacts, is_reference
+from plait.sdk.codec import MAX_BYTES
 from plait.sdk.context import set_attempt
 from plait.sdk.durable import Suspended
+from plait.store.workers import Claimed
 from plait.worker import outcomes
 from plait.worker.outcomes import Finished
 from plait.worker.processes import Processes
@@ -24,11 +30,18 @@ class Executor:
     """`ended` is told of every run: its outcome, or None when there is none to report: the job waits, or the lease is lost."""
 
     def __init__(
-        self, *, processes: int, ended: Callable[[Run, Finished | None], Coroutine[Any, Any, None] | None]
+        self,
+        *,
+        processes: int,
+        ended: Callable[[Run, Finished | None], Coroutine[Any, Any, None] | None],
+        unfit: Callable[[Claimed], str | None],
     ) -> None:
+        """`unfit` says what is wrong with a payload that was too large to be looked at before."""
         self._threads = Threads()
         self._processes = Processes(processes)
         self._ended = ended
+        self._unfit = unfit
+        self.artifacts: Artifacts | None = None
         self._context = contextvars.copy_context()
         self._inheriting = False
         self._heir: Run | None = None
@@ -51,9 +64,14 @@ class Executor:
             try:
                 definition = run.definition
                 if definition.isolation == "process":
-                    finished = await self._processes.run(run)
+                    finished = await self._in_process(run)
                 else:
-                    arguments = definition.codec.decode_payload(run.claimed.payload)
+                    try:
+                        arguments = definition.codec.decode_payload(run.claimed.payload)
+                    except InvalidPayload:
+                        if not await self._fetch(run):
+                            raise
+                        arguments = definition.codec.decode_payload(run.claimed.payload)
                     run.begin()
                     set_attempt(run)
                     context = contextvars.copy_context()
@@ -61,7 +79,10 @@ class Executor:
                         value = await definition.function(**arguments)
                     else:
                         value = await self._in_thread(run, arguments)
-                    finished = outcomes.succeeded(value, definition.codec)
+                    try:
+                        finished = outcomes.succeeded(value, definition.codec)
+                    except TooLarge as large:
+                        finished = await self._keep(run, large)
             except Suspended:
                 finished = None
             except asyncio.CancelledError as error:
@@ -83,6 +104,39 @@ class Executor:
             if heir is None:
                 return
             heir.task, run = task, heir
+
+    async def _fetch(self, run: Run) -> bool:
+        """Where the payload is a reference to an artifact: the run gets what it stands for."""
+        claimed = run.claimed
+        if self.artifacts is None or not is_reference(claimed.payload):
+            return False
+        payload = await self.artifacts.resolve(
+            claimed.payload, job_id=claimed.job_id, tenant_id=claimed.tenant_id, kind="payload"
+        )
+        if payload is claimed.payload:
+            return False
+        run.claimed = replace(claimed, payload=payload)
+        if wrong := self._unfit(run.claimed):
+            raise InvalidPayload(wrong)
+        return True
+
+    async def _keep(self, run: Run, large: TooLarge) -> Finished:
+        """A result that is too large for a row: kept as an artifact, before the outcome that refers to it."""
+        claimed = run.claimed
+        try:
+            if self.artifacts is None:
+                raise large
+            result = await self.artifacts.keep(large, job_id=claimed.job_id, tenant_id=claimed.tenant_id, kind="result")
+        except TooLarge as error:
+            return outcomes.failed(error, reason="bad_result", permanent=True)
+        return Finished(Ending.SUCCEEDED, result)
+
+    async def _in_process(self, run: Run) -> Finished:
+        await self._fetch(run)
+        finished = await self._processes.run(run)
+        if finished.result is not None and len(finished.result.encode()) > MAX_BYTES:
+            return await self._keep(run, TooLarge("the result cannot be stored", finished.result))
+        return finished
 
     async def _in_thread(self, run: Run, arguments: dict[str, Any]) -> Any:
         ending = self._threads.submit(contextvars.copy_context(), run.definition.function, arguments)

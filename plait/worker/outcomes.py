@@ -23,6 +23,7 @@ from plait.model.errors import (
     RetryLater,
     Skip,
     Snooze,
+    TooLarge,
 )
 from plait.model.states import Ending
 from plait.model.texts import clean, message_of, safely
@@ -44,9 +45,11 @@ class Finished(msgspec.Struct, frozen=True, gc=False):
 
 def succeeded(value: Any, codec: Codec) -> Finished:
     """What a handler returned. A result that can't be stored, or does not fit the annotation, fails the job: whoever waits for
-    it could not read it, and running again would not help."""
+    it could not read it, and running again would not help. One that is too large is the caller's to keep elsewhere."""
     try:
         return Finished(Ending.SUCCEEDED, codec.encode_result(value))
+    except TooLarge:
+        raise
     except (NotSerializable, InvalidResult) as error:
         return failed(error, reason="bad_result", permanent=True)
 

@@ -21,6 +21,7 @@ from plait.model.texts import shown
 from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
+from plait.sdk.artifacts import is_reference
 from plait.sdk.durable import Durables
 from plait.sdk.triggers import declare
 from plait.store import Database, Store
@@ -71,7 +72,7 @@ class Worker:
         self._metadata = dict(metadata or {})
         self._node = node_name(node or app.settings.node)
         self._labels = labels
-        self._executor = Executor(processes=processes or os.cpu_count() or 1, ended=self._ended)
+        self._executor = Executor(processes=processes or os.cpu_count() or 1, ended=self._ended, unfit=self._unfit)
         self._slots = Slots(self._queues, concurrency, self._executor.start)
         self._let_go: set[asyncio.Task[None]] = set()
         self._lost = asyncio.Event()
@@ -84,7 +85,9 @@ class Worker:
         await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
         await declare(self._app, store)
         await self._schemas.learn(store)
-        self._durables = Durables(store, self._app.definitions, node=self._node)
+        artifacts = await self._app.artifacts()
+        self._executor.artifacts = artifacts
+        self._durables = Durables(store, self._app.definitions, artifacts, node=self._node)
         self._pump = Pump(
             store, self._slots, poll_s=self._settings.poll, accept=self._accept, cancel=self._cancel, gone=self._gone
         )
@@ -223,13 +226,17 @@ class Worker:
         """Those that fit their schemas; the others are never started."""
         fit = []
         for run in runs:
-            if wrong := self._schemas.fault(run.claimed.definition, run.claimed.payload):
+            if (wrong := self._unfit(run.claimed)) and not is_reference(run.claimed.payload):
                 finished = failed(wrong, reason="bad_payload", permanent=True)
                 self._settle(run, finished)
                 _log_failure(run, finished)
             else:
                 fit.append(run)
         return fit
+
+    def _unfit(self, claimed: Claimed) -> str | None:
+        """Why its payload does not fit its schema."""
+        return self._schemas.fault(claimed.definition, claimed.payload)
 
     def _ended(self, run: Run, finished: Finished | None) -> Coroutine[Any, Any, None] | None:
         if run.reporting is not None and finished is not None:

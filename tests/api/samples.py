@@ -11,6 +11,8 @@ from plait.model.roles import Role
 from ..world import World
 from .calling import new_key
 
+HASH = "0123456789abcdef" * 4
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Things:
@@ -29,6 +31,7 @@ async def make_things(world: World, tenant: str) -> Things:
     job_id = await world.enqueue("add", tenant=tenant, payload={"secret": f"of {tenant}"}, correlation_id=f"c-{tenant}")
     trigger_id = await world.trigger("nightly", tenant=tenant, cron="0 2 * * *")
     event_id = await world.emit("happened", tenant=tenant, secret=f"of {tenant}")
+    await world.store.artifacts.keep_artifact(job_id, "payload", sha256=HASH, size=9, tenant_id=tenant_id)
     key_id, _ = await new_key(world.store, Role.VIEWER, tenant_id)
     return Things(job_id=job_id, trigger_id=trigger_id, event_id=event_id, key_id=key_id)
 
@@ -104,6 +107,7 @@ def sample(name: str, things: Things, *, tenant: str = "default") -> Sample:
         definition_key="add",
         name="default",
         slug=tenant,
+        sha256=HASH,
     )
     return Sample(method, filled, BODIES.get(short(name)))
 

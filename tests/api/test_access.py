@@ -36,9 +36,12 @@ async def test_a_route_lets_in_whom_the_table_says_and_nobody_else(api: Calling,
 
 
 AS_IT_IS = {(f"POST {PREFIX}/jobs/{{job_id}}/retry", 409), (f"POST {PREFIX}/embeds", 422)} | {
-    (name, 409) for name in ROUTES if "/worker/" in name and not name.endswith("/claim")
+    (name, 409 if name.startswith("POST") else 503)
+    for name in ROUTES
+    if ("/worker/" in name and not name.endswith("/claim")) or "/artifacts/" in name
 }
-"""Allowed, but the sample's job is queued, which can't be retried; a view is of one tenant, and a super-admin of none; and no worker of this key holds it."""
+"""Allowed, but the sample's job is queued, which can't be retried; no worker of this key holds it; there is no artifact store; and a view is
+of one tenant, where a super-admin is of none."""
 
 
 async def _send(caller: Calling, name: str) -> httpx.Response:

@@ -49,6 +49,15 @@ def test_a_tenant_is_created_once_and_changed(plait_on: Plait) -> None:
     assert "Europe/Berlin" in plait_on("tenants").out
 
 
+def test_a_tenant_has_ages_of_its_own(plait_on: Plait) -> None:
+    made = plait_on("tenants", "create", "acme", "--keep", "failed=30d", "--keep", "succeeded=forever", "--json").json
+    assert made["retention"] == {"failed": 30 * 86_400, "succeeded": None}
+    assert plait_on("tenants", "set", "acme", "--keep", "default", "--json").json["retention"] == {}
+    assert plait_on("tenants", "set", "acme", "--keep", "queued=1d").code == 2
+    assert plait_on("tenants", "set", "acme", "--keep", "failed").code == 2
+    assert plait_on("tenants", "set", "acme", "--keep", "failed=soon").code == 2
+
+
 def test_a_tenant_that_is_not_there_is_not_made_by_a_typing_error(plait_on: Plait) -> None:
     assert plait_on("tenants", "set", "acmee", "--pause").code == 1
     assert [row["slug"] for row in plait_on("tenants", "list", "--json").json] == ["default"]
@@ -100,6 +109,13 @@ def test_migrate_plans_installs_and_has_nothing_left(empty_database: TestDatabas
     assert migrate().startswith("installed schema")
     assert "nothing to do" in migrate()
     assert '"applied": true' in migrate("--json")
+
+
+def test_after_a_restore_one_command_makes_it_ready(plait_on: Plait) -> None:
+    assert plait_on("after-restore").out.startswith("ready: 0 workers are gone, 0 jobs are queued again, ")
+    assert plait_on("after-restore", "--until", "2020-01-01T00:00Z", "--json").json["jobs"] == 0
+    assert plait_on("after-restore", "--until", "yesterday").code == 2
+    assert plait_on("after-restore", "--until", "2999-01-01T00:00Z").code == 1
 
 
 def test_migrate_lets_an_application_in(empty_database: TestDatabase) -> None:

@@ -137,6 +137,7 @@ async def fill(store: Store, tenant: UUID) -> dict[str, UUID]:
     await store.events.emit("e", "{}", tenant=str(tenant), correlation_id=None, event_id=uuid_utils.compat.uuid7())
     await hang_on(store, tenant, ids["running"])
     await call_the_api(store, tenant)
+    await store.artifacts.keep_artifact(ids["queued"], "payload", sha256="0" * 64, size=5, tenant_id=tenant)
     return ids
 
 

@@ -75,7 +75,7 @@ async def test_a_foreign_job_looks_like_one_that_does_not_exist(tenants: TwoTena
         names = await admin.fetchval("""
             select array_agg(proname::text order by proname) from pg_proc
             where pronamespace = 'plait'::regnamespace and proargnames[1] = 'p_job'
-              and has_function_privilege('plait_tenant', oid, 'execute')
+              and has_function_privilege('plait_tenant', oid, 'execute') and proname !~ 'artifact$'
         """)
     assert names == [
         "cancel", "cancel_tree", "explain_job", "fork", "get_job", "job_info", "job_nodes", "job_tree", "list_attempts",
@@ -92,6 +92,20 @@ async def test_a_foreign_job_looks_like_one_that_does_not_exist(tenants: TwoTena
                     }
                     expected = {f"PL008 there is no job {job}" for job in (foreign, nobodys)}
                     assert ends == expected, name
+
+
+async def test_an_artifact_of_a_foreign_job_is_none(tenants: TwoTenants, store_a: Store) -> None:
+    """Neither by its own job's id nor by one of ours; and keeping one for a foreign job says nothing of that job, and changes nothing."""
+    theirs, ours, nobodys = tenants.b_jobs["queued"], tenants.a_jobs["failed"], an_id()
+    for job in (theirs, ours, nobodys):
+        assert await store_a.artifacts.find_artifact(job, "0" * 64) is None
+        kept = await store_a.artifacts.keep_artifact(job, "payload", sha256="1" * 64, size=5, tenant_id=tenants.a)
+        found = await store_a.artifacts.find_artifact(job, "1" * 64)
+        assert (found.id if found else None) == (kept if job == ours else None)
+    trusted = await Store.open(tenants.database.url)
+    assert await trusted.artifacts.find_artifact(theirs, "1" * 64, tenant_id=tenants.b) is None
+    await trusted.close()
+    await store_a.close()
 
 
 async def test_outcomes_of_foreign_jobs_are_those_of_jobs_that_do_not_exist(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from plait.model.ids import DEFAULT_TENANT, new_id
@@ -16,7 +17,8 @@ ROWS = """
 
 
 def new(**fields: Any) -> NewJob:
-    return NewJob(**{"id": new_id(), "definition": "add", "payload": '{"x": 1}', "tenant_id": DEFAULT_TENANT} | fields)
+    job = NewJob(id=new_id(), definition="add", payload='{"x": 1}', tenant_id=DEFAULT_TENANT)
+    return msgspec.structs.replace(job, **fields)
 
 
 @pytest.mark.parametrize(

@@ -194,3 +194,32 @@ async def test_whatever_commits_whenever_is_claimed_once(world: World, seed: int
 
 async def claimed_list(worker: FakeWorker, n: int) -> list[UUID]:
     return [lease.job_id for lease in await worker.claim(n)]
+
+
+async def have_marks(world: World, worker: FakeWorker) -> None:
+    """The marks of this very moment: others' transactions on this server may hold them up for a while."""
+    moved = "select ($1::text::plait.marks).seen_at = plait.now() and ($1::text::plait.marks).tenants is not null"
+    await move_marks(world, worker)
+    while not await world.sql(moved, worker.marks()):
+        await move_marks(world, worker)
+
+
+async def test_a_tenant_without_marks_gets_its_turn_beside_a_backlog_of_others(world: World) -> None:
+    """It is looked for at intervals, so that a claim does not search between all the tenants that it knows each time."""
+    worker = await world.worker()
+    await world.store.tenants.set_tenant("acme")
+    await have_marks(world, worker)
+    await world.enqueue_many("add", 500)
+    [job] = await world.enqueue_many("add", 1, tenant="acme")
+    assert job not in await claimed(worker, 100), "the same moment: those it knows have enough"
+    await world.advance(seconds=0.1)
+    assert job in await claimed(worker, 100)
+
+
+async def test_a_tenant_without_marks_is_found_at_once_when_the_others_have_too_little(world: World) -> None:
+    worker = await world.worker()
+    await world.store.tenants.set_tenant("acme")
+    await have_marks(world, worker)
+    await world.enqueue_many("add", 3)
+    [job] = await world.enqueue_many("add", 1, tenant="acme")
+    assert job in await claimed(worker, 10)

@@ -85,6 +85,35 @@ async def test_a_job_that_was_retried_is_live(world: World) -> None:
     assert (await world.store.leader.prune(keep(canceled=DAY)))[0] == 0
 
 
+async def test_a_tenant_may_keep_its_jobs_longer_shorter_or_for_ever(world: World) -> None:
+    await world.tenant("longer", retention={"canceled": 10 * 86_400})
+    await world.tenant("shorter", retention={"canceled": 3600})
+    await world.tenant("for_ever", retention={"canceled": None})
+    await world.tenant("as_all", retention={"failed": 1})
+    for tenant in ("longer", "shorter", "for_ever", "as_all", "default"):
+        await world.cancel(await world.enqueue("add", tenant=tenant), tenant=tenant)
+
+    async def left() -> set[str]:
+        rows = await world.rows("select t.slug from plait.jobs j join plait.tenants t on t.id = j.tenant_id")
+        return {slug for (slug,) in rows}
+
+    await world.advance(hours=2)
+    await world.store.leader.prune(keep(canceled=DAY))
+    assert await left() == {"longer", "for_ever", "as_all", "default"}
+    await world.advance(days=2)
+    await world.store.leader.prune(keep(canceled=DAY))
+    assert await left() == {"longer", "for_ever"}
+    await world.advance(days=10_000)
+    await world.store.leader.prune(keep())  # where a tenant has said how long, nobody else must
+    assert await left() == {"for_ever"}
+
+
+@pytest.mark.parametrize("bad", [{"queued": 1}, {"failed": -1}, {"failed": "7d"}, {"failed": 1e10}, [], 5, None])
+async def test_a_retention_that_is_none_is_refused(world: World, bad: Any) -> None:
+    with pytest.raises(InvalidSetting):
+        await world.tenant("acme", retention=bad)
+
+
 async def test_the_age_counts_from_the_end_not_from_the_beginning(world: World) -> None:
     await world.enqueue("add")
     worker = await world.worker(lease_s=1000)

@@ -35,6 +35,7 @@ Route = Literal[
     "GET /jobs/triggers/{trigger_id}/preview",
     "POST /jobs/triggers/{trigger_id}/test",
     "GET /jobs/{job_id}",
+    "GET /jobs/{job_id}/artifacts/{sha256}",
     "GET /jobs/{job_id}/attempts",
     "POST /jobs/{job_id}/cancel",
     "GET /jobs/{job_id}/explain",
@@ -60,6 +61,7 @@ Route = Literal[
     "GET /tenants/load",
     "PATCH /tenants/{slug}",
     "POST /worker/jobs/claim",
+    "GET /worker/jobs/{job_id}/artifacts/{sha256}",
     "POST /worker/jobs/{job_id}/complete",
     "POST /worker/jobs/{job_id}/fail",
     "POST /worker/jobs/{job_id}/heartbeat",
@@ -175,6 +177,7 @@ class ClaimedJob(TypedDict):
     definition_key: str
     queue: str
     payload: Any
+    payload_url: str | None
     timeout_seconds: float | None
     correlation_id: str | None
 

@@ -17,12 +17,11 @@ create or replace function plait._advance(
 ) returns plait.marks
 language plpgsql as $$
 declare
-  c_every constant interval := '20 ms';
   c_most  constant int := 128;
   v_snapshot pg_snapshot := pg_current_snapshot();
 begin
   if p_marks.seen_at is not null then
-    if p_seen_at < p_marks.seen_at + c_every or pg_snapshot_xmin(v_snapshot) <= p_marks.seen_xid then
+    if p_seen_at < plait._look_at(p_marks) or pg_snapshot_xmin(v_snapshot) <= p_marks.seen_xid then
       return p_marks;
     end if;
     select array_agg(m.tenant_id order by m.tenant_id, m.priority), array_agg(m.priority order by m.tenant_id, m.priority),

@@ -1,11 +1,12 @@
--- _forget: remove final jobs, and all that is known of them.
+-- _forget: remove final jobs, and all that is known of them; what that was, if it is to be archived.
 --
 --   moves    nothing
 --   locks    the caller holds the jobs' rows
 --   raises   nothing
 --   called   prune, _prune_below
-create or replace function plait._forget(p_jobs uuid[]) returns void
+create or replace function plait._forget(p_jobs uuid[], p_archive boolean) returns text[]
 language plpgsql as $$
+declare v_archive text[] := case when p_archive then plait._archive(p_jobs) end;
 begin
   delete from plait.attempts where job_id = any(p_jobs);
   delete from plait.idempotency where job_id = any(p_jobs);
@@ -15,5 +16,7 @@ begin
   delete from plait.dependencies where on_id = any(p_jobs);
   delete from plait.follow_ups where job_id = any(p_jobs);
   delete from plait.fan_outs where parent_id = any(p_jobs);
+  update plait.artifacts set expires_at = plait.now() where job_id = any(p_jobs) and doomed_at is null;   -- the next sweep takes them
   delete from plait.jobs where id = any(p_jobs);
+  return v_archive;
 end $$;

@@ -10,6 +10,7 @@
 -- than the limit, so every tenant in it gets at least one job, and the cursor passes nobody by. With weights it is as wide as it
 -- can be, and shares of less than one job are drawn by lot. Where a window yields nothing (paused tenants, definitions that this
 -- worker does not know) the next one is tried at once; where it yields too little, a few more.
+-- Tenants without marks are looked for at intervals, or when those that have are not enough.
 -- p_only: everything that is queued here is this tenant's; there is nobody to be fair to.
 create or replace function plait._take(
   p_worker int, p_now timestamptz, p_queue text, p_lane text, p_limit int, p_definitions text[],
@@ -32,6 +33,7 @@ declare
   v_windows int := 0;
   v_taken   int[];
   v_wrapped boolean := false;
+  v_unmarked boolean := (p_marks).tenants is null or p_now >= plait._look_at(p_marks);
   r         record;
 begin
   o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}'; o_tenants := '{}'; o_priorities := '{}';
@@ -44,13 +46,19 @@ begin
     if p_only is not null then
       v_tenants := array[p_only];
     else
-      v_tenants := plait._tenants(p_queue, p_lane, p_cursor, case when v_wrapped then v_start else c_last end, v_window, p_marks);
+      v_tenants := plait._tenants(p_queue, p_lane, p_cursor, case when v_wrapped then v_start else c_last end, v_window, p_marks, v_unmarked);
       if cardinality(v_tenants) < v_window and not v_wrapped and v_start > c_first then
         v_wrapped := true;
-        v_tenants := v_tenants || plait._tenants(p_queue, p_lane, c_first, v_start, v_window - cardinality(v_tenants), p_marks);
+        v_tenants := v_tenants || plait._tenants(p_queue, p_lane, c_first, v_start, v_window - cardinality(v_tenants), p_marks, v_unmarked);
       end if;
     end if;
     v_n := cardinality(v_tenants);
+    if v_n = 0 and not v_unmarked then   -- those that have marks are not enough: look for the others after all
+      v_unmarked := true;
+      v_wrapped := false;
+      p_cursor := v_start;
+      continue;
+    end if;
     exit when v_n = 0;
 
     v_caps := null;
@@ -115,6 +123,6 @@ begin
 
     p_cursor := v_tenants[v_n];
     v_windows := v_windows + 1;
-    exit when p_only is not null or v_got >= p_limit or v_n < v_window or v_got > 0 and v_windows >= 4;
+    exit when p_only is not null or v_got >= p_limit or v_n < v_window and v_unmarked or v_got > 0 and v_windows >= 4;
   end loop;
 end $$;

@@ -6,9 +6,10 @@
 --   called   _take, _take_lanes
 --
 -- A skip over the index: each step finds the next tenant without reading the jobs of the last one. The main lane has an index
--- of its own, and a statement of its own to use it: tenants that have marks are looked up by them, the others lie in between.
+-- of its own, and a statement of its own to use it: tenants that have marks are looked up by them, the others lie in between, and
+-- are looked for only if p_unmarked.
 create or replace function plait._tenants(
-  p_queue text, p_lane text, p_after uuid, p_upto uuid, p_limit int, p_marks plait.marks default null
+  p_queue text, p_lane text, p_after uuid, p_upto uuid, p_limit int, p_marks plait.marks default null, p_unmarked boolean default true
 ) returns uuid[]
 language plpgsql as $$
 begin
@@ -31,7 +32,7 @@ begin
         select distinct t as tenant_id from unnest((p_marks).tenants) t where t > p_after and t <= p_upto
       ), gap as (
         select e as lower, lead(e, 1, 'ffffffff-ffff-ffff-ffff-ffffffffffff') over (order by e) as upper
-        from (select p_after as e union all select k.tenant_id from known k) x
+        from (select p_after as e union all select k.tenant_id from known k) x where p_unmarked
       )
       select coalesce(array_agg(f.tenant_id), '{}') from (
         select s.tenant_id from plait._between(p_marks, array(select k.tenant_id from known k)) s cross join lateral (
@@ -41,11 +42,12 @@ begin
           order by l.priority, l.run_at limit 1) l
         union
         select s.tenant_id from gap cross join lateral (
+          select l.tenant_id from plait.live l
+          where l.queue = p_queue and l.lane = '' and l.state = 'queued'
+            and l.tenant_id > gap.lower and l.tenant_id < gap.upper and l.tenant_id <= p_upto
+          order by l.tenant_id limit least(1, p_limit)) f cross join lateral (
           with recursive t(tenant_id, n) as (
-            (select l.tenant_id, 1 from plait.live l
-             where l.queue = p_queue and l.lane = '' and l.state = 'queued'
-               and l.tenant_id > gap.lower and l.tenant_id < gap.upper and l.tenant_id <= p_upto
-             order by l.tenant_id limit least(1, p_limit))
+            (select f.tenant_id, 1)
             union all
             (select y.tenant_id, t.n + 1 from t cross join lateral (
                select l.tenant_id from plait.live l

@@ -5,22 +5,21 @@
 --   raises   nothing
 --   called   plait.store.keys.authenticate
 create or replace function plait.authenticate(p_hash text, p_session boolean default false)
-returns table (key_id uuid, tenant_id uuid, tenant text, role text, name text, csrf text, embedded boolean)
+returns table (key_id uuid, tenant_id uuid, tenant text, role text, name text, csrf text)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := plait.now();
   v_key uuid;
   v_csrf text;
-  v_role text;
 begin
   if p_session then
-    select s.key_id, s.csrf, s.role into v_key, v_csrf, v_role from plait.sessions s where s.hash = p_hash and not s.link and s.expires_at > v_now;
+    select s.key_id, s.csrf into v_key, v_csrf from plait.sessions s where s.hash = p_hash and not s.link and s.role is null and s.expires_at > v_now;
   else
     select k.id into v_key from plait.keys k where k.hash = p_hash;
   end if;
   return query
-    select k.id, k.tenant_id, t.slug::text, coalesce(v_role, k.role), k.name, v_csrf, v_role is not null from plait.keys k left join plait.tenants t on t.id = k.tenant_id
+    select k.id, k.tenant_id, t.slug::text, k.role, k.name, v_csrf from plait.keys k left join plait.tenants t on t.id = k.tenant_id
     where k.id = v_key and k.revoked_at is null and (k.expires_at is null or k.expires_at > v_now);
   if found then
     update plait.keys set last_used_at = v_now where id in (

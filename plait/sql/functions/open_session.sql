@@ -1,11 +1,10 @@
--- open_session: what a browser holds instead of a key; or a link that opens one, once. With a role of its own: of an embedded view, which may
--- do that much and no more.
+-- open_session: what a browser holds instead of a key; or a link that opens one, once.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL012 for a time that is not positive
 --   called   plait.store.sessions.open_session
-create or replace function plait.open_session(p_key uuid, p_hash text, p_csrf text, p_ttl interval, p_link boolean default false, p_role text default null) returns timestamptz
+create or replace function plait.open_session(p_key uuid, p_hash text, p_csrf text, p_ttl interval, p_link boolean default false) returns timestamptz
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_now timestamptz := plait.now();
 begin
@@ -13,6 +12,6 @@ begin
     raise exception 'a session lasts up to 31 days' using errcode = 'PL012';
   end if;
   delete from plait.sessions where hash in (select s.hash from plait.sessions s where s.expires_at <= v_now limit 100 for update skip locked);
-  insert into plait.sessions (hash, key_id, link, csrf, created_at, expires_at, role) values (p_hash, p_key, p_link, p_csrf, v_now, v_now + p_ttl, p_role);
+  insert into plait.sessions (hash, key_id, link, csrf, created_at, expires_at) values (p_hash, p_key, p_link, p_csrf, v_now, v_now + p_ttl);
   return v_now + p_ttl;
 end $$;

@@ -6,12 +6,13 @@
 --   called   plait.store.leader.prune
 --
 -- A tree is forgotten as a whole, by its root's status and age, and only when nothing in it is live: its children first.
--- A status whose age is null is kept for ever. Works through ids, oldest first, p_limit at a time; o_cursor is where to go on,
--- null at the end.
+-- A status whose age is null is kept for ever; a tenant may have ages of its own. Works through ids, oldest first, p_limit at a time;
+-- o_cursor is where to go on, null at the end. With p_archive the jobs come back as they were (_archive): commit when they are safe
+-- elsewhere, else roll back.
 create or replace function plait.prune(
   p_succeeded interval default null, p_skipped interval default null, p_canceled interval default null,
   p_failed interval default null, p_dead_letter interval default null, p_cursor uuid default null, p_limit int default 1000,
-  out o_pruned int, out o_cursor uuid
+  p_archive boolean default false, out o_pruned int, out o_cursor uuid, out o_archive text[]
 )
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare
@@ -21,9 +22,11 @@ declare
   v_seen int;
   v_jobs uuid[];
   v_root uuid;
-  v_n    int;
+  v_below record;
 begin
   perform plait._require_read_committed();
+  select least(v_keep, min(e.value::float8) * interval '1 s') into v_keep
+    from plait.tenants t, jsonb_each_text(t.retention) e where t.retention <> '{}';
   if v_keep is null then
     raise exception 'say how long at least one status is kept' using errcode = 'PL012';
   end if;
@@ -54,10 +57,11 @@ begin
   select array_agg(c.id order by c.id) into v_jobs from (
     select j.id from plait.jobs j
     cross join lateral (select a.final, a.finished_at from plait.attempts a where a.job_id = j.id order by a.attempt desc limit 1) a
+    left join plait.tenants t on t.id = j.tenant_id and t.retention <> '{}' and t.retention ? a.final::text
     where j.id > coalesce(p_cursor, '00000000-0000-0000-0000-000000000000') and j.id <= v_last and j.root_id is null
-      and a.finished_at < v_now - case a.final when 'succeeded' then p_succeeded when 'skipped' then p_skipped
-                                               when 'canceled' then p_canceled when 'failed' then p_failed
-                                               when 'dead_letter' then p_dead_letter end
+      and a.finished_at < v_now - case when t.id is not null then (t.retention ->> a.final::text)::float8 * interval '1 s' else
+        case a.final when 'succeeded' then p_succeeded when 'skipped' then p_skipped when 'canceled' then p_canceled
+                     when 'failed' then p_failed when 'dead_letter' then p_dead_letter end end
       and not exists (select from plait.live l where l.job_id = j.id)
       and not exists (select from plait.live l where l.root_id = j.id)
     for update of j skip locked) c;
@@ -69,8 +73,9 @@ begin
     where not exists (select from plait.live l where l.job_id = id) and not exists (select from plait.live l where l.root_id = id)
       and not exists (select from plait.attempts a where a.job_id = id and a.finished_at >= v_now - v_keep);
   for v_root in select distinct f.root_id from plait.fan_outs f where f.root_id = any(v_jobs) order by 1 loop
-    v_n := plait._prune_below(v_root, greatest(p_limit - o_pruned, 100));
-    o_pruned := o_pruned + v_n;
+    v_below := plait._prune_below(v_root, greatest(p_limit - o_pruned, 100), p_archive);
+    o_pruned := o_pruned + v_below.o_pruned;
+    o_archive := o_archive || v_below.o_archive;
     if exists (select from plait.jobs j where j.root_id = v_root) then
       -- Too much for one batch: the next one goes on here.
       v_jobs := array(select i from unnest(v_jobs) i where i < v_root);
@@ -79,6 +84,6 @@ begin
       exit;
     end if;
   end loop;
-  perform plait._forget(v_jobs);
+  o_archive := o_archive || plait._forget(v_jobs, p_archive);
   o_pruned := o_pruned + coalesce(cardinality(v_jobs), 0);
 end $$;

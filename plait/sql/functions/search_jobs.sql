@@ -13,8 +13,8 @@ create or replace function plait.search_jobs(
   p_definition text default null, p_source text default null, p_worker int default null, p_correlation_id text default null,
   p_parent uuid default null, p_root uuid default null, p_fan_out uuid default null, p_has_children boolean default null,
   p_created_after timestamptz default null, p_created_before timestamptz default null, p_search text default null,
-  p_payload json default null, p_error text default null, p_before uuid default null, p_limit int default 50, p_offset int default 0,
-  p_scan int default 10000
+  p_payload json default null, p_before uuid default null, p_limit int default 50, p_offset int default 0,
+  p_scan int default 10000, p_error text default null
 ) returns table (job plait.job, stopped uuid)
 language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off
 set enable_hashjoin = off as $$

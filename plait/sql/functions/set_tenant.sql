@@ -21,7 +21,7 @@ begin
     raise exception 'a tenant''s slug must not look like an id' using errcode = 'PL012';
   end if;
   select min(k) into v_bad from json_object_keys(p_settings) k
-    where k not in ('name', 'time_zone', 'paused', 'weight', 'max_running', 'max_queued', 'max_triggers');
+    where k not in ('name', 'time_zone', 'paused', 'weight', 'max_running', 'max_queued', 'max_triggers', 'retention');
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
@@ -35,7 +35,11 @@ begin
        select from pg_timezone_names where name = r.time_zone and name !~ '^(posix|right)/|^(posixrules|localtime|Factory)$') then  -- clock: a name
     raise exception 'there is no time zone %', quote_literal(r.time_zone) using errcode = 'PL012';
   end if;
-  update plait.tenants set name = r.name, time_zone = r.time_zone, paused = r.paused, weight = r.weight, max_running = r.max_running,
+  if exists (select from jsonb_each(r.retention) e where e.key not in ('succeeded', 'skipped', 'canceled', 'failed', 'dead_letter')
+             or e.value <> 'null' and (jsonb_typeof(e.value) <> 'number' or e.value::float8 not between 0 and 3.2e9)) then
+    raise exception 'retention is seconds by final status, or null for ever' using errcode = 'PL012';
+  end if;
+  update plait.tenants set retention = r.retention, name = r.name, time_zone = r.time_zone, paused = r.paused, weight = r.weight, max_running = r.max_running,
     max_queued = r.max_queued, max_triggers = r.max_triggers, quota_left = null where id = r.id;
   if r.time_zone <> v_zone then   -- schedules without a zone of their own follow it, from now on
     update plait.triggers set cursor_at = plait.now(), next_at = null, error = null, revision = revision + 1

@@ -1,5 +1,37 @@
 -- What connectors, artifacts, search keys and operations need.
 
+-- Upgrades: which code may run beside the new.
+alter table plait.installed add column oldest integer not null default 0;
+
+-- Retention: how long a tenant's final jobs are kept, by status.
+alter table plait.tenants add column retention jsonb not null default '{}' check (jsonb_typeof(retention) = 'object');
+create index tenants_retention on plait.tenants (id) where retention <> '{}';
+
+-- Artifacts: payloads and results that are too large for a row. What they are is here, their bytes are in a store of their own,
+-- under the tenant's id and the artifact's. A job's payload or result names one by its hash; it is the job's alone.
+
+create table plait.artifacts (
+  id         uuid primary key,
+  tenant_id  uuid not null,
+  job_id     uuid not null,
+  created_at timestamptz not null,
+  expires_at timestamptz,                            -- looked at by then: is there such a job? null: there was, and it is not forgotten
+  doomed_at  timestamptz,                            -- nobody needs it: its bytes go, then this row
+  size       bigint not null check (size > 0),
+  kind       text not null check (kind in ('payload', 'result')),
+  sha256     text collate "C" not null check (sha256 ~ '^[0-9a-f]{64}$')
+);
+
+create unique index artifacts_key on plait.artifacts (tenant_id, job_id, kind, sha256) where doomed_at is null;
+create index artifacts_job on plait.artifacts (job_id);
+create index artifacts_expiry on plait.artifacts (expires_at) where expires_at is not null;
+
+alter table plait.artifacts enable row level security;
+alter table plait.artifacts force row level security;
+create policy owner on plait.artifacts to plait_owner using (true) with check (true);
+create policy tenant on plait.artifacts for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
 -- The web UI: when a job that has ended was begun, and where.
 create or replace view plait.job with (security_invoker = true) as
 select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correlation_id, j.dedupe_key, j.idempotency_key,

@@ -1,0 +1,56 @@
+"""Payloads and results that are too large for a job's own page: its payload or result has their hash, and here are their bytes."""
+
+from collections.abc import Iterator
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import Path, Response
+from fastapi.responses import StreamingResponse
+
+from plait.api.guard import new_router
+from plait.api.tenancy import Ask, Asking
+from plait.model.errors import NotFound
+
+router = new_router("artifacts")
+
+Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description='SHA-256, as in `{"$artifact": {"sha256": …}}`.')]
+
+PIECE: Final = 262_144
+_IS_JSON: Final = {200: {"content": {"application/json": {"schema": {}}}, "description": "JSON, as it was stored."}}
+
+
+@router.get("/jobs/{job_id:uuid}/artifacts/{sha256}", response_class=Response, responses=_IS_JSON)  # type: ignore[arg-type]
+async def get_artifact(ask: Ask, job_id: UUID, sha256: Hash) -> Response:
+    """The payload or the result of a job that has a reference in its place."""
+    return await _send(ask, job_id, sha256)
+
+
+@router.get("/worker/jobs/{job_id:uuid}/artifacts/{sha256}", response_class=Response, responses=_IS_JSON)  # type: ignore[arg-type]
+async def get_payload(ask: Ask, job_id: UUID, sha256: Hash) -> Response:
+    """The same for who runs the job."""
+    return await _send(ask, job_id, sha256)
+
+
+def payload_url(job_id: UUID, sha256: str) -> str:
+    """Where a worker gets a payload that is an artifact."""
+    return f"/api/v1/worker/jobs/{job_id}/artifacts/{sha256}"
+
+
+async def _send(ask: Asking, job_id: UUID, sha256: str) -> Response:
+    """Read and compared with its hash as a whole before the first byte is sent: what differs is an error, not half an answer."""
+    row = await ask.store.artifacts.find_artifact(job_id, sha256, **ask.scope)
+    if row is None:
+        raise NotFound(f"job {job_id} has no such artifact")
+    data = await ask.request.app.state.artifacts.read(row)
+    headers = {
+        "Content-Length": str(len(data)),
+        "Content-Disposition": f'attachment; filename="{job_id}-{row.kind}.json"',
+        "ETag": f'"{sha256}"',
+    }
+    return StreamingResponse(_pieces(data), media_type="application/json", headers=headers)
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    view = memoryview(data)
+    for start in range(0, len(view), PIECE):
+        yield bytes(view[start : start + PIECE])

@@ -1,0 +1,41 @@
+-- after_restore: make a database that was restored from a backup one of its own: nothing of the one before may go on in it.
+--
+--   moves    running -> queued, or -> canceled where that was asked
+--   locks    workers in id order, then as _give_back; schedules; the leader's row
+--   raises   PL012 for a moment that is still to come
+--   called   plait.store.health.after_restore, by who has restored it and before anything else runs
+--
+-- Leases are void: who had one is told so at its next word, and what it ran is queued again without burning a try. The ids of workers and the
+-- term go on far above all that the database before can have given out since the backup, so that nobody of then is taken for somebody
+-- of now. Schedules count every instant up to p_until as dealt with: by default now, since what was to be done since the backup may have been.
+-- Sessions end. Numbers of transactions that were kept mean nothing here, and are forgotten.
+create or replace function plait.after_restore(p_until timestamptz default null, out o_workers int, out o_jobs int, out o_schedules int)
+language plpgsql security definer set search_path = plait, pg_temp as $$
+declare
+  v_now timestamptz := plait._moment();
+  v_far constant int := 1000000;
+  w     record;
+begin
+  perform plait._require_read_committed();
+  if p_until > v_now then
+    raise exception 'schedules can be moved to now at most, not to %', p_until using errcode = 'PL012';
+  end if;
+  o_workers := 0;
+  o_jobs := 0;
+  for w in select id, node from plait.workers where state <> 'gone' order by id for update loop
+    o_workers := o_workers + 1;
+    o_jobs := o_jobs + plait._give_back(w.id, v_now, 'restored', '{}', '{}');
+    update plait.workers set asleep = false, running = 0,
+      state = case when exists (select from plait.live where worker = w.id and state = 'running') then 'lost' else 'gone' end where id = w.id;
+    if w.node is not null then
+      perform plait._leave_node(w.node, 'left');
+    end if;
+  end loop;
+  perform setval(pg_get_serial_sequence('plait.workers', 'id'), nextval(pg_get_serial_sequence('plait.workers', 'id')) + v_far);
+  update plait.leader set holder = 'restored', term = term + v_far, since = v_now, expires_at = v_now where name = 'main';
+  update plait.triggers set cursor_at = coalesce(p_until, v_now), next_at = null, error = null, revision = revision + 1
+    where kind = 'schedule' and deleted_at is null and cursor_at < coalesce(p_until, v_now);
+  get diagnostics o_schedules = row_count;
+  delete from plait.sessions;
+  update plait.rolled set seen_at = v_now, seen_xid = pg_current_xact_id();
+end $$;

@@ -1,0 +1,51 @@
+"""What is known of artifacts. Their bytes are elsewhere: plait.runtime.objects."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from plait.store.database import Database
+
+Kind = Literal["payload", "result"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactRow:
+    id: UUID
+    tenant_id: UUID
+    job_id: UUID
+    kind: Kind
+    size: int
+    sha256: str
+    created_at: datetime
+
+
+class Artifacts:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def keep_artifact(self, job_id: UUID, kind: Kind, *, sha256: str, size: int, tenant_id: UUID) -> UUID:
+        """There will be an artifact of this job; the id that its bytes are to be stored under."""
+        sql = "select plait.keep_artifact($1, $2, $3, $4, $5)"
+        return UUID(bytes=(await self._db.fetchval(sql, job_id, kind, sha256, size, tenant_id)).bytes)
+
+    async def find_artifact(
+        self,
+        job_id: UUID,
+        sha256: str,
+        *,
+        kind: Kind | None = None,
+        tenant_id: UUID | None = None,
+        all_tenants: bool = False,
+    ) -> ArtifactRow | None:
+        row = await self._db.fetchrow(
+            "select * from plait.find_artifact($1, $2, $3, $4, $5)", job_id, sha256, kind, tenant_id, all_tenants
+        )
+        return ArtifactRow(**row) if row else None
+
+    async def sweep_artifacts(self, removed: Sequence[UUID] = (), limit: int = 100) -> list[tuple[UUID, UUID]]:
+        """Forget those whose bytes have been removed; which are to be removed now, by id and tenant."""
+        rows = await self._db.fetch("select * from plait.sweep_artifacts($1, $2)", list(removed), limit)
+        return [(row["id"], row["tenant_id"]) for row in rows]

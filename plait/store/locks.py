@@ -1,0 +1,137 @@
+"""Which locks a migration takes, and for how long: read from its text, so that a plan touches nothing.
+
+A lock that is taken and given back at once is no harm: `migrate` waits for it a moment, and tries again. One that is held while a whole
+table is read, copied or indexed keeps everybody else waiting for as long as that takes. A test runs every migration of the tree and
+compares what it really locked with what is read here.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Mode = Literal["AccessExclusiveLock", "ShareRowExclusiveLock", "ShareLock", "RowExclusiveLock"]
+Work = Literal["none", "reads it all", "writes it all", "unknown"]
+
+BIG: Final = 100_000
+"""Rows, from which on it matters how long all of them take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lock:
+    """What one statement does to one table that was there before."""
+
+    table: str
+    mode: Mode | None
+    """None: nobody here knows."""
+    work: Work
+    statement: str
+
+    rows: int | None = None
+    """How many it has, as far as the server knows."""
+
+    @property
+    def blocks(self) -> bool:
+        """Others wait for it so long that they notice."""
+        return self.mode is None or (self.work != "none" and (self.rows or 0) >= BIG)
+
+    def __str__(self) -> str:
+        mode = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", (self.mode or "unknown").removesuffix("Lock")).upper()
+        rows = "" if self.rows is None else f", {self.rows:,} rows"
+        work = "at once" if self.work == "none" else "not known for how long" if self.work == "unknown" else self.work
+        return f"{self.table}{rows}: {mode}, {work}"
+
+
+def locks_in(migration: str) -> list[Lock]:
+    """The locks on tables that it does not make itself."""
+    new: set[str] = set()
+    found: list[Lock] = []
+    for statement in statements_in(migration):
+        if made := re.match(r"create table (?:if not exists )?plait\.(\w+)", statement):
+            new.add(made[1])
+            # What it refers to is locked against changes of its keys.
+            referred = {name for name in re.findall(r"references plait\.(\w+)", statement) if name not in new}
+            found += [Lock(table=t, mode="ShareRowExclusiveLock", work="none", statement=statement) for t in referred]
+        found += [lock for lock in _locks_of(statement) if lock.table not in new]
+    return found
+
+
+def _locks_of(statement: str) -> list[Lock]:
+    def lock(table: str, mode: Mode | None, work: Work) -> list[Lock]:
+        return [Lock(table=table, mode=mode, work=work, statement=statement)]
+
+    if match := re.match(r"alter table (?:only )?plait\.(\w+) (.*)", statement):
+        return lock(match[1], "AccessExclusiveLock", _work_of(match[2]))
+    if match := re.match(r"create (?:unique )?index (concurrently )?.*? on plait\.(\w+)", statement):
+        return [] if match[1] else lock(match[2], "ShareLock", "reads it all")
+    if match := re.match(r"create policy \w+ on plait\.(\w+)", statement):
+        return lock(match[1], "AccessExclusiveLock", "none")
+    if match := re.match(r"create (?:constraint )?trigger .*? on plait\.(\w+)", statement):
+        return lock(match[1], "ShareRowExclusiveLock", "none")
+    if match := re.match(r"drop (?:table|view) (?:if exists )?plait\.(\w+)", statement):
+        return lock(match[1], "AccessExclusiveLock", "none")
+    if match := re.match(r"drop index (?:if exists )?plait\.(\w+)", statement):
+        return lock(match[1], "AccessExclusiveLock", "none")  # and its table's: the plan knows which
+    if match := re.match(r"create (?:or replace )?view plait\.(\w+)", statement):
+        return lock(match[1], "AccessExclusiveLock", "none") if " or replace " in statement else []
+    if match := re.match(r"insert into plait\.(\w+)", statement):
+        return lock(match[1], "RowExclusiveLock", "none")
+    if match := re.match(r"(?:update|delete from) plait\.(\w+)", statement):
+        return lock(match[1], "RowExclusiveLock", "writes it all")  # and so locks each row of it
+    if re.match(r"create (table|type|schema|function|or replace function)|select\b|comment on|grant|revoke", statement):
+        return []
+    return lock("?", None, "unknown")
+
+
+def _work_of(actions: str) -> Work:
+    """What ALTER TABLE does beside taking its lock: the most that one of its actions does."""
+    works = [_work_of_one(action) for action in _apart(actions)]
+    return max(works, key=("none", "reads it all", "writes it all", "unknown").index)
+
+
+def _work_of_one(action: str) -> Work:
+    if re.match(r"alter column \w+ (set data )?type\b|set (un)?logged", action):
+        return "writes it all"
+    if re.match(r"add column\b.*\bdefault (?!now\b)[\w.]+\(", action):
+        return "writes it all"  # worked out for each row
+    if re.match(r"add (constraint|check|unique|primary|foreign|exclude)\b", action):
+        return "none" if action.endswith(" not valid") else "reads it all"
+    if re.match(
+        r"alter column \w+ set not null|validate constraint|add column\b.*\b(check|unique|references)\b", action
+    ):
+        return "reads it all"
+    return "none"
+
+
+def _apart(actions: str) -> list[str]:
+    """The actions of one ALTER TABLE: between them are commas that stand in no brackets."""
+    found, depth = [""], 0
+    for sign in actions:
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += sign
+    return [action.strip() for action in found]
+
+
+def statements_in(text: str) -> Iterator[str]:
+    """Each statement on a line of its own, in small letters, without comments."""
+    part = ""
+    for token in re.finditer(_TOKEN, text):
+        if token.lastgroup == "comment":
+            continue
+        if token.lastgroup == "end":
+            if part.strip():
+                yield " ".join(part.split())
+            part = ""
+        else:
+            part += token[0] if token.lastgroup == "quoted" else token[0].lower()
+    if part.strip():
+        yield " ".join(part.split())
+
+
+_TOKEN: Final = re.compile(
+    r"(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<quoted>'(?:[^']|'')*'|\"[^\"]*\"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)|(?P<end>;)|(?P<other>.)",
+    re.DOTALL,
+)

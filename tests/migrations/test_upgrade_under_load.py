@@ -1,0 +1,145 @@
+"""F25: a database is migrated while workers of the release before run on it, and new ones join them. Their source comes from the history."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from plait.model.ids import DEFAULT_TENANT, new_id
+from plait.store import Store
+from plait.store.migrate import OLDEST, migrate, schema_version
+from plait.store.new_jobs import NewJob
+from plait.store.roles import ensure_dev_login
+from plait.testing import TestServer
+
+from ..security.logins import connected
+from ..waiting import eventually
+from .test_locks import at
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def previous(tmp_path: Path) -> Path:
+    """The source as it was when the schema before this one was frozen: the last commit without the next migration."""
+    git = shutil.which("git")
+    if git is None or not (ROOT / ".git").exists():
+        pytest.skip("the release before is taken from the history, and here is none: needs git and a clone")
+
+    def run(*arguments: str) -> bytes:
+        return subprocess.run([git, "-C", str(ROOT), *arguments], capture_output=True, check=True).stdout
+
+    [file] = (ROOT / "plait" / "sql" / "migrations").glob(f"{schema_version():04}_*.sql")
+    added = run("log", "--diff-filter=A", "--format=%H", "--", str(file.relative_to(ROOT))).decode().split()
+    if not added:
+        pytest.skip(f"the history has no commit that adds {file.name}: a shallow clone?")
+    source = run("archive", f"{added[-1]}~1", "plait")
+    with tarfile.open(fileobj=BytesIO(source)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    schemas = (tmp_path / "plait" / "sql" / "migrations").glob("*.sql")
+    assert max(int(path.name.split("_")[0]) for path in schemas) == schema_version() - 1
+    return tmp_path
+
+
+@asynccontextmanager
+async def worker(url: str, source: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    path = os.pathsep.join([str(source), str(ROOT)])
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "tests.migrations.previous", url,
+        stdout=asyncio.subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}, cwd="/",
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"ready\n"
+    lines: list[bytes] = []
+
+    async def read() -> None:
+        assert process.stdout is not None
+        lines.extend([line async for line in process.stdout])
+
+    reading = asyncio.ensure_future(read())
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.wait()
+        await reading
+        # What a function that is replaced while it is called says is tried again, and told as a warning.
+        assert not [line for line in lines if b'"level": "error"' in line or b"Traceback" in line], lines
+
+
+@pytest.mark.parametrize("jobs", [600, pytest.param(20_000, marks=pytest.mark.full)])
+async def test_old_and_new_workers_run_side_by_side_through_a_migration(
+    server: TestServer, previous: Path, jobs: int
+) -> None:
+    if schema_version() <= OLDEST:
+        pytest.skip("this schema leaves the release before behind: there is nothing to run side by side")
+    database = await at(server, schema_version() - 1)
+    async with connected(database.admin_url) as admin:
+        await admin.execute("truncate plait.jobs, plait.live, plait.attempts, plait.steps, plait.fan_outs, plait.triggers, plait.fires,"
+                            " plait.dependencies, plait.follow_ups, plait.signals, plait.dedupe, plait.idempotency, plait.running_state")  # fmt: skip
+        await ensure_dev_login(database.admin_url)
+        async with worker(database.url, previous):
+            await eventually(lambda: _has_worker(admin, 1), what="the old worker's registration")
+            # By the old code's own function, before and while it is migrated.
+            enqueue = "select plait.enqueue_many(array[$1]::uuid[], array['add'], array[$2], array[$3]::uuid[])"
+            ids = [new_id() for _ in range(jobs)]
+            longest = 0.0
+
+            async def load() -> None:
+                nonlocal longest
+                for n, job in enumerate(ids):
+                    began = time.monotonic()
+                    await admin.fetch(enqueue, job, f'{{"a": {n}, "b": 1}}', DEFAULT_TENANT)
+                    longest = max(longest, time.monotonic() - began)
+
+            loading = asyncio.ensure_future(load())
+            await eventually(lambda: _some_ended(database.admin_url), what="the first job's end")
+            await migrate(database.admin_url)
+            async with worker(database.url, ROOT):
+                await loading
+                store = await Store.open(database.url)
+                await store.jobs.enqueue_many(
+                    [NewJob(id=new_id(), definition="add", payload='{"a": 1, "b": 1}', tenant_id=DEFAULT_TENANT)]
+                )
+                await eventually(lambda: _all_ended(admin, jobs + 1), what="the end of all jobs", within=120)
+                await store.close()
+        by = dict(
+            map(
+                tuple,
+                await admin.fetch("select worker, count(*) from plait.attempts where status = 'succeeded' group by 1"),
+            )
+        )
+        assert sum(by.values()) == jobs + 1
+        assert len(by) >= 2, "both have worked"
+        assert (
+            await admin.fetchval(
+                "select count(*) from plait.attempts where status <> 'succeeded' and status <> 'released'"
+            )
+            == 0
+        )
+        assert longest < 2.0
+    await server.drop_database(database)
+
+
+async def _has_worker(admin: object, n: int) -> bool:
+    found = await admin.fetchval("select count(*) from plait.workers where state = 'alive' and definitions = '{add}'")  # type: ignore[attr-defined]
+    return bool(found >= n)
+
+
+async def _some_ended(url: str) -> bool:
+    async with connected(url) as connection:
+        return bool(await connection.fetchval("select exists (select from plait.attempts)"))
+
+
+async def _all_ended(admin: object, n: int) -> bool:
+    return bool(await admin.fetchval("select count(*) from plait.attempts where final is not null") == n)  # type: ignore[attr-defined]
