@@ -31,9 +31,9 @@ demo: setup ui ## run a small workload of two tenants on an embedded Postgres
 test: lint types contracts clients ui browser ## all checks, and the tests but for the long ones
 	$(PYTEST) -m "not full" $(ARGS)
 
-test-ways: setup ## the worker's tests through PgBouncer (apt install pgbouncer) and without notifications
-	PLAIT_TEST_WAY=pgbouncer $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker $(ARGS)
-	PLAIT_TEST_WAY=polling $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker $(ARGS)
+test-ways: setup ## the worker's and the API's tests through PgBouncer (apt install pgbouncer) and without notifications
+	PLAIT_TEST_WAY=pgbouncer $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker tests/api $(ARGS)
+	PLAIT_TEST_WAY=polling $(BIN)/python -m pytest -c pyproject.toml -m "not full" tests/worker tests/api $(ARGS)
 
 test-full: setup clients ui browser ## all tests at full scale
 	$(PYTEST) $(ARGS)

@@ -9,6 +9,7 @@ import pytest
 
 from plait.testing import TestDatabase, TestServer
 
+from .pooler.ways import Way, way
 from .world import World
 
 T = TypeVar("T")
@@ -19,17 +20,24 @@ def server(plait_server: TestServer) -> TestServer:
     return plait_server
 
 
+@pytest.fixture(scope="session")
+def way_there(server: TestServer) -> Iterator[Way]:
+    """Straight to the database, unless the environment names another way (tests/pooler)."""
+    with way(server.admin_url) as there:
+        yield there
+
+
 @pytest.fixture
-def database(plait_database: TestDatabase) -> TestDatabase:
+def database(plait_database: TestDatabase, way_there: Way) -> TestDatabase:
     """A migrated database whose clock stands still until the test moves it."""
-    return plait_database
+    return way_there.to(plait_database)
 
 
 @pytest.fixture(scope="session")
-def emptied_database(server: TestServer) -> Iterator[TestDatabase]:
+def emptied_database(server: TestServer, way_there: Way) -> Iterator[TestDatabase]:
     """One for many tests, each of which empties it: to make and drop one costs more than most tests do."""
     database = _run(server.create_database())
-    yield database
+    yield way_there.to(database)
     _run(server.drop_database(database))
 
 
@@ -59,8 +67,8 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 
 
 @pytest.fixture
-async def real_database(server: TestServer) -> AsyncIterator[TestDatabase]:
+async def real_database(server: TestServer, way_there: Way) -> AsyncIterator[TestDatabase]:
     """Here time passes by itself: leases, heartbeats and processes are real."""
     database = await server.create_database(fake_clock=False)
-    yield database
+    yield way_there.to(database)
     await server.drop_database(database)

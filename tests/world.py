@@ -25,9 +25,10 @@ from plait.leader.dispatch import Dispatch
 from plait.leader.fire import Fire
 from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.model.states import Status
+from plait.runtime.settings import Settings
 from plait.store import Store
 from plait.store.events import EventRow
-from plait.store.jobs import AttemptRow, JobRow
+from plait.store.job_rows import AttemptRow, JobRow
 from plait.store.leader import Rescued
 from plait.store.new_jobs import NewJob
 from plait.store.triggers import FireRow, TriggerRow
@@ -44,6 +45,7 @@ _TABLES = (
     "running_state",
     "dedupe",
     "idempotency",
+    "search_values",
     "fan_outs",
     "fan_out_order",
     "steps",
@@ -65,6 +67,11 @@ _TABLES = (
     "depths",
     "minutes",
     "rolled",
+    "endpoints",
+    "announcements",
+    "announced",
+    "connectors",
+    "circuits",
 )
 _TRUNCATE = f"truncate {', '.join(f'plait.{name}' for name in _TABLES)}"
 _FORGET_SETTINGS = f"""
@@ -87,7 +94,8 @@ class World:
 
     @classmethod
     async def open(cls, database: TestDatabase, *, max_connections: int = 10) -> Self:
-        store = await Store.open(database.url, max_connections=max_connections)
+        pooler = Settings().pooler  # where the tests go by PgBouncer
+        store = await Store.open(database.url, max_connections=max_connections, pooler=pooler)
         return cls(database, store, await asyncpg.connect(database.admin_url))
 
     async def empty(self) -> None:

@@ -14,14 +14,17 @@ from plait.api import (
     audit,
     bulk,
     cluster,
+    connectors,
     definitions,
     embeds,
+    endpoints,
     events,
     health,
     job_pages,
     job_verbs,
     jobs,
     keys,
+    oidc,
     problems,
     queues,
     sessions,
@@ -33,14 +36,17 @@ from plait.api import (
     workers,
 )
 from plait.api.access import PREFIX, ROUTES
+from plait.api.arrivals import Arrivals
 from plait.api.bounds import Bounds
 from plait.api.guard import COOKIE, CSRF, Guard, name_of
 from plait.api.known import Known
 from plait.api.problems import Problem
+from plait.api.provider import new_provider
 from plait.api.watching import Watch
 from plait.runtime.objects import Objects
 from plait.runtime.settings import Settings
 from plait.sdk.artifacts import Artifacts
+from plait.sdk.waiter import Waiter
 from plait.store import Store
 
 _ABOUT: Final = """\
@@ -58,7 +64,7 @@ ROUTERS: Final = tuple(
     module.router
     for module in (
         health, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
-        worker_protocol, sessions, embeds, stream, artifacts,
+        endpoints, connectors, worker_protocol, sessions, oidc, embeds, stream, artifacts,
     )
 )  # fmt: skip
 
@@ -85,8 +91,11 @@ def build(
     app.state.holder = holder
     app.state.artifacts = Artifacts(store, objects, most=settings.artifact_size)
     app.state.guard = Guard(store, settings)
+    app.state.provider = new_provider(settings)
     app.state.known = Known(store)
     app.state.watch = Watch(store)
+    app.state.arrivals = Arrivals()
+    app.state.waiter = Waiter(store)
     app.state.bulk = bulk.Bulk(store)
     app.state.workers = {}
     app.state.stopping = asyncio.Event()

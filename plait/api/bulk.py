@@ -12,7 +12,7 @@ import contextlib
 import os
 import platform
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 from uuid import UUID
 
 import msgspec
@@ -30,8 +30,8 @@ from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
 from plait.store import Store
 from plait.store.audit import Entry
+from plait.store.listing import NAMES, Filter
 from plait.store.new_jobs import NewJob
-from plait.store.search import Filter
 from plait.store.workers import Claimed, Settlement
 
 router = new_router("jobs")
@@ -111,7 +111,7 @@ async def bulk(request: Request, ask: Ask, body: BulkRequest) -> Response:
     job_id = new_id()
     payload = Wanted(
         action=body.action,
-        filter=msgspec.to_builtins({name: getattr(wanted, name) for name in Filter.__slots__}),
+        filter=msgspec.to_builtins(wanted),
         actor=ask.caller.actor,
         before=str(job_id),
         all_tenants=ask.tenant_id is None,
@@ -150,11 +150,11 @@ async def _count(store: Store, wanted: Filter, tenant_id: UUID | None) -> tuple[
     found: list[UUID] = []
     before: UUID | None = None
     for _ in range(COUNTED // 1000):
-        page = await store.search.search_jobs(
-            wanted, tenant_id=tenant_id, all_tenants=tenant_id is None, before=before, limit=1000
+        page = await store.jobs.list_jobs(
+            **wanted, tenant_id=tenant_id, all_tenants=tenant_id is None, before=before, limit=1000
         )
-        found += [job.id for job in page.jobs if job.definition != DEFINITION]
-        before = page.stopped or (page.jobs[-1].id if len(page.jobs) == 1000 else None)
+        found += [job.id for job in page if job.definition != DEFINITION]
+        before = page.next(1000)
         if before is None:
             return found, False
     return found, True
@@ -265,10 +265,10 @@ class _Run:
         tenant_id = None if self._wanted.all_tenants else self._job.tenant_id
         wanted, before = _filter(self._wanted), UUID(self._progress.before or self._wanted.before)
         while True:
-            page = await self._store.search.search_jobs(
-                wanted, tenant_id=tenant_id, all_tenants=tenant_id is None, before=before, limit=PAGE
+            page = await self._store.jobs.list_jobs(
+                **wanted, tenant_id=tenant_id, all_tenants=tenant_id is None, before=before, limit=PAGE
             )
-            for one in page.jobs:
+            for one in page:
                 if one.definition == DEFINITION:
                     continue
                 if not await self._turn():
@@ -278,7 +278,7 @@ class _Run:
                 else:
                     self._progress.left += 1
                 self._progress.before = str(one.id)
-            after = page.stopped or (page.jobs[-1].id if len(page.jobs) == PAGE else None)
+            after = page.next(PAGE)
             self._progress.before = str(after or before)
             if not await self._report():
                 return False
@@ -332,12 +332,12 @@ class _Entry(msgspec.Struct):
 
 def _filter(wanted: Wanted) -> Filter:
     """Ids and moments were text."""
-    values: dict[str, Any] = {name: wanted.filter.get(name) for name in Filter.__slots__}
-    for name in ("parent", "root", "fan_out"):
-        values[name] = UUID(values[name]) if values[name] is not None else None
-    for name in ("created_after", "created_before"):
-        values[name] = datetime.fromisoformat(values[name]) if values[name] is not None else None
-    return Filter(**values)
+    values = {name: value for name, value in wanted.filter.items() if value is not None and name in NAMES}
+    for name in {"parent", "root", "fan_out"} & set(values):
+        values[name] = UUID(values[name])
+    for name in {"created_after", "created_before"} & set(values):
+        values[name] = datetime.fromisoformat(values[name])
+    return cast("Filter", values)
 
 
 async def _change(store: Store, wanted: Wanted, job_id: UUID, tenant_id: UUID, bulk_job: UUID) -> bool:

@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from plait.api.etags import etag, unchanged_since
 from plait.api.guard import new_router
-from plait.api.problems import Refused
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask, Asking
 from plait.model.errors import NotFound
@@ -42,6 +41,11 @@ class Settings(BaseModel):
     key_max_running: int | None = Field(None, ge=0, le=2**31 - 1)
     key_rate_count: int | None = Field(None, ge=1, le=2**31 - 1)
     key_rate_period_seconds: float | None = Field(None, gt=0, le=3.2e9)
+    search_keys: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
+        None,
+        max_length=10,
+        description="Keys of its payloads, or paths (`order.customer`), by which its jobs are found by an index.",
+    )
 
     def columns(self) -> dict[str, Any]:
         if self.arg_schema is not None:
@@ -93,6 +97,7 @@ class Kind(Shape):
     priority: int
     max_attempts: int
     timeout_seconds: float
+    search_keys: list[str] | None = Field(description="By which its jobs are found by an index: `payload=key=value`.")
 
 
 class Definition(Kind):
@@ -131,9 +136,7 @@ async def get_definition(ask: Ask, definition_key: str) -> Response:
 async def create(request: Request, ask: Ask, body: NewDefinition) -> Response:
     """Make a kind of job known, before a worker does."""
     columns = body.columns()
-    if any(row.name == body.key for row in await ask.store.definitions.list_definitions()):
-        raise Refused(409, "exists", "there is a definition of this key")
-    await ask.changing("definition.create", body.key, **columns).definitions.define([columns])
+    await ask.changing("definition.create", body.key, **columns).definitions.define([columns], new=True)
     request.app.state.known.forget()
     return _one(await _get(ask, body.key), status=201)
 

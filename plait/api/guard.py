@@ -81,9 +81,10 @@ class Guard:
     async def holder_of(self, request: Request, token: str, *, session: bool = False, embedded: bool = False) -> Holder:
         """Whose a key or a session is; a refusal where it is nobody's."""
         hash_ = hash_of(token)
-        # Who was let in before still is: others may come from the same address, behind one proxy.
-        if hash_ not in self._good and (wait := self._guesses.full(_address(request))):
-            raise Refused(429, "too-many", "too many keys that are none", headers={"Retry-After": str(wait)})
+        if (
+            hash_ not in self._good
+        ):  # who was let in before still is: others may come from the same address, behind one proxy
+            self.check_guesses(request)
         holder = await self._authenticated(hash_, session=session, embedded=embedded)
         if holder is None:
             self._good.discard(hash_)
@@ -97,9 +98,18 @@ class Guard:
         """A refusal where the key or session with which a long request began is none any more."""
         await self._holder(request)
 
+    def check_guesses(self, request: Request) -> None:
+        """A refusal for who has failed too often."""
+        if wait := self._guesses.full(_address(request)):
+            raise Refused(429, "too-many", "too many keys that are none", headers={"Retry-After": str(wait)})
+
+    def note_guess(self, request: Request) -> None:
+        """Remember who tried."""
+        self._guesses.take(_address(request))
+
     def count_guess(self, request: Request) -> NoReturn:
         """Refuse, and remember who tried."""
-        self._guesses.take(_address(request))
+        self.note_guess(request)
         raise _unknown("there is no such key, or it is revoked or expired")
 
     async def _authenticated(self, hash_: str, *, session: bool, embedded: bool) -> Holder | None:

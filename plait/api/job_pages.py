@@ -14,7 +14,7 @@ from plait.api.tenancy import Ask
 from plait.model.errors import InvalidArguments
 from plait.model.reasons import REMEDIES
 from plait.model.states import Status
-from plait.store.jobs import NodeRow
+from plait.store.job_rows import NodeRow
 from plait.store.trees import NodePlace
 
 router = new_router("jobs")

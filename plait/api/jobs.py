@@ -1,5 +1,6 @@
 """Jobs: asking for them, and looking at them."""
 
+import asyncio
 import json
 from datetime import datetime
 from typing import Annotated, Any
@@ -11,15 +12,16 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from plait.api.cluster import refuse_unless_leading
 from plait.api.guard import new_router
 from plait.api.job_shapes import FanOut, JobBrief, JobPage, Step
-from plait.api.shapes import Cursor, Json, Limit, Page, Text, page
+from plait.api.shapes import Cursor, Json, Limit, Page, Text
 from plait.api.tenancy import Ask, Asking
 from plait.model.errors import InvalidArguments, NotFound, TooLarge
 from plait.model.ids import new_id
 from plait.model.states import Status
 from plait.sdk.codec import MAX_BYTES
-from plait.store.jobs import JobRow
+from plait.sdk.waiter import Waiter
+from plait.store.job_rows import JobRow
+from plait.store.listing import Filter, Listed
 from plait.store.new_jobs import NewJob
-from plait.store.search import Filter, Found
 
 router = new_router("jobs")
 
@@ -139,7 +141,10 @@ class Filters(BaseModel):
         None, min_length=1, max_length=200, description="In definition, correlation id, dedupe key; or an id."
     )
     payload: list[str] | None = Field(
-        None, max_length=10, description="`key=value` or `a.b.0=value`, of the payload; may be given again."
+        None,
+        max_length=10,
+        description="`key=value`, by the payload's keys or paths (`order.customer=7`); may be given again. With `definition_key`, "
+        "and one of its declared search keys, an index finds them.",
     )
     error: str | None = Field(
         None, max_length=40, description="A fingerprint of `GET /jobs/failures`: failed with an error of that kind."
@@ -181,8 +186,8 @@ class Listing(Filters):
 @router.get("/jobs", response_model=Jobs)
 async def list_jobs(ask: Ask, given: Annotated[Listing, Query()]) -> Response:
     """Jobs, newest first."""
-    found = await ask.store.search.search_jobs(
-        given.wanted(), **ask.scope, before=given.cursor, limit=given.limit, offset=given.offset
+    found = await ask.store.jobs.list_jobs(
+        **given.wanted(), **ask.scope, before=given.cursor, limit=given.limit, offset=given.offset
     )
     return Json(_jobs(found, given.limit))
 
@@ -201,16 +206,26 @@ class Counting(Filters):
 @router.get("/jobs/count", response_model=Count)
 async def count_jobs(ask: Ask, given: Annotated[Counting, Query()]) -> Response:
     """How many jobs a filter finds, counted as far as a page would go (T113)."""
-    found = await ask.store.search.count_jobs(given.wanted(), **ask.scope)
+    found = await ask.store.jobs.count_jobs(**given.wanted(), **ask.scope)
     return Json({"count": found.count, "more": found.more})
 
 
 @router.get("/jobs/{job_id:uuid}", response_model=JobPage)
-async def get_job(ask: Ask, job_id: UUID) -> Response:
+async def get_job(
+    request: Request,
+    ask: Ask,
+    job_id: UUID,
+    wait_seconds: Annotated[
+        float, Query(ge=0, le=30, description="Answer only when it is final, or after so long.")
+    ] = 0,
+) -> Response:
     """One job, whole, with its parent, its fan-outs, its steps and its newest children."""
     store, limit = ask.store, 50
     row = await store.jobs.get_job(job_id, **ask.scope)
-    children = await store.search.search_jobs(Filter(parent=job_id), **ask.scope, limit=limit)
+    if wait_seconds > 0 and not row.status.final:
+        await _final(request, row, wait_seconds)
+        row = await store.jobs.get_job(job_id, **ask.scope)
+    children = await store.jobs.list_jobs(parent=job_id, **ask.scope, limit=limit)
     return Json(
         JobPage.of(
             row,
@@ -221,6 +236,19 @@ async def get_job(ask: Ask, job_id: UUID) -> Response:
             children=_jobs(children, limit),
         )
     )
+
+
+async def _final(request: Request, row: JobRow, most: float) -> None:
+    """Wait until a job is final, as all who wait do: by one question for all of them. Not longer than so, nor than the server runs."""
+    waiter: Waiter = request.app.state.waiter
+    ended = asyncio.ensure_future(waiter.outcome(row.id, row.tenant_id))
+    stopping = asyncio.ensure_future(request.app.state.stopping.wait())
+    try:
+        await asyncio.wait({ended, stopping}, timeout=most, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for one in (ended, stopping):
+            one.cancel()
+        await asyncio.gather(ended, stopping, return_exceptions=True)
 
 
 async def _lease(ask: Asking, row: JobRow) -> datetime | None:
@@ -238,9 +266,12 @@ async def _parent(ask: Asking, parent_id: UUID | None) -> dict[str, Any] | None:
         return None
 
 
-def _jobs(found: Found, limit: int) -> dict[str, Any]:
-    listed = page([JobBrief.of(row) for row in found.jobs], limit, found.jobs[-1].id if found.jobs else None)
-    return {**listed, "next": listed["next"] or found.stopped, "complete": found.stopped is None}
+def _jobs(found: Listed, limit: int) -> dict[str, Any]:
+    return {
+        "items": [JobBrief.of(row) for row in found],
+        "next": found.next(limit),
+        "complete": found.stopped is None,
+    }
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from plait.model.errors import PlaitError
 from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
+from plait.store import Database
 
 log = get_logger("api")
 
@@ -82,11 +83,17 @@ class Api:
         log.info("api listening", url=self.url)
         async with asyncio.TaskGroup() as group:
             group.create_task(application.state.bulk.run(stop))
-            watching = group.create_task(_end(server, application, stop))
+            helpers = [group.create_task(_end(server, application, stop))]
+            if self._app.settings.listen:
+                direct = self._app.settings.direct_url
+                listening = application.state.arrivals.listen(Database(direct) if direct else store.database)
+                helpers.append(group.create_task(listening))
             try:
                 await server.serve(sockets=[self._socket])
             finally:
-                watching.cancel()
+                for helper in helpers:
+                    helper.cancel()
+                await application.state.waiter.close()
                 if not stop.requested:
                     stop.request()  # it ended by itself: nothing else goes on alone
 
@@ -114,6 +121,7 @@ class _Server(uvicorn.Server):
 async def _end(server: uvicorn.Server, application: FastAPI, stop: Stop) -> None:
     await stop.wait()
     application.state.stopping.set()  # who waits for something gets an answer now
+    application.state.arrivals.wake_all()
     server.should_exit = True
     await stop.wait_hard()
     server.force_exit = True

@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse
 
 from plait.api.caller import Caller
 from plait.api.guard import COOKIE, Guard, new_router
+from plait.api.provider import Provider
 from plait.api.shapes import Json
 from plait.api.tenancy import Ask
 from plait.model.roles import Role
@@ -23,6 +24,8 @@ from plait.store import Store
 router = new_router("session")
 
 HOME: Final = "/"
+BY_PROVIDER: Final = "oidc: "
+"""How the keys of who signed in by an identity provider are called."""
 
 
 class SignIn(BaseModel):
@@ -38,6 +41,7 @@ class Session(BaseModel):
     name: str
     csrf: str | None = Field(description="Send it as X-CSRF-Token with every change. Null: you came with a key.")
     expires_at: datetime | None = None
+    logout_url: str | None = Field(None, description="Of who came by an identity provider: where one signs out there.")
 
 
 @router.post("/session", status_code=201, response_model=Session)
@@ -45,7 +49,7 @@ async def sign_in(request: Request, body: SignIn) -> Response:
     """Open a session with a key."""
     guard: Guard = request.app.state.guard
     holder = await guard.holder_of(request, body.key, session=False)
-    return await _open(request, holder.key_id)
+    return await open_session(request, holder.key_id)
 
 
 @router.get("/session/link", status_code=303)
@@ -56,16 +60,18 @@ async def follow(request: Request, token: Annotated[str, Query(min_length=1, max
     key_id = await store.keys.use_link(hash_of(token))
     if key_id is None:
         guard.count_guess(request)
-    opened = await _open(request, key_id)
+    opened = await open_session(request, key_id)
     response = RedirectResponse(HOME, status_code=303)
     response.headers["set-cookie"] = opened.headers["set-cookie"]
     return response
 
 
 @router.get("/session", response_model=Session)
-async def whoami(ask: Ask) -> Response:
+async def whoami(request: Request, ask: Ask) -> Response:
     """Who you are to the API."""
-    return Json(_session(ask.caller))
+    provider: Provider | None = request.app.state.provider
+    by_provider = provider is not None and ask.caller.csrf is not None and ask.caller.name.startswith(BY_PROVIDER)
+    return Json(_session(ask.caller, logout_url=await provider.sign_out_url() if provider and by_provider else None))
 
 
 @router.delete("/session", status_code=204)
@@ -79,7 +85,8 @@ async def sign_out(request: Request, ask: Ask) -> Response:
     return response
 
 
-async def _open(request: Request, key_id: UUID) -> Response:
+async def open_session(request: Request, key_id: UUID, *, secure: bool | None = None) -> Response:
+    """A session that stands for a key, and its cookie. `secure`: where TLS ends before us, and we know."""
     store: Store = request.app.state.store
     lasts = timedelta(seconds=request.app.state.settings.api_session)
     token, csrf = new_token(), new_token()
@@ -100,14 +107,14 @@ async def _open(request: Request, key_id: UUID) -> Response:
         token,
         max_age=int(lasts.total_seconds()),
         path="/",
-        secure=request.url.scheme == "https",
+        secure=request.url.scheme == "https" if secure is None else secure,
         httponly=True,
         samesite="strict",
     )
     return response
 
 
-def _session(caller: Caller) -> dict[str, object]:
+def _session(caller: Caller, *, logout_url: str | None = None) -> dict[str, object]:
     return {
         "role": caller.role,
         "tenant_id": caller.tenant_id,
@@ -115,4 +122,5 @@ def _session(caller: Caller) -> dict[str, object]:
         "name": caller.name,
         "csrf": caller.csrf,
         "expires_at": None,
+        "logout_url": logout_url,
     }

@@ -24,7 +24,7 @@ BUILT: Final = Path(__file__).with_name("static")
 PAGES: Final = (
     "login", "jobs", "workflows", "triggers", "events", "definitions", "queues", "workers", "dead-letters", "tenants", "audit", "keys",
 )  # fmt: skip
-"""The first part of each address of the UI: a directory's or file's name in ui/src/pages."""
+"""The first part of each address in ui/src/router.tsx; a test compares them."""
 
 NOBODY: Final = "frame-ancestors 'none'"
 POLICY: Final = "; ".join(

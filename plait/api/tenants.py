@@ -8,7 +8,6 @@ from fastapi import Path, Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from plait.api.guard import new_router
-from plait.api.problems import Refused
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask, Asking
 
@@ -89,11 +88,8 @@ async def load(
 @router.post("/tenants", status_code=201, response_model=Tenant)
 async def create(ask: Ask, body: NewTenant) -> Response:
     """Make a tenant."""
-    if any(row.slug == body.slug for row in await ask.store.tenants.list_tenants()):
-        raise Refused(409, "exists", "there is a tenant of this slug")
-    return await _set(
-        ask, "tenant.create", body.slug, body.model_dump(exclude_unset=True, exclude={"slug"}), status=201
-    )
+    settings = body.model_dump(exclude_unset=True, exclude={"slug"})
+    return await _set(ask, "tenant.create", body.slug, settings, new=True)
 
 
 @router.patch("/tenants/{slug}", response_model=Tenant)
@@ -103,7 +99,7 @@ async def change(ask: Ask, slug: Slug, body: Settings) -> Response:
     return await _set(ask, "tenant.change", slug, body.model_dump(exclude_unset=True))
 
 
-async def _set(ask: Asking, action: str, slug: str, settings: dict[str, Any], status: int = 200) -> Response:
-    await ask.changing(action, slug, **settings).tenants.set_tenant(slug, settings)
+async def _set(ask: Asking, action: str, slug: str, settings: dict[str, Any], *, new: bool = False) -> Response:
+    await ask.changing(action, slug, **settings).tenants.set_tenant(slug, settings, new=new)
     rows = await ask.store.tenants.list_tenants()
-    return Json(next(Tenant.of(row) for row in rows if row.slug == slug), status_code=status)
+    return Json(next(Tenant.of(row) for row in rows if row.slug == slug), status_code=201 if new else 200)

@@ -19,10 +19,12 @@ from plait.cli import (
     api,
     bench,
     commands,
+    connectors,
     definitions,
     demo,
     dev,
     doctor,
+    endpoints,
     enqueue,
     events,
     failures,
@@ -49,7 +51,7 @@ for module in (run, dev, worker, leader, api, enqueue, migrate, restore, demo, d
     module.register(app)
 trees.register(jobs.group)
 occasions.register(triggers.group)
-for group in (jobs, queues, tenants, definitions, triggers, events, keys):
+for group in (jobs, queues, tenants, definitions, triggers, events, keys, endpoints, connectors):
     app.add_typer(group.group)
 
 

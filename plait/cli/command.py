@@ -87,10 +87,15 @@ class Invocation:
             await target.close()
 
     def load(self, name: str) -> "Plait":
-        """The application, on the database that the options name."""
+        """The application, on the database that the options name, with the connectors that its settings name."""
         from plait.cli.loading import load_app
 
-        return self.bind(load_app(name))
+        app = self.bind(load_app(name))
+        if app.settings.connectors:
+            from plait.connectors import install
+
+            install(app)
+        return app
 
     def bind(self, app: "Plait") -> "Plait":
         """Options are stronger than what the application's code says."""

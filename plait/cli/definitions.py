@@ -67,6 +67,15 @@ async def set_(
     retries: Annotated[
         int | None, typer.Option("--retries", metavar="N", min=0, help="How often to try again.")
     ] = None,
+    search_keys: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--search-key",
+            metavar="KEY",
+            help="A key of its payloads, or a path (order.customer), by which jobs are found; may be given again; none removes all.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Change a kind of job. What is not given stays; what its code says comes back when a worker with other code starts."""
     given: dict[str, Any] = {
@@ -78,6 +87,8 @@ async def set_(
     settings = {key: value for key, value in given.items() if value is not None}
     if schema is not None:
         settings["schema"] = None if schema in arguments.NONE else _schema(Path(schema))
+    if search_keys:
+        settings["search_keys"] = None if search_keys[0] in arguments.NONE else search_keys
     if not settings:
         raise BadUsage("there is nothing to set: see plait definitions set --help")
     async with cli.store() as store:

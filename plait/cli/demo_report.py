@@ -18,7 +18,7 @@ from plait.model.states import FINAL, Status
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from plait.store.jobs import JobRow
+    from plait.store.job_rows import JobRow
 
 SHOWN = (*(status for status in Status if status is not Status.WAITING),)
 

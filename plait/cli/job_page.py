@@ -10,7 +10,7 @@ from plait.model.states import Status
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from plait.store.jobs import AttemptRow, JobRow
+    from plait.store.job_rows import AttemptRow, JobRow
     from plait.store.nodes import JobNode
 
 LONGEST = 2000

@@ -3,6 +3,7 @@
 A job is named by its whole id. Without --tenant it is looked for in all tenants where the login may, else in its own.
 """
 
+import json
 from collections.abc import Awaitable, Callable
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +20,7 @@ from plait.model.states import Status
 
 if TYPE_CHECKING:
     from plait.store import Store
-    from plait.store.jobs import JobRow
+    from plait.store.job_rows import JobRow
 
 group = new_group(
     "Look at jobs; cancel, retry and reschedule them. Without a command it lists them.", "jobs", lists=True
@@ -69,6 +70,10 @@ async def list_(
         bool | None,
         typer.Option("--with-sub-jobs/--without-sub-jobs", help="Only jobs that have, or have no, sub-jobs."),
     ] = None,
+    payload: Annotated[
+        list[str] | None,
+        typer.Option("--payload", metavar="KEY=VALUE", help="Only jobs whose payload has this; may be given again."),
+    ] = None,
 ) -> None:
     """List jobs, newest first."""
     if tenant is not None and all_tenants:
@@ -85,9 +90,12 @@ async def list_(
             parent=arguments.job_id(parent) if parent is not None else None,
             root=arguments.job_id(root_id) if root_id is not None else None,
             has_children=with_sub_jobs,
+            payload=json.dumps(arguments.labels_of(payload)) if payload else None,
             limit=limit,
         )
         slugs = {row.id: row.slug for row in await store.tenants.list_tenants()} if all_tenants else {}
+    if rows.stopped is not None:
+        say(f"Looked only so far. Go on: --before {rows.stopped}")
     if cli.json:
         show_json(rows)
         return

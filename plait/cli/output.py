@@ -16,7 +16,7 @@ import typer
 
 from plait.model.states import Status
 
-JSON_TEXT: Final = ("payload", "result", "progress", "metadata", "data", "schema")
+JSON_TEXT: Final = ("payload", "result", "progress", "metadata", "data", "schema", "settings")
 """Columns that the store gives as JSON text."""
 
 STYLES: Final[dict[str, str]] = {

@@ -15,7 +15,7 @@ from plait.cli.output import show, show_json, show_table, span
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plait.store.jobs import NodeRow, StepView
+    from plait.store.job_rows import NodeRow, StepView
 
 SHOWN = 1000
 

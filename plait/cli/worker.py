@@ -61,6 +61,15 @@ async def worker(
             "--label", metavar="KEY=VALUE", help="Something to know the node by; may be repeated.", show_default=False
         ),
     ] = None,
+    connectors: Annotated[
+        str | None,
+        typer.Option(
+            "--connectors",
+            metavar="KIND,…",
+            help="Built-in jobs to run too: http, webhook, report; or all.",
+            show_default="none, or PLAIT_CONNECTORS",
+        ),
+    ] = None,
     leads: Annotated[
         bool, typer.Option("--leader/--no-leader", help="Take the leader's duties too where nobody else has them.")
     ] = True,
@@ -85,6 +94,11 @@ async def worker(
     app = cli.load(app_name)
     if grace_s is not None:
         app.settings = app.settings.model_copy(update={"grace": grace_s})
+    if connectors is not None:
+        from plait.connectors import install
+        from plait.connectors.registry import types_in
+
+        install(app, *types_in(connectors))
     from plait.cli.serving import configure_logs, place, serve
     from plait.leader.leader import Leader
     from plait.runtime.service import Service

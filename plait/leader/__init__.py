@@ -7,6 +7,7 @@
     fire.py     schedules whose instants are due make jobs
     dispatch.py events make jobs, one for each trigger that they match
     prune.py    old final jobs are forgotten
+    announce.py endpoints are told how jobs ended
 
 Each duty is one SQL function that is safe to run anywhere, at once, with or without the lease: the lease only saves work.
 """

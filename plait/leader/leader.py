@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
+from plait.leader.announce import Announce
 from plait.leader.archive import Archive
 from plait.leader.count import Count, RollUp
 from plait.leader.dispatch import Dispatch
@@ -57,6 +58,7 @@ class Leader:
             _prune(app.settings, retention),
             Count(),
             RollUp(),
+            Announce(),
             *([Sweep(objects)] if (objects := app.target.objects(app.settings.artifacts)) else []),
         )
         self._holder = holder or app.holder

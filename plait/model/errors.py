@@ -8,7 +8,7 @@
       ├── DatabaseUnreachable  SchemaOutdated  UnsafeRole  NotGranted
       ├── NotLeader
       ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable (TooLarge)
-      ├── InvalidTrigger  InvalidTemplate  InvalidSchema  CommandFailed
+      ├── InvalidTrigger  InvalidTemplate  InvalidSchema  InvalidEndpoint  CommandFailed  RequestFailed
       ├── StorageFailed  ArtifactMissing  ArtifactAltered
       ├── LeaseLost  NotDurable  DeterminismError  SignalTimeout  SubJobFailure  FanOutError
       └── JobFailed               what `handle.result()` raises
@@ -121,6 +121,12 @@ class ChangedMeanwhile(DatabaseError):
     sqlstate = "PL014"
 
 
+class AlreadyExists(DatabaseError):
+    """There is one of this name already: change that one, or choose another name."""
+
+    sqlstate = "PL015"
+
+
 BY_SQLSTATE: dict[str, type[DatabaseError]] = {cls.sqlstate: cls for cls in DatabaseError.__subclasses__()}
 
 
@@ -187,6 +193,14 @@ class InvalidTemplate(PlaitError):
 
 class InvalidSchema(PlaitError):
     """A JSON Schema is not valid, or asks for more than plait is willing to do."""
+
+
+class InvalidEndpoint(PlaitError):
+    """An endpoint, or what is set for a connector, is not valid."""
+
+
+class RequestFailed(PlaitError):
+    """Another server gave no answer, or one that asks to try again later."""
 
 
 class CommandFailed(PlaitError):

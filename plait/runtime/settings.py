@@ -3,15 +3,20 @@
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from plait.model.claims import parsed
 from plait.model.durations import age
 from plait.model.errors import PlaitError
 
 _ORIGIN: Final = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?")
+
+Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
+"""No symmetric one: who may check a token could make one."""
 
 
 def _age(value: Any) -> timedelta | None:
@@ -56,6 +61,27 @@ class Settings(BaseSettings):
         "",
         description="sites that may embed a tenant's view: origins like https://app.example.com, with spaces between",
     )
+    oidc_issuer: str | None = Field(
+        None, description="the OpenID Connect provider that people sign in by; none when it is not set"
+    )
+    oidc_client_id: str | None = Field(None, description="what the provider calls this installation")
+    oidc_client_secret: SecretStr | None = Field(None, description="its secret there; none for a public client")
+    oidc_redirect_url: str | None = Field(
+        None, description="where the provider sends browsers back to: https://…/api/v1/session/oidc/callback"
+    )
+    oidc_scope: str = Field("openid profile email", description="what is asked of the provider")
+    oidc_role_claim: str = Field(
+        "groups", description="the claim, or the path of one, that decides what somebody may do"
+    )
+    oidc_roles: dict[str, str] = Field(
+        {}, description='JSON: what the claim\'s values stand for, like {"ops": "super-admin", "dev": "operator@acme"}'
+    )
+    oidc_tenant_claim: str | None = Field(None, description="the claim with a tenant's slug, for roles that name none")
+    oidc_algorithms: tuple[Algorithm, ...] = Field(
+        ("RS256", "ES256", "PS256", "EdDSA"), min_length=1, description="how the provider may sign"
+    )
+    oidc_skew: float = Field(30, ge=0, le=300, description="seconds that the provider's clock may differ")
+
     keep_succeeded: Age = Field(
         "7d", validate_default=True, description="how long jobs that succeeded are kept: 7d, 12h, forever"
     )
@@ -73,6 +99,28 @@ class Settings(BaseSettings):
         None, description="a directory, or s3://bucket/prefix, where jobs are written to before they are forgotten"
     )
     archive_format: Literal["jsonl", "parquet"] = Field("jsonl", description="parquet needs the extra of that name")
+
+    connectors: str = Field(
+        "", description="the connectors that a worker runs: http, webhook, report; or all. None when it is not set"
+    )
+    connector_hosts: str = Field(
+        "",
+        description="hosts that connector.http.request may ask: api.example.com, *.example.com, or * for any that is public",
+    )
+    connector_webhook_hosts: str = Field("*", description="hosts that webhooks may be delivered to, likewise")
+    connector_deny: str = Field("", description="hosts and networks that no connector asks, whatever else is said")
+    connector_networks: str = Field(
+        "", description="internal networks that connectors may reach all the same: 10.1.0.0/16"
+    )
+    connector_ports: str = Field("80,443", description="ports that connectors may connect to")
+    connector_schemes: str = Field("https", description="https, or https,http")
+    connector_secrets: str = Field(
+        "", description="which secrets may be sent where: NAME:host, NAME@tenant:*.example.com"
+    )
+    connector_ca_file: Path | None = Field(
+        None, description="certificates of authorities to trust, in place of the system's"
+    )
+    secrets_dir: Path | None = Field(None, description="a directory with a file for each secret, beside PLAIT_SECRET_…")
 
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="the least that is logged")
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON")
@@ -96,3 +144,28 @@ class Settings(BaseSettings):
     def embedding(self) -> tuple[str, ...]:
         """The sites that may embed a tenant's view."""
         return tuple(self.api_embed.split())
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.oidc_issuer is not None:
+            if not (self.oidc_client_id and self.oidc_redirect_url):
+                raise ValueError("PLAIT_OIDC_ISSUER needs PLAIT_OIDC_CLIENT_ID and PLAIT_OIDC_REDIRECT_URL")
+            for url in (self.oidc_issuer, self.oidc_redirect_url):
+                if not is_safe(url):
+                    raise ValueError(f"{url} is neither https nor on this machine")
+            for granted in self.oidc_roles.values():
+                parsed(granted)
+        return self
+
+
+_LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def is_safe(url: str) -> bool:
+    """Whether nobody on the way can read what is sent there: https; or plain http on this machine."""
+    try:
+        parts = urlsplit(url)
+        local = parts.hostname in _LOCAL
+    except ValueError:
+        return False
+    return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and local))

@@ -107,6 +107,7 @@ class Plait:
         on_child_failure: OnChildFailure = "continue",
         allow_nested: bool = True,
         cancel_on_parent_failure: bool = False,
+        search_keys: Sequence[str] | None = None,
     ) -> Decorator: ...
     def job(
         self,
@@ -129,11 +130,12 @@ class Plait:
         on_child_failure: OnChildFailure = "continue",
         allow_nested: bool = True,
         cancel_on_parent_failure: bool = False,
+        search_keys: Sequence[str] | None = None,
     ) -> Any:
         """Make a job of a function. `async def` runs on the worker's loop, `def` in a thread, isolation="process" in a process
         of its own, which a timeout can really stop. `retries=n` allows n + 1 tries. `key` names the argument (or is a function
         of the arguments) whose value the `key_…` limits count by. `child_mode`, `on_child_failure`, `allow_nested` and `cancel_on_parent_failure`
-        hold for the children that it spawns."""
+        hold for the children that it spawns. By `search_keys`, arguments or paths in them (`"order.customer"`), an index finds its jobs."""
 
         def decorate(function: Callable[..., Any]) -> Job[..., Any]:
             definition = define(
@@ -153,15 +155,13 @@ class Plait:
                     allow_nested=allow_nested,
                     cancel_on_parent_failure=cancel_on_parent_failure,
                 ),
+                search_keys=search_keys,
             )
             if definition.name in self.definitions:
-                raise InvalidDefinition(
-                    f"there are two jobs called {definition.name!r}: give one another name with @app.job(name=…)"
-                )
+                raise InvalidDefinition(f"there are two jobs called {definition.name!r}: use @app.job(name=…)")
             self.definitions[definition.name] = definition
-            job: Job[..., Any] = Job(self, definition, function)
-            self.jobs[definition.name] = job
-            return job
+            self.jobs[definition.name] = Job(self, definition, function)
+            return self.jobs[definition.name]
 
         return decorate if function is None else decorate(function)
 

@@ -13,8 +13,9 @@ from typing import Any, Final
 from plait.model.commands import Argument, Command
 from plait.model.errors import CommandFailed, InvalidArguments, InvalidDefinition, InvalidPayload, PermanentError
 from plait.model.parameters import Parameter
+from plait.model.redaction import hide
 from plait.model.schemas import check_schema, faults
-from plait.model.texts import clean, message_of
+from plait.model.texts import MARGIN, clean, message_of
 from plait.runtime import warden
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import Codec, encode
@@ -184,7 +185,7 @@ class _Execution:
         tail = self._tails[name]
         while chunk := await stream.read(TAIL):
             tail += chunk
-            del tail[:-TAIL]
+            del tail[: -TAIL - MARGIN]
             self._news = True
 
     async def _tell(self) -> None:
@@ -198,4 +199,4 @@ class _Execution:
         self._job.report({name: self._text(name) for name in self._tails})
 
     def _text(self, name: str) -> str:
-        return clean(self._tails[name].decode(errors="replace"), TAIL)
+        return clean(hide(self._tails[name].decode(errors="replace"))[-TAIL:], TAIL)

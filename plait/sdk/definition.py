@@ -1,7 +1,7 @@
 """A definition: one kind of job, as the code has it."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -37,6 +37,10 @@ class Definition:
     """What it starts; None for a function."""
     nodes: NodePolicy | None = None
     """Of a node job."""
+    connector: bool = False
+    """It is one of plait's own, that reach other servers."""
+    search_keys: tuple[str, ...] | None = None
+    """Keys and paths of the payload by which its jobs can be found; None where the code says nothing."""
 
     def row(self) -> dict[str, Any]:
         """What the database knows of it: `plait.define`. Who tells the database must be able to read its payloads."""
@@ -44,9 +48,9 @@ class Definition:
         limits = self.limits
         return {
             "name": self.name,
-            "kind": "command" if self.command else "node" if self.nodes else "function",
+            "kind": self._kind,
             "schema": self.command and self.command.schema,
-            "description": self.command and self.command.description,
+            "description": self.command.description if self.command else self._about,
             "queue": self.queue,
             "priority": self.priority,
             "max_attempts": self.max_attempts,
@@ -65,8 +69,20 @@ class Definition:
             "on_child_failure": self.children.on_failure,
             "allow_nested": self.children.allow_nested,
             "cancel_on_parent_failure": self.children.cancel_on_parent_failure,
+            "search_keys": self.search_keys,
             **(_node_row(self.nodes) if self.nodes else {}),
         }
+
+    @property
+    def _kind(self) -> str:
+        if self.command:
+            return "command"
+        return "node" if self.nodes else "connector" if self.connector else "function"
+
+    @property
+    def _about(self) -> str | None:
+        """Of a connector: what it says of itself."""
+        return " ".join((self.function.__doc__ or "").split()) if self.connector else None
 
     def limit_key_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
         """The limit key of a call: an argument's value, or what the given function makes of the arguments."""
@@ -104,6 +120,7 @@ def define(
     limit_key: str | Callable[..., str] | None,
     isolation: Literal["process"] | None,
     children: Children,
+    search_keys: Sequence[str] | None = None,
 ) -> Definition:
     """Check what a decorator was given, and make a definition of it."""
     name = str(name or getattr(function, "__name__", ""))
@@ -153,4 +170,18 @@ def define(
         limits=limits,
         limit_key=limit_key,
         children=children,
+        search_keys=_checked_keys(name, codec, search_keys),
     )
+
+
+def _checked_keys(name: str, codec: Codec, keys: Sequence[str] | None) -> tuple[str, ...] | None:
+    if keys is None:
+        return None
+    if isinstance(keys, str) or len(keys) > 10 or len(repr(keys).encode()) > 1000:
+        raise InvalidDefinition(f"job {name}: search_keys are at most ten names of arguments, or paths in them")
+    for key in keys:
+        if key.split(".")[0] not in codec.parameters:
+            raise InvalidDefinition(
+                f"job {name}: a search key begins with the name of an argument; there is none called {shown(key)}"
+            )
+    return tuple(keys)

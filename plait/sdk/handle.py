@@ -17,7 +17,7 @@ from plait.sdk.artifacts import Artifacts, is_reference
 from plait.sdk.codec import Codec, encode
 from plait.sdk.waiter import Waiter
 from plait.store import Store
-from plait.store.jobs import JobRow, NodeRow, OutcomeRow, TreeCanceled
+from plait.store.job_rows import JobRow, NodeRow, OutcomeRow, TreeCanceled
 
 R = TypeVar("R")
 T = TypeVar("T")

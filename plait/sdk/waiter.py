@@ -7,7 +7,7 @@ from uuid import UUID
 
 from plait.model.errors import DatabaseUnreachable, PlaitError
 from plait.store import Store
-from plait.store.jobs import OutcomeRow
+from plait.store.job_rows import OutcomeRow
 
 FIRST_S, LAST_S, MAX_BATCH = 0.005, 0.5, 500
 PATIENCE_S = 30.0

@@ -9,9 +9,9 @@ grant usage on schema plait to plait_client, plait_tenant, plait_worker, plait_a
 alter default privileges revoke execute on functions from public;
 
 -- Row-level security decides which rows.
-grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.job,
+grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.search_values, plait.job,
   plait.fan_outs, plait.fan_out_order, plait.steps, plait.signals, plait.dependencies, plait.follow_ups, plait.triggers, plait.fires,
-  plait.events, plait.artifacts
+  plait.events, plait.endpoints, plait.connectors, plait.artifacts
   to plait_client, plait_tenant, plait_admin;
 grant select (id, slug, name, time_zone, created_at, paused) on plait.tenants to plait_client, plait_tenant, plait_admin;
 grant select on plait.workers, plait.nodes, plait.leader, plait.queues, plait.definitions to plait_admin;
@@ -22,14 +22,24 @@ grant execute on function plait.now, plait.uuidv7, plait._visible_tenant, plait.
 
 grant execute on function
   plait.enqueue, plait.enqueue_many, plait.enqueue_one, plait.cancel, plait.retry, plait.reschedule, plait.signal,
-  plait.cancel_tree, plait.retry_tree, plait.fork, plait.job_tree, plait.list_steps, plait.job_info,
+  plait.cancel_tree, plait.retry_tree, plait.fork, plait.list_steps, plait.job_info,
   plait.spawn, plait.after,
-  plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs, plait.overview, plait.history, plait.failures, plait.latency, plait.list_attempts, plait.summary, plait.explain_job,
+  plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs, plait.overview, plait.failures, plait.latency, plait.list_attempts, plait.summary, plait.explain_job,
   plait.set_trigger, plait.delete_trigger, plait.list_triggers, plait.list_fires,
   plait.emit, plait.list_events, plait.job_nodes
   to plait_client, plait_tenant, plait_admin;
 
 grant execute on function plait.keep_artifact, plait.find_artifact to plait_client, plait_tenant, plait_worker, plait_admin;
+grant execute on function
+  plait.set_endpoint, plait.delete_endpoint, plait.rotate_endpoint, plait.set_connector
+  to plait_client, plait_tenant, plait_admin;
+
+-- What connectors read for the job that they run.
+grant execute on function
+  plait.list_endpoints, plait.list_connectors, plait.analytics, plait.usage, plait.history, plait.job_tree
+  to plait_client, plait_tenant, plait_worker, plait_admin;
+grant execute on function plait.announce, plait.close_endpoint, plait.admit_requests, plait.report_requests to plait_worker;
+
 grant execute on function plait.list_schemas to plait_client, plait_tenant, plait_worker, plait_admin;
 
 grant execute on function

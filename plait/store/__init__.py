@@ -6,8 +6,10 @@ autocommit, so that it works behind PgBouncer in transaction mode, and raises th
 
 from plait.store.artifacts import Artifacts
 from plait.store.audit import Audit, AuditedDatabase, Entry
+from plait.store.connectors import Connectors
 from plait.store.database import Database
 from plait.store.definitions import Definitions
+from plait.store.endpoints import Endpoints
 from plait.store.events import Events
 from plait.store.health import Health
 from plait.store.jobs import Jobs
@@ -32,7 +34,9 @@ class Store:
         self.database = database
         self.artifacts = Artifacts(database)
         self.audit = Audit(database)
+        self.connectors = Connectors(database)
         self.definitions = Definitions(database)
+        self.endpoints = Endpoints(database)
         self.events = Events(database)
         self.health = Health(database)
         self.jobs = Jobs(database)

@@ -27,6 +27,7 @@ class DefinitionRow:
     key_rate_period_s: float | None
     schema: str | None
     description: str
+    search_keys: list[str] | None
     updated_at: datetime
 
 
@@ -34,10 +35,10 @@ class Definitions:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def define(self, definitions: Sequence[Mapping[str, Any]]) -> int:
-        """Make definitions known; returns how many were new or changed."""
+    async def define(self, definitions: Sequence[Mapping[str, Any]], *, new: bool = False) -> int:
+        """Make definitions known; returns how many were new or changed. `new`: an error where there is one already."""
         text = msgspec.json.encode(list(definitions)).decode()
-        return int(await self._db.fetchval("select plait.define($1::json)", text))
+        return int(await self._db.fetchval("select plait.define($1::json, $2)", text, new))
 
     async def set_definition(
         self, name: str, settings: Mapping[str, Any], *, unchanged_since: datetime | None = None

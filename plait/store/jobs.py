@@ -2,154 +2,20 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
-from typing import Final
+from typing import Final, Unpack
 from uuid import UUID
 
 from plait.model.errors import IllegalMove, NotFound
 from plait.model.states import Status
 from plait.store.database import Database, Row
+from plait.store.job_rows import GET_JOB, AttemptRow, JobRow, NodeRow, OutcomeRow, StepView, TreeCanceled, job_of
+from plait.store.listing import COUNT_JOBS, COUNTED, LIST_JOBS, Counted, Filter, Listed, arguments, listed
 from plait.store.new_jobs import ENQUEUE, ENQUEUE_ONE, NewJob, enqueue_arguments
 from plait.store.trees import NodePlace
 
 PAUSES_S: Final = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobRow:
-    """A job as `plait.job` shows it."""
-
-    id: UUID
-    tenant_id: UUID
-    definition: str
-    queue: str
-    status: Status
-    priority: int
-    source: str
-    attempt: int
-    tries: int | None
-    max_attempts: int
-    created_at: datetime
-    scheduled_for: datetime | None
-    run_at: datetime | None
-    claimed_at: datetime | None
-    finished_at: datetime | None
-    cancel_requested: datetime | None
-    worker: int | None
-    lane: str | None
-    timeout_s: float | None
-    correlation_id: str | None
-    dedupe_key: str | None
-    idempotency_key: str | None
-    limit_key: str | None
-    reason: str | None
-    error: str | None
-    payload: str = field(repr=False)
-    result: str | None = field(repr=False)
-    progress: str | None = field(repr=False)
-    parent_id: UUID | None
-    root_id: UUID | None
-    fan_out_id: UUID | None
-    fan_out_index: int | None
-    depth: int | None
-    forked_from: UUID | None
-    wait_on: str | None
-    wake_at: datetime | None
-    source_ref: str | None
-    node: str | None
-    """The only node that may run it."""
-    started_at: datetime | None
-    """Since when it runs, or when its last attempt began."""
-    last_worker: int | None
-    """It runs there, or ran there last."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeRow:
-    """One job of a tree."""
-
-    id: UUID
-    parent_id: UUID | None
-    fan_out_id: UUID | None
-    fan_out_index: int | None
-    depth: int
-    definition: str
-    queue: str
-    status: Status
-    attempt: int
-    wait_on: str | None
-    error: str | None
-    created_at: datetime
-    finished_at: datetime | None
-    own_s: float | None
-    """How long its handler ran, in all slices and tries."""
-    total_s: float | None
-    """From its start to its end, with its children."""
-    node: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepView:
-    """One step of a durable job, for who looks at it; what follows `fan_out_id` tells of its fan-out."""
-
-    seq: int
-    name: str
-    occurrence: int
-    kind: str
-    attempt: int
-    at: datetime
-    done: bool
-    due_at: datetime | None
-    value: str | None
-    error: str | None
-    fan_out_id: UUID | None
-    strategy: str | None
-    decision: str | None
-    total: int | None
-    succeeded: int | None
-    failed: int | None
-    canceled: int | None
-    timeout_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeCanceled:
-    canceled: int
-    asked: int
-    """They run, and are asked to stop."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptRow:
-    attempt: int
-    status: str
-    final: str | None
-    worker: int | None
-    host: str | None
-    pid: int | None
-    claimed_at: datetime | None
-    started_at: datetime | None
-    finished_at: datetime
-    exit_code: int | None
-    reason: str | None
-    error: str | None
-    traceback: str | None
-    result: str | None
-    progress: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomeRow:
-    """How a final job ended; `status` is None when there is no such job."""
-
-    job_id: UUID
-    status: Status | None
-    result: str | None
-    reason: str | None
-    error: str | None
-    traceback: str | None
 
 
 class Jobs:
@@ -281,9 +147,7 @@ class Jobs:
         return Status(await self._db.fetchval(sql, job_id, tenant_id, run_at, max_attempts))
 
     async def get_job(self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> JobRow:
-        row = await self._db.fetchrow(
-            f"select {_JOB_COLUMNS} from plait.get_job($1, $2, $3)", job_id, tenant_id, all_tenants
-        )
+        row = await self._db.fetchrow(GET_JOB, job_id, tenant_id, all_tenants)
         if row is None:
             raise NotFound(f"there is no job {job_id}")
         return job_of(row)
@@ -302,33 +166,21 @@ class Jobs:
         *,
         tenant_id: UUID | None = None,
         all_tenants: bool = False,
-        statuses: Sequence[Status] | None = None,
-        queue: str | None = None,
-        definition: str | None = None,
-        correlation_id: str | None = None,
-        parent: UUID | None = None,
-        root: UUID | None = None,
-        fan_out: UUID | None = None,
-        has_children: bool | None = None,
         before: UUID | None = None,
         limit: int = 50,
-    ) -> list[JobRow]:
-        rows = await self._db.fetch(
-            f"select {_JOB_COLUMNS} from plait.list_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-            tenant_id,
-            all_tenants,
-            [str(status) for status in statuses] if statuses else None,
-            queue,
-            definition,
-            correlation_id,
-            before,
-            limit,
-            parent,
-            root,
-            fan_out,
-            has_children,
-        )
-        return [job_of(row) for row in rows]
+        offset: int = 0,
+        **wanted: Unpack[Filter],
+    ) -> Listed:
+        """Jobs, newest first, looking at a bounded number of rows."""
+        rows = await self._db.fetch(LIST_JOBS, tenant_id, all_tenants, *arguments(wanted), before, limit, offset)
+        return listed(rows)
+
+    async def count_jobs(
+        self, *, tenant_id: UUID | None = None, all_tenants: bool = False, **wanted: Unpack[Filter]
+    ) -> Counted:
+        """How many, up to `COUNTED`."""
+        row = await self._db.fetchrow(COUNT_JOBS, tenant_id, all_tenants, *arguments(wanted))
+        return Counted(count=row["found"], more=row["found"] >= COUNTED or row["stopped"] > 0)
 
     async def list_attempts(
         self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
@@ -345,12 +197,3 @@ class Jobs:
     ) -> list[tuple[str, str]]:
         sql = "select code, explanation from plait.explain_job($1, $2, $3)"
         return [(row["code"], row["explanation"]) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
-
-
-_AS_TEXT: Final = ("status", "payload", "result", "progress")
-JOB_COLUMNS: Final = tuple(f"{name}::text" if name in _AS_TEXT else name for name in JobRow.__slots__)
-_JOB_COLUMNS: Final = ", ".join(JOB_COLUMNS)
-
-
-def job_of(row: Row) -> JobRow:
-    return JobRow(**{**row, "status": Status(row["status"])})

@@ -119,6 +119,11 @@ class Leader:
         row = await self._db.fetchrow("select * from plait.count_live()")
         return row["o_jobs"], row["o_took_s"]
 
+    async def announce(self) -> tuple[int, bool, float]:
+        """Tell endpoints of outcomes; how many deliveries that made, whether there is more at once, and how many seconds it took."""
+        row = await self._db.fetchrow("select * from plait.announce()")
+        return row["o_told"], row["o_more"], row["o_took_s"]
+
     async def roll_up(self) -> tuple[bool, float]:
         """Count how attempts ended, by minutes; whether there is more to do at once, and how many seconds it took."""
         row = await self._db.fetchrow("select * from plait.roll_up()")

@@ -1,43 +1,11 @@
-"""Looking at many jobs: by filters, within bounds; and how they stand as a whole."""
+"""How many jobs stand, as a whole; and fan-outs in numbers."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
 from uuid import UUID
 
 from plait.model.states import Status
 from plait.store.database import Database
-from plait.store.jobs import JOB_COLUMNS, JobRow, job_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """Which jobs; what is None does not matter."""
-
-    statuses: list[str] | None = None
-    queue: str | None = None
-    definition: str | None = None
-    source: str | None = None
-    worker: int | None = None
-    correlation_id: str | None = None
-    parent: UUID | None = None
-    root: UUID | None = None
-    fan_out: UUID | None = None
-    has_children: bool | None = None
-    created_after: datetime | None = None
-    created_before: datetime | None = None
-    search: str | None = None
-    error: str | None = None
-    """A fingerprint."""
-    payload: str | None = None
-    """JSON: values by key or path."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    jobs: list[JobRow]
-    stopped: UUID | None
-    """So far was looked, and there may be more below it; None: the end was reached, or the page is full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,28 +33,6 @@ class Overview:
     dead_letter: int
     fan_outs: int
     workflows: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
-    count: int
-    more: bool
-    """There are more than that, or not all was looked at."""
-
-
-COUNTED: Final = 1000
-
-_NAMES: Final = tuple(field.name for field in fields(Filter))
-_WANTED: Final = ", ".join(f"p_{name} => ${number}" for number, name in enumerate(_NAMES, 3)) + "::text::json"
-"""From the third parameter on; payload is the last of them."""
-_SEARCH: Final = (
-    f"select {', '.join(f'(s.job).{column}' for column in JOB_COLUMNS)}, s.stopped from plait.search_jobs($1, $2, {_WANTED}, "
-    f"p_before => ${len(_NAMES) + 3}, p_limit => ${len(_NAMES) + 4}, p_offset => ${len(_NAMES) + 5}) s"
-)
-_COUNT: Final = (
-    "select count((s.job).id) as found, count(s.stopped) as stopped "
-    f"from plait.search_jobs($1, $2, {_WANTED}, p_limit => {COUNTED}) s"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,26 +80,6 @@ class LatencyRow:
 class Search:
     def __init__(self, database: Database) -> None:
         self._db = database
-
-    async def search_jobs(
-        self,
-        wanted: Filter,
-        *,
-        tenant_id: UUID | None = None,
-        all_tenants: bool = False,
-        before: UUID | None = None,
-        limit: int = 50,
-        offset: int = 0,
-    ) -> Found:
-        values = [getattr(wanted, name) for name in _NAMES]
-        rows = await self._db.fetch(_SEARCH, tenant_id, all_tenants, *values, before, limit, offset)
-        jobs = [job_of({name: row[name] for name in JobRow.__slots__}) for row in rows if row["id"] is not None]
-        return Found(jobs=jobs, stopped=rows[-1]["stopped"] if rows else None)
-
-    async def count_jobs(self, wanted: Filter, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> Counted:
-        """How many, up to `COUNTED`."""
-        row = await self._db.fetchrow(_COUNT, tenant_id, all_tenants, *(getattr(wanted, name) for name in _NAMES))
-        return Counted(count=row["found"], more=row["found"] >= COUNTED or row["stopped"] > 0)
 
     async def list_fan_outs(
         self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False

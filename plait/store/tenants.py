@@ -68,9 +68,11 @@ class Tenants:
             raise UnknownTenant("plait.tenant is not a tenant's id")
         return UUID(bytes=tenant_id.bytes)
 
-    async def set_tenant(self, slug: str, settings: Mapping[str, Any] | None = None) -> UUID:
+    async def set_tenant(self, slug: str, settings: Mapping[str, Any] | None = None, *, new: bool = False) -> UUID:
+        """Create or change a tenant. `new`: an error where there is one already."""
         text = msgspec.json.encode(dict(settings or {})).decode()
-        return UUID(bytes=(await self._db.fetchval("select plait.set_tenant($1, $2::json)", slug, text)).bytes)
+        sql = "select plait.set_tenant($1, $2::json, $3)"
+        return UUID(bytes=(await self._db.fetchval(sql, slug, text, new)).bytes)
 
     async def bind_login(self, login: str, tenant_id: UUID | None) -> None:
         await self._db.fetchval("select plait.bind_login($1, $2)", login, tenant_id)

@@ -151,8 +151,9 @@ class Workers:
         )
         return [row["accepted"] for row in rows]
 
-    async def claim(self, worker: int, queue: str, limit: int = 1) -> list[Claimed]:
-        rows = await self._db.fetch("select * from plait.claim($1, $2, $3)", worker, queue, limit)
+    async def claim(self, worker: int, queue: str, limit: int = 1, *, sleep: bool = False) -> list[Claimed]:
+        """`sleep`: where there is nothing, enqueues shall notify from now on."""
+        rows = await self._db.fetch("select * from plait.claim($1, $2, $3, $4)", worker, queue, limit, sleep)
         return [
             Claimed(
                 row["job_id"], row["attempt"], row["tries"], row["max_attempts"], row["tenant_id"], row["definition"], queue,

@@ -21,7 +21,7 @@ from plait.sdk.handle import Handle
 from plait.sdk.job import Job
 from plait.sdk.target import Target
 from plait.sdk.triggers import declare
-from plait.store.jobs import JobRow, NodeRow
+from plait.store.job_rows import JobRow, NodeRow
 from plait.store.workers import Settlement
 from plait.testing.clock import FakeClock
 from plait.testing.databases import TestDatabase
@@ -53,7 +53,8 @@ class Kit:
             await Worker(self.app, once=True, concurrency=concurrency).run(Stop())
             promoted, _ = await store.leader.promote()
             resumed = await store.leader.resume()
-            more = promoted + resumed.resumed + resumed.timed_out + resumed.canceled
+            told, _, _ = await store.leader.announce()
+            more = promoted + resumed.resumed + resumed.timed_out + resumed.canceled + told
             if more == 0 and not await store.events.pending_events(1) and not await store.triggers.release_fires():
                 return
 

@@ -6,7 +6,6 @@
     execute.py    one handler: on the loop, in a thread (threads.py), in a process (processes.py, child.py)
     outcomes.py   whatever a handler did, as an outcome that can be stored
     heartbeat.py  the lease, renewed from a thread of its own: a blocked loop can't stop it
-    listener.py   notifications; polling is the net below
 
 What must never happen: an outcome lost because a reply was (the pump sends it again, and the database knows it), or a word
 written by who has lost the lease (the fence is in the database; here, the handlers are stopped).

@@ -20,18 +20,20 @@ from plait.model.errors import (
     NotSerializable,
     Outcome,
     PermanentError,
+    RequestFailed,
     RetryLater,
     Skip,
     Snooze,
     TooLarge,
 )
+from plait.model.redaction import hide_known
 from plait.model.states import Ending
 from plait.model.texts import clean, message_of, safely
 from plait.sdk.codec import Codec
 
 MAX_ERROR, MAX_TRACEBACK = 4_000, 32_000
 
-_SAYS_IT_ALL = NotSerializable | InvalidPayload | InvalidResult | CommandFailed
+_SAYS_IT_ALL = NotSerializable | InvalidPayload | InvalidResult | CommandFailed | RequestFailed
 """Their messages are whole sentences, and happen in no line of the handler's."""
 
 
@@ -47,8 +49,10 @@ def succeeded(value: Any, codec: Codec) -> Finished:
     """What a handler returned. A result that can't be stored, or does not fit the annotation, fails the job: whoever waits for
     it could not read it, and running again would not help. One that is too large is the caller's to keep elsewhere."""
     try:
-        return Finished(Ending.SUCCEEDED, codec.encode_result(value))
-    except TooLarge:
+        result = codec.encode_result(value)
+        return Finished(Ending.SUCCEEDED, result if result is None else hide_known(result))
+    except TooLarge as large:
+        large.text = hide_known(large.text)
         raise
     except (NotSerializable, InvalidResult) as error:
         return failed(error, reason="bad_result", permanent=True)
@@ -77,6 +81,8 @@ def _raised(error: BaseException) -> Finished:
                 return failed(error, permanent=True)
             case CommandFailed():
                 return failed(error, reason="exit_code", pid=error.pid, exit_code=error.exit_code)
+            case RequestFailed():
+                return failed(error, reason="request_failed")
             case FanOutError():
                 return failed(error, reason="fan_out_failed", permanent=True)
             case DeterminismError():

@@ -16,6 +16,7 @@ import msgspec
 from plait import __version__
 from plait.model.errors import DatabaseUnreachable, InvalidDefinition, PlaitError
 from plait.model.policies import NODE_NAME
+from plait.model.redaction import hide_known
 from plait.model.states import Ending
 from plait.model.texts import shown
 from plait.runtime.logging import get_logger
@@ -25,10 +26,10 @@ from plait.sdk.artifacts import is_reference
 from plait.sdk.durable import Durables
 from plait.sdk.triggers import declare
 from plait.store import Database, Store
+from plait.store.listener import Listener
 from plait.store.workers import Beat, Claimed, Settlement
 from plait.worker.execute import Executor, abandoned
 from plait.worker.heartbeat import Heartbeat
-from plait.worker.listener import Listener
 from plait.worker.outcomes import Finished, ended, exited, failed
 from plait.worker.pump import Pump
 from plait.worker.run import Run, Stopping
@@ -330,7 +331,7 @@ class Worker:
             if progress is None or self.id is None:
                 return
             try:
-                text = msgspec.json.encode(progress).decode()
+                text = hide_known(msgspec.json.encode(progress).decode())
                 held = await store.workers.progress(self.id, job_id, attempt, text)
             except (PlaitError, asyncpg.PostgresError, TypeError, ValueError) as error:
                 log.warning("progress was not stored", job_id=str(job_id), error=str(error))

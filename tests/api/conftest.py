@@ -6,6 +6,12 @@ from ..world import World
 from .calling import Calling
 
 
+@pytest.fixture(autouse=True)
+def webhooks_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What keys of endpoints are worked out from."""
+    monkeypatch.setenv("PLAIT_SECRET_WEBHOOKS", "for-tests-for-tests-for-tests-for-tests")
+
+
 @pytest.fixture
 async def api(world: World) -> AsyncIterator[Calling]:
     """The API over the world's database, without a socket."""

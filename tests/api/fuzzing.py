@@ -1,10 +1,12 @@
 """S17: requests made from the OpenAPI document, right ones and wrong ones, half of them on things that are there.
 
-.venv/bin/python -m tests.api.fuzzing 50000
+.venv/bin/python -m tests.api.fuzzing 50000             # so many; then, in slices, PART PARTS SEED
 """
 
 import asyncio
+import contextlib
 import sys
+from dataclasses import dataclass, field
 from typing import Any
 
 import hypothesis
@@ -39,64 +41,76 @@ async def _prepare(database: TestDatabase) -> tuple[dict[str, Any], Things, list
         await world.close()
 
 
-def fuzz(database: TestDatabase, cases: int) -> dict[str, int]:
-    """Send so many requests; how often each status was answered. The first answer that is wrong is raised."""
+def fuzz(database: TestDatabase, cases: int, *, part: int = 0, parts: int = 1, seed: int = 0) -> dict[str, int]:
+    """Send about so many requests to a part of the routes; how often each status was answered. The first answer that is wrong is raised."""
     document, things, keys = asyncio.run(_prepare(database))
-    known = {
-        "job_id": str(things.job_id),
-        "trigger_id": str(things.trigger_id),
-        "event_id": str(things.event_id),
-        "definition_key": "add",
-        "name": "default",
-        "slug": "default",
-    }
-    seen: dict[str, int] = {}
-    session = requests.Session()
-    with served(database.url) as url:
+    sending = Sending(
+        keys=keys,
+        known={
+            "job_id": str(things.job_id),
+            "trigger_id": str(things.trigger_id),
+            "event_id": str(things.event_id),
+            "definition_key": "add",
+            "name": "default",
+            "slug": "default",
+        },
+    )
+    with served(database.url) as url, sending.session:
         config = SchemathesisConfig.from_dict({"base-url": url})
         schema = schemathesis.openapi.from_dict(document, config=config)
         operations = [found.ok() for found in schema.get_all_operations()]  # type: ignore[union-attr]
         operations = [one for one in operations if one.label not in SILENT]
         assert len(operations) > 40
-        each = max(1, cases // len(operations) // 2)
-        for operation in operations:
+        operations = operations[part::parts]
+        done = 0
+        for number, operation in enumerate(operations):
+            # What a route without parts leaves over, others get.
+            each = max(1, (cases - done) // (len(operations) - number) // 2)
             for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
-                _operation(operation, mode, each, known, keys, session, seen)
-    return seen
+                sending.many(operation, mode, each, seed)
+            done = sum(sending.seen.values())
+    return sending.seen
 
 
-def _operation(
-    operation: Any,
-    mode: GenerationMode,
-    each: int,
-    known: dict[str, str],
-    keys: list[str],
-    session: requests.Session,
-    seen: dict[str, int],
-) -> None:
-    @hypothesis.settings(
-        max_examples=each,
-        deadline=None,
-        database=None,
-        derandomize=True,
-        suppress_health_check=list(hypothesis.HealthCheck),
-        phases=[hypothesis.Phase.generate],
-    )
-    @hypothesis.given(operation.as_strategy(generation_mode=mode), st.booleans(), st.sampled_from(keys))
-    def send(case: Any, there: bool, key: str) -> None:
-        if there and case.path_parameters:
-            case.path_parameters = {name: known.get(name, value) for name, value in case.path_parameters.items()}
-        if isinstance(case.body, dict) and isinstance(case.body.get("wait_seconds"), int | float):
-            case.body["wait_seconds"] = min(case.body["wait_seconds"], 0)  # nobody enqueues: it would wait in vain
-        answer = case.call(headers={"Authorization": f"Bearer {key}"}, session=session)
-        seen[str(answer.status_code)] = seen.get(str(answer.status_code), 0) + 1
-        checks = [not_a_server_error]
-        case.validate_response(answer, checks=checks, additional_checks=[_as_documented])
+@dataclass
+class Sending:
+    keys: list[str]
+    """The first may call every route."""
+    known: dict[str, str]
+    seen: dict[str, int] = field(default_factory=dict)
+    session: requests.Session = field(default_factory=requests.Session)
 
-    try:
-        send()
-    except hypothesis.errors.Unsatisfiable:
-        return  # nothing can be wrong with a request that has no parts
+    def many(self, operation: Any, mode: GenerationMode, cases: int, seed: int) -> None:
+        ways = 2 if "{" in operation.path else 1
+
+        @hypothesis.seed(seed)
+        @hypothesis.settings(
+            max_examples=max(1, cases // ways),
+            deadline=None,
+            database=None,
+            suppress_health_check=list(hypothesis.HealthCheck),
+            phases=[hypothesis.Phase.generate],
+        )
+        @hypothesis.given(operation.as_strategy(generation_mode=mode), st.integers(0, 9))
+        def send(case: Any, lot: int) -> None:
+            key = self.keys[lot if lot < len(self.keys) else 0]  # eight of ten may
+            if isinstance(case.body, dict) and isinstance(case.body.get("wait_seconds"), int | float):
+                case.body["wait_seconds"] = min(case.body["wait_seconds"], 0)  # nobody enqueues: it would wait in vain
+            self._one(case, key)
+            if case.path_parameters and ways == 2:  # and once more on what is there
+                case.path_parameters = {
+                    name: self.known.get(name, value) for name, value in case.path_parameters.items()
+                }
+                self._one(case, key)
+
+        with contextlib.suppress(hypothesis.errors.Unsatisfiable):  # nothing can be wrong with what has no parts
+            send()
+
+    def _one(self, case: Any, key: str) -> None:
+        answer = case.call(headers={"Authorization": f"Bearer {key}"}, session=self.session)
+        status = str(answer.status_code)
+        self.seen[status] = self.seen.get(status, 0) + 1
+        case.validate_response(answer, checks=[not_a_server_error], additional_checks=[_as_documented])
 
 
 def _as_documented(_context: Any, answer: Any, case: Any) -> bool | None:
@@ -116,7 +130,9 @@ async def _database() -> tuple[TestServer, TestDatabase]:
 if __name__ == "__main__":
     server, database = asyncio.run(_database())
     try:
-        print(fuzz(database, int(sys.argv[1])))
+        given = [int(text) for text in sys.argv[1:]]
+        cases, part, parts, seed = given + [5000, 0, 1, 0][len(given) :]
+        print(fuzz(database, cases, part=part, parts=parts, seed=seed))
     finally:
         asyncio.run(server.drop_database(database))
         server.close()

@@ -22,6 +22,7 @@ class Things:
     trigger_id: UUID
     event_id: UUID
     key_id: UUID
+    endpoint_id: UUID
     worker: int = 0
 
 
@@ -33,7 +34,11 @@ async def make_things(world: World, tenant: str) -> Things:
     event_id = await world.emit("happened", tenant=tenant, secret=f"of {tenant}")
     await world.store.artifacts.keep_artifact(job_id, "payload", sha256=HASH, size=9, tenant_id=tenant_id)
     key_id, _ = await new_key(world.store, Role.VIEWER, tenant_id)
-    return Things(job_id=job_id, trigger_id=trigger_id, event_id=event_id, key_id=key_id)
+    endpoint_id = await world.store.endpoints.set_endpoint(
+        "hook", {"url": f"https://hooks.example.com/of-{tenant}", "statuses": ["failed"]}, tenant_id=tenant_id
+    )
+    await world.store.connectors.set_connector("http", f'{{"headers": {{"x-of": "of {tenant}"}}}}', tenant_id=tenant_id)
+    return Things(job_id=job_id, trigger_id=trigger_id, event_id=event_id, key_id=key_id, endpoint_id=endpoint_id)
 
 
 BODIES: dict[str, Any] = {
@@ -52,6 +57,11 @@ BODIES: dict[str, Any] = {
     "POST /jobs/triggers/preview": {"cron_expr": "0 2 * * *", "timezone": "Europe/Berlin"},
     "PATCH /jobs/triggers/{trigger_id}": {"priority": 7},
     "POST /jobs/triggers/{trigger_id}/test": {"run": True},
+    "POST /endpoints": {"label": "new", "url": "https://hooks.example.com/new", "statuses": ["succeeded"]},
+    "PATCH /endpoints/{endpoint_id}": {"signature": "sha512"},
+    "POST /endpoints/{endpoint_id}/rotate": {"overlap_seconds": 60},
+    "POST /endpoints/{endpoint_id}/test": {"type": "test"},
+    "PUT /connectors/{connector}": {"timeout": 10},
     "POST /events": {"name": "e", "data": {"a": 1}},
     "POST /keys": {"name": "mine", "role": "viewer"},
     "POST /admin/jobs/definitions": {"key": "sub", "max_attempts": 3},
@@ -62,6 +72,8 @@ BODIES: dict[str, Any] = {
     "POST /session": {"key": "plait_nobody"},
     "POST /embeds": {"role": "viewer"},
     "POST /embeds/session": {"link": "plait_nobody"},
+    "POST /worker/jobs/settle": {"worker": 1, "outcomes": [{"id": str(new_id()), "attempt": 1, "outcome": "complete"}]},
+    "POST /worker/heartbeat": {"worker": 1},
     "POST /worker/jobs/claim": {"queues": ["default"], "definitions": ["add"]},
     "POST /worker/jobs/{job_id}/heartbeat": {"worker": 1, "attempt": 1},
     "POST /worker/jobs/{job_id}/complete": {"worker": 1, "attempt": 1, "result": 1},
@@ -104,6 +116,8 @@ def sample(name: str, things: Things, *, tenant: str = "default") -> Sample:
         trigger_id=things.trigger_id,
         event_id=things.event_id,
         key_id=things.key_id,
+        endpoint_id=things.endpoint_id,
+        connector="http",
         definition_key="add",
         name="default",
         slug=tenant,
@@ -113,4 +127,4 @@ def sample(name: str, things: Things, *, tenant: str = "default") -> Sample:
 
 
 def nobodys() -> Things:
-    return Things(job_id=new_id(), trigger_id=new_id(), event_id=new_id(), key_id=new_id())
+    return Things(job_id=new_id(), trigger_id=new_id(), event_id=new_id(), key_id=new_id(), endpoint_id=new_id())

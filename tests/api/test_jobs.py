@@ -1,5 +1,6 @@
 """Jobs over HTTP: filters, pages, verbs, keys that make sending again safe."""
 
+import asyncio
 import json
 from datetime import timedelta
 from typing import Any
@@ -285,3 +286,58 @@ async def test_the_leaders_count_is_what_a_reader_gets_when_there_is_much(world:
     assert (await world.store.leader.count_live())[0] == 3
     rows = await world.rows("select queue, state::text, jobs from plait.depths")
     assert [tuple(row) for row in rows] == [("default", "queued", 3)]
+
+
+async def test_who_waits_for_a_job_is_answered_when_it_is_final(api: Calling, world: World) -> None:
+    job = await world.enqueue("add")
+    caller = await api.acting("viewer")
+    waiting = asyncio.ensure_future(caller.ok("GET", f"/jobs/{job}", params={"wait_seconds": 20}))
+    worker = await world.worker()
+    lease = await worker.claim_one()
+    assert not waiting.done()
+    await worker.succeed(lease, 3)
+    shown = await asyncio.wait_for(waiting, 10)
+    assert (shown["status"], shown["result"]) == ("succeeded", 3)
+    assert (await caller.ok("GET", f"/jobs/{job}", params={"wait_seconds": 20}))["status"] == "succeeded"
+
+
+async def test_who_waits_is_answered_in_time_and_when_the_server_stops(api: Calling, world: World) -> None:
+    job = await world.enqueue("add", tenant="a")
+    caller = await api.acting("viewer", "a")
+    assert (await caller.ok("GET", f"/jobs/{job}", params={"wait_seconds": 0.05}))["status"] == "queued"
+    stranger = await api.acting("viewer", "b")
+    assert (await stranger.get(f"/jobs/{job}", params={"wait_seconds": 20})).status_code == 404
+    assert (await caller.get(f"/jobs/{job}", params={"wait_seconds": 31})).status_code == 422
+    waiting = asyncio.ensure_future(caller.ok("GET", f"/jobs/{job}", params={"wait_seconds": 30}))
+    api.app.state.stopping.set()
+    assert (await asyncio.wait_for(waiting, 10))["status"] == "queued"
+
+
+async def test_search_keys_are_declared_and_used_through_the_api(api: Calling, world: World) -> None:
+    boss = await api.acting("super-admin")
+    made = await boss.ok("POST", "/admin/jobs/definitions", {"key": "sync", "search_keys": ["customer"]})
+    assert made["search_keys"] == ["customer"]
+    wanted = await world.enqueue("sync", payload={"customer": 7, "order": {"id": 3}})
+    await world.enqueue("sync", payload={"customer": 8})
+    caller = await api.acting("viewer")
+    for query in ("customer=7", "order.id=3"):
+        assert await _ids(caller, definition_key="sync", payload=query) == [str(wanted)]
+    changed = await boss.ok("PATCH", "/admin/jobs/definitions/sync", {"search_keys": None})
+    assert changed["search_keys"] is None
+    for wrong in ([""], ["a"] * 11, ["x" * 201]):
+        refused = await boss.call("PATCH", "/admin/jobs/definitions/sync", json={"search_keys": wrong})
+        assert refused.status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("path", "body"), [("/tenants", {"slug": "new"}), ("/admin/jobs/definitions", {"key": "new", "max_attempts": 3})]
+)
+async def test_of_many_who_make_the_same_at_once_one_does(
+    api: Calling, world: World, path: str, body: dict[str, Any]
+) -> None:
+    boss = await api.acting("super-admin")
+    answers = await asyncio.gather(*(boss.post(path, body) for _ in range(8)))
+    assert sorted(answer.status_code for answer in answers) == [201, *[409] * 7]
+    assert {answer.json().get("type") for answer in answers} == {None, "urn:plait:problem:already-exists"}
+    entries = await world.store.audit.list_audit(all_tenants=True)
+    assert len([entry for entry in entries if entry.action.endswith(".create")]) == 1

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from plait.api.watching import QUEUED, Event, Watch, Watcher
+from plait.store.trees import Lease, StepKey
 
 from ..world import World
 from .calling import new_key
@@ -79,6 +80,25 @@ async def test_a_job_is_told_when_it_comes_runs_and_ends(world: World, url: str)
         assert (await _next(events, "log", id=job))[2]["progress"]["stdout"] == "a line\n"
         await worker.succeed(lease)
         await _next(events, "job", id=job, status="succeeded")
+
+
+async def test_a_job_that_becomes_due_or_goes_on_is_told(world: World, url: str) -> None:
+    """Promoted and resumed: it has neither come nor run nor ended."""
+    late = str(await world.enqueue("add", delay_s=60, priority=7))
+    keyed = str(await world.enqueue("add", delay_s=60, limit_key="k"))
+    parent = await world.enqueue("add", queue="nightly")
+    worker = await world.worker(queues=["nightly"])
+    lease = await worker.claim_one()
+    fence = Lease(worker.id, lease.job_id, lease.attempt)
+    assert (await world.store.trees.suspend(fence, StepKey("sleep", 1, 1), "sleep", delay_s=50))[0] == "suspended"
+    await world.advance(seconds=55)
+    async with _watching(url, await _key(world, "viewer")) as events:
+        await world.store.leader.resume()
+        await _next(events, "job", id=str(parent), status="queued")
+        await world.advance(seconds=10)
+        assert await world.promote() == 2
+        for job in (late, keyed):
+            await _next(events, "job", id=job, status="queued")
 
 
 async def test_nobody_is_told_of_another_tenants_job(world: World, url: str) -> None:

@@ -62,7 +62,16 @@ async def test_a_list_has_nothing_of_another_tenant(api: Calling, world: World, 
     admin = await api.acting("admin", "a")
     answer = await _ask(admin, name, theirs)
     assert answer.status_code == 200
-    for value in (theirs.job_id, theirs.trigger_id, theirs.event_id, theirs.key_id, "of b", await world.tenant("b")):
+    for value in (
+        theirs.job_id,
+        theirs.trigger_id,
+        theirs.event_id,
+        theirs.key_id,
+        theirs.endpoint_id,
+        "of b",
+        "of-b",
+        await world.tenant("b"),
+    ):
         assert str(value) not in answer.text
 
 
@@ -113,12 +122,16 @@ async def _many_calls(api: Calling, world: World, calls: int) -> None:
     await make_things(world, "a")
     callers = [await api.acting(role, "a") for role in (Role.VIEWER, Role.OPERATOR, Role.ADMIN)]
     before = await world.snapshot()
-    ids = [theirs.job_id, theirs.trigger_id, theirs.event_id, theirs.key_id]
+    ids = [theirs.job_id, theirs.trigger_id, theirs.event_id, theirs.key_id, theirs.endpoint_id]
     seen = set()
     for _ in range(calls):
         caller, name = lot.choice(callers), lot.choice(OF_THINGS)
         mixed = Things(
-            job_id=lot.choice(ids), trigger_id=lot.choice(ids), event_id=lot.choice(ids), key_id=lot.choice(ids)
+            job_id=lot.choice(ids),
+            trigger_id=lot.choice(ids),
+            event_id=lot.choice(ids),
+            key_id=lot.choice(ids),
+            endpoint_id=lot.choice(ids),
         )
         query = lot.choice([{}, {"tenant": "b"}, {"search": "of b"}, {"limit": "1"}])
         answer = await _ask(caller, name, mixed, params=query)
@@ -142,6 +155,7 @@ async def _interleaved(api: Calling, world: World, *, tenants: int, requests: in
     """S5: connections go from tenant to tenant, with errors and given-up requests in between: nobody sees another's row."""
     lot = random.Random(2)
     slugs = [f"t{n}" for n in range(tenants)]
+    await world.define("add", search_keys=["secret"])
     things = {slug: await make_things(world, slug) for slug in slugs}
     callers = {slug: await api.acting("operator", slug) for slug in slugs}
     ids: dict[str, UUID] = {slug: await world.tenant(slug) for slug in slugs}
@@ -151,7 +165,7 @@ async def _interleaved(api: Calling, world: World, *, tenants: int, requests: in
         nonlocal seen
         slug = lot.choice(slugs)
         caller, mine = callers[slug], things[slug]
-        match lot.randrange(6):
+        match lot.randrange(7):
             case 0:
                 answer = await caller.get("/jobs")
                 assert {job["tenant_id"] for job in answer.json()["items"]} == {str(ids[slug])}
@@ -168,6 +182,11 @@ async def _interleaved(api: Calling, world: World, *, tenants: int, requests: in
                 other = lot.choice(slugs)
                 answer = await caller.get(f"/jobs/{things[other].job_id}")
                 assert answer.status_code == (200 if other == slug else 404)
+            case 5:
+                other = lot.choice(slugs)
+                answer = await caller.get("/jobs", params={"definition_key": "add", "payload": f"secret=of {other}"})
+                found = [job["id"] for job in answer.json()["items"]]
+                assert found == ([str(mine.job_id)] if other == slug else [])
             case _:
                 asked = asyncio.ensure_future(caller.get("/jobs"))
                 await asyncio.sleep(0)  # sleep: it has begun, and is given up

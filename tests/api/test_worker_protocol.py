@@ -2,8 +2,13 @@
 
 import asyncio
 from typing import Any
+from uuid import UUID
 
 import pytest
+
+from plait.api import arrivals
+from plait.model.ids import new_id
+from plait.store import Database
 
 from ..world import World
 from .calling import Calling
@@ -111,6 +116,93 @@ async def test_a_heartbeat_renews_the_lease_and_tells_what_shall_stop(api: Calli
     beat = await caller.ok("POST", f"/worker/jobs/{second}/heartbeat", {**said, "held": held})
     assert await world.status(first) == "canceled", "what it does not hold is given back, and that one was to stop"
     assert (await caller.ok("POST", f"/worker/jobs/{first}/heartbeat", said))["gone"] == [str(first)]
+
+
+async def test_a_worker_that_holds_nothing_has_a_heartbeat_too(api: Calling, world: World) -> None:
+    caller = await api.acting("worker")
+    got = await _claim(caller)
+    await world.advance(seconds=20)
+    assert await caller.ok("POST", "/worker/heartbeat", {"worker": got["worker"]}) == {"cancel": [], "gone": []}
+    await world.advance(seconds=20)
+    assert (await world.rescue()).lost == 0
+    job = await world.enqueue("add")
+    await _claim(caller, worker=got["worker"])
+    other = new_id()
+    said = {"worker": got["worker"], "held": [{"id": str(other), "attempt": 1}]}
+    assert (await caller.ok("POST", "/worker/heartbeat", said))["gone"] == [str(other)]
+    assert await world.status(job) == "queued", "what it does not hold is given back"
+    await world.advance(seconds=60)
+    await world.rescue()
+    assert (await caller.post("/worker/heartbeat", {"worker": got["worker"]})).status_code == 409
+
+
+async def test_several_outcomes_are_settled_in_one_request(api: Calling, world: World) -> None:
+    jobs = [str(job) for job in sorted(await world.enqueue_many("add", 6))]
+    caller = await api.acting("worker")
+    got = await _claim(caller, limit=6)
+    outcomes: list[dict[str, Any]] = [
+        {"outcome": "complete", "result": {"n": 1}},
+        {"outcome": "fail", "error": "no\0", "permanent": True},
+        {"outcome": "fail", "timeout": True, "delay_seconds": 5},
+        {"outcome": "release"},
+        {"outcome": "release", "delay_seconds": 60},
+        {"outcome": "skip", "reason": "nothing to do"},
+    ]
+    said = [{"id": job, "attempt": 1, **one} for job, one in zip(jobs, outcomes, strict=True)]
+    gone = {"id": str(new_id()), "attempt": 1, "outcome": "complete"}
+    body = {"worker": got["worker"], "outcomes": [said[0], gone, *said[1:]]}
+    answer = await caller.ok("POST", "/worker/jobs/settle", body)
+    assert [(one["id"], one["accepted"]) for one in answer["settled"]] == [
+        (one["id"], one is not gone) for one in body["outcomes"]
+    ]
+    statuses = [await world.status(UUID(job)) for job in jobs]
+    assert statuses == ["succeeded", "failed", "scheduled", "queued", "scheduled", "skipped"]
+    again = await caller.ok("POST", "/worker/jobs/settle", body)
+    assert again == answer, "T45: a reply that was lost may be asked for again"
+
+
+async def test_outcomes_of_anothers_worker_are_refused_whole(api: Calling, world: World) -> None:
+    await world.enqueue("add")
+    mine, other = await api.acting("worker"), await api.acting("worker")
+    got = await _claim(mine)
+    [job] = got["jobs"]
+    before = await world.snapshot()
+    body = {"worker": got["worker"], "outcomes": [{"id": job["id"], "attempt": 1, "outcome": "complete"}]}
+    assert (await other.post("/worker/jobs/settle", body)).status_code == 409
+    assert (await other.post("/worker/heartbeat", {"worker": got["worker"]})).status_code == 409
+    for wrong in ({**body, "outcomes": []}, {**body, "outcomes": body["outcomes"] * 1001}):
+        assert (await mine.post("/worker/jobs/settle", wrong)).status_code == 422
+    assert await world.snapshot() == before
+
+
+async def test_a_claim_that_waits_is_woken_by_an_enqueue(
+    api: Calling, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by looking: it would not look again within a minute."""
+    monkeypatch.setattr(arrivals, "LISTENING_S", (0.0, 0.03, 60.0))
+    caller = await api.acting("worker")
+    direct = Database(world.database.admin_url)  # past a pooler, where the tests go by one
+    listening = asyncio.ensure_future(api.app.state.arrivals.listen(direct))
+    try:
+        while not api.app.state.arrivals.listening:
+            await asyncio.sleep(0.01)  # sleep: only lets it connect
+        for _ in range(3):
+            waiting = asyncio.ensure_future(_claim(caller, queues=["other", "default"], wait_seconds=30))
+            while not await world.sql("select count(*) from plait.workers where asleep"):
+                await asyncio.sleep(0.01)  # sleep: only lets the claim begin
+            job = await world.enqueue("add")
+            got = await asyncio.wait_for(waiting, 10)
+            assert [one["id"] for one in got["jobs"]] == [str(job)]
+            assert await world.sql("select count(*) from plait.workers where asleep") == 0, "a full batch"
+        waiting = asyncio.ensure_future(_claim(caller, wait_seconds=30))
+        while not await world.sql("select count(*) from plait.workers where asleep"):
+            await asyncio.sleep(0.01)  # sleep: as above
+        api.app.state.stopping.set()
+        api.app.state.arrivals.wake_all()
+        assert (await asyncio.wait_for(waiting, 10))["jobs"] == []
+    finally:
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
 
 
 async def test_a_claim_waits_for_work(api: Calling, world: World) -> None:

@@ -81,6 +81,25 @@ def test_show_says_why_a_job_does_not_run(plait_on: Plait, job: str, database: T
     assert plait_on("doctor").code == 1
 
 
+def test_jobs_are_found_by_what_their_payloads_have(plait_on: Plait, job: str, database: TestDatabase) -> None:
+    async def define() -> None:
+        store = await Store.open(database.url)
+        await store.definitions.define([{"name": "greet"}])
+        await store.close()
+
+    def found(*arguments: str) -> list[str]:
+        return [one["id"] for one in plait_on("jobs", "list", "--json", *arguments).json]
+
+    asyncio.run(define())
+    declared = plait_on("definitions", "set", "greet", "--search-key", "name", "--search-key", "a.b", "--json").json
+    assert declared["search_keys"] == ["name", "a.b"]
+    for definition in ((), ("--definition", "greet")):
+        assert found("--payload", "name=Ada", *definition) == [job]
+        assert found("--payload", "name=Bob", *definition) == []
+    assert plait_on("jobs", "list", "--payload", "name").code == 2
+    assert plait_on("definitions", "set", "greet", "--search-key", "none", "--json").json["search_keys"] is None
+
+
 def test_cancel_retry_cancel(plait_on: Plait, job: str) -> None:
     assert plait_on("jobs", "cancel", job, "--reason", "not now").out == f"{job}  canceled\n"
     shown = plait_on("jobs", "show", job).out

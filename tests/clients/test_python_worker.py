@@ -189,7 +189,8 @@ async def test_t34_a_lost_lease_stops_the_handler_and_nothing_is_reported(lost: 
         return "other"
 
     def how(asked: Asked) -> Answer | None:
-        return lost if asked.path.endswith("/heartbeat") and job(1)["id"] in asked.path else None
+        held = [one["id"] for one in asked.body.get("held") or ()] if asked.path.endswith("/heartbeat") else None
+        return lost if held is not None and (job(1)["id"] in asked.path or job(1)["id"] in held) else None
 
     async with working([[job(1)], [job(2)]], handler, how) as (server, _, logs):
         await seen(server, f"/{job(2)['id']}/complete")
@@ -268,7 +269,7 @@ async def test_no_heartbeat_names_what_is_held_while_a_claim_is_under_way() -> N
         await seen(server, "/claim", 2)
         before = len(server.asked)
         await seen(server, "/heartbeat", 3)
-        held = [one.body["held"] for one in server.asked[before:] if one.path.endswith("/heartbeat")]
+        held = [one.body.get("held") for one in server.asked[before:] if one.path.endswith("/heartbeat")]
     assert held[-1] is None
 
 

@@ -1,4 +1,4 @@
-"""The worker's suite on each way, in a run of its own: a few tests of it every day, and all of it at full scale."""
+"""The worker's suite and the API's on each way, in a run of its own: a few tests of each every day, and all of them at full scale."""
 
 import os
 import subprocess
@@ -8,24 +8,16 @@ import pytest
 
 from .ways import MISSING, WAYS, pgbouncer
 
-SOME = "starts or timeout or canceled or lease or progress or retried"
+SOME = {
+    "tests/worker": "not kill and (starts or timeout or canceled or lease or progress or retried)",
+    "tests/api": "skeleton or interleaved or way or waits or at_once or goes_on",
+}
 
 
-def worker_suite(way: str, *arguments: str) -> None:
+def run_suite(way: str, suite: str, *arguments: str) -> None:
     if way == "pgbouncer" and pgbouncer() is None:
         pytest.skip(MISSING)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        "tests/worker",
-        *arguments,
-    ]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", suite, *arguments]
     ended = subprocess.run(
         command, env={**os.environ, "PLAIT_TEST_WAY": way}, capture_output=True, text=True, timeout=600
     )
@@ -34,13 +26,14 @@ def worker_suite(way: str, *arguments: str) -> None:
     assert " passed" in ended.stdout
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_some_of_the_worker_s_tests_pass_on_this_way(way: str) -> None:
-    worker_suite(way, "-m", "not full", "-k", f"not kill and ({SOME})")
+@pytest.mark.parametrize(("way", "suite"), [*((way, "tests/worker") for way in WAYS), ("pgbouncer", "tests/api")])
+def test_some_of_the_tests_pass_on_this_way(way: str, suite: str) -> None:
+    run_suite(way, suite, "-m", "not full", "-k", SOME[suite])
 
 
 @pytest.mark.full
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize("suite", SOME)
 @pytest.mark.parametrize("way", WAYS)
-def test_the_whole_suite_of_the_worker_passes_on_this_way(way: str) -> None:
-    worker_suite(way, "-m", "not full")
+def test_the_whole_suite_passes_on_this_way(way: str, suite: str) -> None:
+    run_suite(way, suite, "-m", "not full")

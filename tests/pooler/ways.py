@@ -1,7 +1,7 @@
-"""The way on which the worker's tests reach their database: PLAIT_TEST_WAY is pgbouncer, polling, or not set.
+"""The way on which tests reach their database: PLAIT_TEST_WAY is pgbouncer, polling, or not set.
 
-make test-ways                                  # both
-PLAIT_TEST_WAY=pgbouncer pytest tests/worker    # one
+make test-ways                                  # the worker's and the API's, on both
+PLAIT_TEST_WAY=pgbouncer pytest tests/api       # one
 """
 
 import contextlib

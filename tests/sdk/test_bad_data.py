@@ -15,7 +15,7 @@ from plait.model.errors import InvalidArguments, NotSerializable
 from plait.model.texts import shown
 from plait.runtime.service import Stop
 from plait.sdk.codec import encode
-from plait.store.jobs import JobRow
+from plait.store.job_rows import JobRow
 from plait.testing import TestDatabase
 from plait.worker.worker import Worker
 

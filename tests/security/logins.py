@@ -90,12 +90,14 @@ class TwoTenants:
 async def make_two_tenants(database: TestDatabase, logins: Logins) -> TwoTenants:
     store = await Store.open(database.url)
     a, b = await store.tenants.set_tenant("a"), await store.tenants.set_tenant("b")
+    await store.definitions.define([{"name": "work", "search_keys": ["n"]}])
     jobs = {tenant: await fill(store, tenant) for tenant in (a, b)}
     clock = FakeClock(database.admin_url)
     await clock.advance(minutes=1)
     await Fire().run(store)  # each schedule once
     await store.leader.count_live()
     await store.leader.roll_up()
+    await store.leader.announce()
     await clock.advance(minutes=-1)
     await store.close()
     await logins.bound_to(b)
@@ -135,6 +137,11 @@ async def fill(store: Store, tenant: UUID) -> dict[str, UUID]:
     settings = {"definition": "work", "every_s": 60, "queue": tenant.hex}
     await store.triggers.set_trigger("t", settings, tenant_id=tenant)
     await store.events.emit("e", "{}", tenant=str(tenant), correlation_id=None, event_id=uuid_utils.compat.uuid7())
+    await store.endpoints.set_endpoint(
+        "e", {"url": "https://hooks.example.com/", "statuses": ["succeeded"]}, tenant_id=tenant
+    )
+    await store.connectors.set_connector("http", "{}", tenant_id=tenant)
+    await store.connectors.report_request(tenant, "https://hooks.example.com:443", ok=False)
     await hang_on(store, tenant, ids["running"])
     await call_the_api(store, tenant)
     await store.artifacts.keep_artifact(ids["queued"], "payload", sha256="0" * 64, size=5, tenant_id=tenant)
@@ -177,7 +184,7 @@ async def fan_out(store: Store, tenant: UUID) -> None:
             nested=True,
             streamed=True,
         ),
-        [NewChild(id=child, definition="work", payload="{}", queue=queue)],
+        [NewChild(id=child, definition="work", payload='{"n": 1}', queue=queue)],
     )
     assert opened == "suspended"
     [claimed] = await store.workers.claim(worker, queue)

@@ -58,8 +58,16 @@ async def functions_of(admin: asyncpg.Connection, role: str, argument: str) -> l
     ]
 
 
-NO_SAMPLE = {"delete_trigger": "PL008 ", "set_trigger": "PL012 ", "keep_artifact": "PL001 "}
-"""What these say of the sample: it is no trigger's id, no trigger's settings, and no hash."""
+NO_SAMPLE = {
+    "delete_trigger": "PL008 ",
+    "set_trigger": "PL012 ",
+    "delete_endpoint": "PL008 ",
+    "rotate_endpoint": "PL008 ",
+    "set_endpoint": "PL012 ",
+    "set_connector": "PL012 ",
+    "keep_artifact": "PL001 ",
+}
+"""What these say of the sample: it is no trigger's id, and no trigger's settings; and so on."""
 
 
 async def test_naming_another_tenant_is_refused_everywhere(tenants: TwoTenants) -> None:
@@ -127,8 +135,8 @@ async def test_only_an_admin_reads_across_tenants(tenants: TwoTenants, kind: str
     async with connected(tenants.database.admin_url) as admin:
         functions = await functions_of(admin, "plait_tenant", "p_all")
     assert {f.name for f in functions} == {
-        "explain_job", "failures", "find_artifact", "get_job", "history", "job_info", "job_nodes", "job_tree", "latency", "list_attempts", "list_events", "list_fan_outs", "list_fires",
-        "list_jobs", "list_steps", "list_triggers", "overview", "search_jobs", "summary",
+        "explain_job", "failures", "find_artifact", "get_job", "history", "job_info", "job_nodes", "job_tree", "latency", "list_attempts", "list_connectors", "list_endpoints", "list_events",
+        "list_fan_outs", "list_fires", "list_jobs", "list_steps", "list_triggers", "overview", "search_jobs", "summary",
     }  # fmt: skip
     async with connected(tenants.url(kind)) as connection, connected(tenants.url("admin")) as admin:
         for function in functions:

@@ -14,6 +14,7 @@ from plait.testing import TestDatabase
 from .logins import TwoTenants, as_superuser, connected
 
 WITHOUT_TENANT = {
+    "announced": "until when outcomes are told",
     "buckets": "tokens of rate limits; nobody reads it",
     "definitions": "kinds of job belong to the installation",
     "installed": "the schema's version",
@@ -112,7 +113,8 @@ async def everything_granted(tenants: TwoTenants) -> TwoTenants:
 
 
 READABLE = {
-    "artifacts", "attempts", "dedupe", "dependencies", "events", "fan_out_order", "fan_outs", "fires", "follow_ups", "idempotency", "job", "jobs",
+    "artifacts", "attempts", "connectors", "dedupe", "dependencies", "endpoints", "events", "fan_out_order", "fan_outs", "fires", "follow_ups", "idempotency", "job", "jobs",
+    "search_values",
     "live", "running_state", "signals", "steps", "tenants", "triggers",
 }  # fmt: skip
 

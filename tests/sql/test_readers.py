@@ -9,7 +9,7 @@ import pytest
 from plait.model.errors import InvalidJob, NotFound
 from plait.model.ids import new_id
 from plait.model.states import Status
-from plait.store.jobs import JobRow
+from plait.store.job_rows import JobRow
 
 from ..world import World
 

@@ -1,11 +1,14 @@
 """The build of the UI: anew when something has changed, and loudly where it can't be."""
 
 import importlib.util
+import re
 import shutil
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from plait.api.site import PAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,3 +66,9 @@ def test_without_node_there_is_no_ui_and_so_no_wheel(
     assert apart.main([]) == 1
     assert "needs Node" in capsys.readouterr().err
     assert not apart.BUILT.exists()
+
+
+def test_every_address_of_the_ui_is_one_that_the_server_knows() -> None:
+    router = (ROOT / "ui" / "src" / "router.tsx").read_text()
+    addresses = re.findall(r'(?:page\(|path: )"/([^"/]*)', router)
+    assert set(addresses) == {"", *PAGES}

@@ -1,7 +1,7 @@
 """A worker in this process, on a database whose clock runs."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -13,27 +13,10 @@ from plait.leader.promote import Promote
 from plait.leader.rescue import Rescue
 from plait.runtime.service import Stop
 from plait.runtime.settings import Settings
-from plait.testing import TestDatabase, TestServer
+from plait.testing import TestDatabase
 from plait.worker.worker import Worker
 
-from ..pooler.ways import Way, way
-
 Running = Callable[..., AbstractAsyncContextManager[Worker]]
-
-
-@pytest.fixture(scope="session")
-def way_there(server: TestServer) -> Iterator[Way]:
-    """Straight to the database, unless the environment names another way (tests/pooler)."""
-    with way(server.admin_url) as there:
-        yield there
-
-
-@pytest.fixture
-async def real_database(server: TestServer, way_there: Way) -> AsyncIterator[TestDatabase]:
-    """Here time passes by itself: leases, heartbeats and processes are real."""
-    database = await server.create_database(fake_clock=False)
-    yield way_there.to(database)
-    await server.drop_database(database)
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ class AsyncPlait:
 
     async def wait(self, job_id: str, *, timeout: float | None = None) -> JobPage:
         watch = Watch(job_id, timeout)
-        # Only the server knows when it is final.
+        # Only the server knows when it is final. It is not asked to wait: that would hold a thread for each who does.
         while (job := await self.get(job_id))["status"] not in FINAL:  # noqa: ASYNC110
             await asyncio.sleep(watch.next(job))
         return job

@@ -27,6 +27,8 @@ from plait_client.types import (
 FINAL: Final[frozenset[Status]] = frozenset({"succeeded", "failed", "dead_letter", "canceled", "skipped"})
 LOOKS: Final = (0.1, 0.2, 0.4, 0.8, 1.5, 2.0)
 """Seconds between looks at a job that is waited for; the last goes on."""
+WAIT: Final = 20.0
+"""Seconds that the server is asked to wait with its answer."""
 
 
 class Plait:
@@ -143,11 +145,21 @@ class Plait:
         return cast("EventPage", self.call("GET /events/{event_id}", path={"event_id": event_id}))
 
     def wait(self, job_id: str, *, timeout: float | None = None) -> JobPage:
-        """The job, once it is final."""
+        """The job, once it is final. The server answers when it is."""
         watch = Watch(job_id, timeout)
-        while (job := self.get(job_id))["status"] not in FINAL:
-            time.sleep(watch.next(job))
-        return job
+        while True:
+            most, asked = watch.most, time.monotonic()
+            job: JobPage = self.call(
+                "GET /jobs/{job_id}",
+                path={"job_id": job_id},
+                query={"wait_seconds": most},
+                timeout=self.settings.timeout + most,
+            )
+            if job["status"] in FINAL:
+                return job
+            pause = watch.next(job)
+            if time.monotonic() - asked < most / 2:  # a server that stops, or is older, does not wait
+                time.sleep(pause)
 
     def result(self, job_id: str, *, timeout: float | None = None) -> Any:
         """What the job has returned; JobFailed where it has ended otherwise."""
@@ -199,6 +211,11 @@ class Watch:
         self._timeout = timeout
         self._until = None if timeout is None else time.monotonic() + timeout
         self._looks = iter(LOOKS)
+
+    @property
+    def most(self) -> float:
+        """How long the server may take to answer."""
+        return WAIT if self._until is None else max(0.0, min(WAIT, self._until - time.monotonic()))
 
     def next(self, job: JobPage) -> float:
         pause = next(self._looks, LOOKS[-1])

@@ -14,7 +14,6 @@ from plait_client.settings import Settings, WorkerSettings
 from plait_client.transport import Transport, passing, pause
 from plait_client.types import Beat, ClaimedJob, Held, Route
 
-NOBODY: Final = "00000000-0000-0000-0000-000000000000"
 VERSION: Final = "plait-client/0.1.0 (python)"
 SETTLE: Final[dict[str, Route]] = {
     "complete": "POST /worker/jobs/{job_id}/complete",
@@ -53,9 +52,12 @@ class Protocol:
         self._claims.close()
 
     def beat(self, one: Held | None, held: Sequence[Held] | None) -> Beat:
-        """Renew the lease. `held`: all that we run, where no claim is under way; what it leaves out goes back to the queue."""
-        one = one or {"id": NOBODY, "attempt": 0}
-        body = {"worker": self._number(), "attempt": one["attempt"], "held": held if held is None else list(held)}
+        """Renew the lease. `held`: all that we run, where no claim is under way; what it leaves out goes back to the queue. Else
+        `one` is asked about."""
+        if held is not None or one is None:
+            body = {"worker": self._number(), "held": held if held is None else list(held)}
+            return cast("Beat", self._say("POST /worker/heartbeat", None, body))
+        body = {"worker": self._number(), "attempt": one["attempt"]}
         return cast("Beat", self._say("POST /worker/jobs/{job_id}/heartbeat", one["id"], body))
 
     def settle(self, job: ClaimedJob, outcome: Outcome, lost: threading.Event) -> None:
@@ -87,8 +89,9 @@ class Protocol:
         self._claims.close()
         self._transport.close()
 
-    def _say(self, route: Route, job_id: str, body: Any) -> Any:
-        return self._transport.call(route, path={"job_id": job_id}, body=body, retries=0, timeout=self._work.lease / 3)
+    def _say(self, route: Route, job_id: str | None, body: Any) -> Any:
+        path = {} if job_id is None else {"job_id": job_id}
+        return self._transport.call(route, path=path, body=body, retries=0, timeout=self._work.lease / 3)
 
     def _number(self) -> int:
         if self.worker is None:

@@ -11,8 +11,19 @@ Route = Literal[
     "PATCH /admin/jobs/definitions/{definition_key}",
     "GET /audit",
     "GET /cluster",
+    "GET /connectors",
+    "PUT /connectors/{connector}",
+    "DELETE /connectors/{connector}",
     "POST /embeds",
     "POST /embeds/session",
+    "GET /endpoints",
+    "POST /endpoints",
+    "GET /endpoints/{endpoint_id}",
+    "PATCH /endpoints/{endpoint_id}",
+    "DELETE /endpoints/{endpoint_id}",
+    "GET /endpoints/{endpoint_id}/keys",
+    "POST /endpoints/{endpoint_id}/rotate",
+    "POST /endpoints/{endpoint_id}/test",
     "POST /events",
     "GET /events",
     "GET /events/{event_id}",
@@ -56,11 +67,16 @@ Route = Literal[
     "GET /session",
     "DELETE /session",
     "GET /session/link",
+    "GET /session/oidc",
+    "GET /session/oidc/callback",
+    "GET /session/ways",
     "GET /tenants",
     "POST /tenants",
     "GET /tenants/load",
     "PATCH /tenants/{slug}",
+    "POST /worker/heartbeat",
     "POST /worker/jobs/claim",
+    "POST /worker/jobs/settle",
     "GET /worker/jobs/{job_id}/artifacts/{sha256}",
     "POST /worker/jobs/{job_id}/complete",
     "POST /worker/jobs/{job_id}/fail",
@@ -152,6 +168,7 @@ class Change(TypedDict):
     key_max_running: NotRequired[int | None]
     key_rate_count: NotRequired[int | None]
     key_rate_period_seconds: NotRequired[float | None]
+    search_keys: NotRequired[list[str] | None]
     is_active: NotRequired[bool | None]
 
 
@@ -212,6 +229,14 @@ class Complete(TypedDict):
     result: NotRequired[Any]
 
 
+class Connector(TypedDict):
+    tenant_id: str
+    connector: Literal["http", "webhook", "report"]
+    settings: Any
+    updated_at: str
+    updated_by: str
+
+
 class Count(TypedDict):
     count: int
     more: bool
@@ -227,6 +252,7 @@ class Definition(TypedDict):
     priority: int
     max_attempts: int
     timeout_seconds: float
+    search_keys: list[str] | None
     max_running: int | None
     rate_count: int | None
     rate_period_seconds: float | None
@@ -234,6 +260,10 @@ class Definition(TypedDict):
     key_rate_count: int | None
     key_rate_period_seconds: float | None
     updated_at: str
+
+
+class Delivery(TypedDict):
+    job_id: str
 
 
 class Embed(TypedDict):
@@ -244,6 +274,40 @@ class Embed(TypedDict):
 
 class Emitted(TypedDict):
     ids: list[str]
+
+
+class Endpoint(TypedDict):
+    id: str
+    tenant_id: str
+    label: str
+    url: str
+    is_enabled: bool
+    signature: str
+    statuses: list[str]
+    definitions: list[str] | None
+    key_version: int
+    old_key_until: str | None
+    subscribed_at: str | None
+    disabled_at: str | None
+    disabled_reason: str | None
+    created_by: str
+    created_at: str
+    updated_at: str
+
+
+class EndpointSettings(TypedDict):
+    """What an endpoint is made of; what is left out stays, or is as usual."""
+
+    url: NotRequired[str | None]
+    is_enabled: NotRequired[bool | None]
+    signature: NotRequired[Literal["standard", "sha256", "sha512"] | None]
+    statuses: NotRequired[list[Literal["succeeded", "failed", "dead_letter", "canceled", "skipped"]] | None]
+    definitions: NotRequired[list[str] | None]
+
+
+class EndpointTrial(TypedDict):
+    type: NotRequired[str]
+    data: NotRequired[Any]
 
 
 class Enter(TypedDict):
@@ -505,6 +569,7 @@ class Kind(TypedDict):
     priority: int
     max_attempts: int
     timeout_seconds: float
+    search_keys: list[str] | None
 
 
 class Latency(TypedDict):
@@ -591,12 +656,22 @@ class NewDefinition(TypedDict):
     key_max_running: NotRequired[int | None]
     key_rate_count: NotRequired[int | None]
     key_rate_period_seconds: NotRequired[float | None]
+    search_keys: NotRequired[list[str] | None]
     key: str
 
 
 class NewEmbed(TypedDict):
     role: NotRequired[Literal["viewer", "operator"]]
     ttl_seconds: NotRequired[int]
+
+
+class NewEndpoint(TypedDict):
+    url: str
+    is_enabled: NotRequired[bool | None]
+    signature: NotRequired[Literal["standard", "sha256", "sha512"] | None]
+    statuses: NotRequired[list[Literal["succeeded", "failed", "dead_letter", "canceled", "skipped"]] | None]
+    definitions: NotRequired[list[str] | None]
+    label: str
 
 
 class NewJobAnswer(TypedDict):
@@ -683,13 +758,39 @@ class Node(TypedDict):
     total_s: float | None
 
 
+class Outcome(TypedDict):
+    """How one attempt has ended: the fields of the route that the outcome is called after."""
+
+    id: str
+    attempt: int
+    outcome: Literal["complete", "fail", "release", "skip"]
+    result: NotRequired[Any]
+    error: NotRequired[str]
+    traceback: NotRequired[str | None]
+    reason: NotRequired[str | None]
+    permanent: NotRequired[bool]
+    timeout: NotRequired[bool]
+    delay_seconds: NotRequired[float | None]
+    exit_code: NotRequired[int | None]
+
+
 class PageOfAttempt(TypedDict):
     items: list[Attempt]
     next: NotRequired[str | None]
 
 
+class PageOfConnector(TypedDict):
+    items: list[Connector]
+    next: NotRequired[str | None]
+
+
 class PageOfDefinition(TypedDict):
     items: list[Definition]
+    next: NotRequired[str | None]
+
+
+class PageOfEndpoint(TypedDict):
+    items: list[Endpoint]
     next: NotRequired[str | None]
 
 
@@ -755,6 +856,11 @@ class PageOfNode(TypedDict):
 
 class PageOfQueue(TypedDict):
     items: list[Queue]
+    next: NotRequired[str | None]
+
+
+class PageOfSigningKey(TypedDict):
+    items: list[SigningKey]
     next: NotRequired[str | None]
 
 
@@ -839,6 +945,10 @@ class Retry(TypedDict):
 Role = Literal["viewer", "operator", "admin", "super-admin", "worker"]
 
 
+class Rotation(TypedDict):
+    overlap_seconds: NotRequired[float]
+
+
 class Session(TypedDict):
     role: Role
     tenant_id: str | None
@@ -846,11 +956,27 @@ class Session(TypedDict):
     name: str
     csrf: str | None
     expires_at: NotRequired[str | None]
+    logout_url: NotRequired[str | None]
+
+
+class Settle(TypedDict):
+    worker: int
+    outcomes: list[Outcome]
 
 
 class Settled(TypedDict):
     id: str
     attempt: int
+
+
+class SettledMany(TypedDict):
+    settled: list[SettledOne]
+
+
+class SettledOne(TypedDict):
+    id: str
+    attempt: int
+    accepted: bool
 
 
 class SignIn(TypedDict):
@@ -861,6 +987,11 @@ class Signal(TypedDict):
     name: str
     payload: NotRequired[Any]
     id: NotRequired[str | None]
+
+
+class SigningKey(TypedDict):
+    version: int
+    key: str
 
 
 class SkipIt(TypedDict):
@@ -989,6 +1120,10 @@ class Trigger(TypedDict):
     updated_at: str
 
 
+class Ways(TypedDict):
+    oidc: bool
+
+
 class Worker(TypedDict):
     worker_id: int
     state: str
@@ -1006,6 +1141,12 @@ class Worker(TypedDict):
     node: str | None
     draining: bool
     leads: bool
+
+
+class WorkerHeartbeat(TypedDict):
+    worker: int
+    running: NotRequired[int]
+    held: NotRequired[list[Held] | None]
 
 
 class QueuesSettings(TypedDict):

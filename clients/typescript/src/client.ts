@@ -50,13 +50,18 @@ type Tenanted = { tenant?: string };
 type Listing = Routes["GET /jobs"]["query"];
 const FINAL: ReadonlySet<Status> = new Set(["succeeded", "failed", "dead_letter", "canceled", "skipped"]);
 const LOOKS_S = [0.1, 0.2, 0.4, 0.8, 1.5, 2];
+/** Seconds that the server is asked to wait with its answer. */
+const WAIT_S = 20;
 
 /** plait over HTTP. One for a process is enough; it keeps no state but its settings. */
 export class Plait {
   readonly #transport: Transport;
+  readonly #timeoutSeconds: number;
 
   constructor(options: ClientOptions = {}) {
-    this.#transport = new Transport(clientSettings(options));
+    const settings = clientSettings(options);
+    this.#transport = new Transport(settings);
+    this.#timeoutSeconds = settings.timeoutSeconds;
   }
 
   /** Any route of the API, typed by its OpenAPI document. The methods below are these, by name. */
@@ -166,11 +171,18 @@ export class Plait {
     return await this.call("GET /events/{event_id}", { path: { event_id: id } });
   }
 
-  /** The job, once it is final. */
+  /** The job, once it is final. The server answers when it is. */
   async wait(id: string, { timeoutSeconds = Infinity, signal }: WaitOptions = {}): Promise<JobPage> {
     const until = performance.now() + timeoutSeconds * 1000;
     for (let looked = 0; ; looked++) {
-      const job = await this.call("GET /jobs/{job_id}", { path: { job_id: id }, signal });
+      const asked = performance.now();
+      const most = Math.max(0, Math.min(WAIT_S, (until - asked) / 1000));
+      const job = await this.call("GET /jobs/{job_id}", {
+        path: { job_id: id },
+        query: { wait_seconds: most },
+        timeoutSeconds: this.#timeoutSeconds + most,
+        signal,
+      });
       if (FINAL.has(job.status)) {
         return job;
       }
@@ -178,8 +190,11 @@ export class Plait {
       if (left <= 0) {
         throw new TimedOut(`job ${id} is ${job.status} after ${timeoutSeconds} s`);
       }
-      const pause = (LOOKS_S[looked] ?? LOOKS_S.at(-1)!) * 1000;
-      await sleep(Math.min(pause, left), undefined, signal ? { signal } : {});
+      if (performance.now() - asked < (most * 1000) / 2) {
+        // A server that stops, or is older, does not wait.
+        const pause = (LOOKS_S[looked] ?? LOOKS_S.at(-1)!) * 1000;
+        await sleep(Math.min(pause, left), undefined, signal ? { signal } : {});
+      }
     }
   }
 }

@@ -75,6 +75,39 @@ export class Execution {
     this.#stop.abort(new Stopped(why));
   }
 
+  /** What its handler is told. `tell`: to the server. */
+  context(log: Logger, tell: (said: { stdout?: string; progress?: Record<string, unknown> }) => Promise<void>): Context {
+    const { job, traceId, traceparent, signal } = this;
+    return {
+      jobId: job.id,
+      attempt: job.attempt,
+      tries: job.tries,
+      maxAttempts: job.max_attempts,
+      tenantId: job.tenant_id,
+      definition: job.definition_key,
+      queue: job.queue,
+      correlationId: job.correlation_id,
+      traceId,
+      traceparent,
+      signal,
+      log,
+      progress: (progress) => tell({ progress }),
+      output: (stdout) => tell({ stdout }),
+    };
+  }
+
+  logTo(log: Logger): Logger {
+    const { job, traceId } = this;
+    return log.with({
+      job_id: job.id,
+      attempt: job.attempt,
+      tenant_id: job.tenant_id,
+      definition: job.definition_key,
+      trace_id: traceId,
+      ...(job.correlation_id === null ? {} : { correlation_id: job.correlation_id }),
+    });
+  }
+
   /** Run the handler. Never throws: whatever happens is an outcome. */
   async run(registered: Registered, context: Context): Promise<Outcome> {
     const { definition, handler, timeoutSeconds } = registered;

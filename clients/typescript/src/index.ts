@@ -2,10 +2,10 @@ export { Handle, Plait, type EnqueueOptions, type WaitOptions } from "./client.j
 export * from "./errors.js";
 export { newId } from "./ids.js";
 export { define, type Definition, type StandardSchema } from "./schema.js";
-export type { ClientOptions } from "./settings.js";
+export type { ClientOptions, WorkerOptions } from "./settings.js";
 export type { Request, Route } from "./transport.js";
 export type * from "./types.js";
 export type { Context, Handler } from "./execution.js";
 export type { Fields, Level, Sink } from "./logs.js";
 export { PermanentError, RetryLater, Skip, Snooze, Stopped } from "./outcomes.js";
-export { Worker, type HandlerOptions, type WorkerOptions } from "./worker.js";
+export { Worker, type HandlerOptions } from "./worker.js";

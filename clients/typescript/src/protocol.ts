@@ -6,8 +6,6 @@ import type { Outcome } from "./outcomes.js";
 import { passing, pause, type Transport } from "./transport.js";
 import type { Beat, Claim, ClaimedJob, Held } from "./types.js";
 
-const NOBODY = "00000000-0000-0000-0000-000000000000";
-
 export class Protocol {
   readonly #transport: Transport;
   readonly #leaseSeconds: number;
@@ -40,13 +38,20 @@ export class Protocol {
     return jobs;
   }
 
-  /** Renew the lease. `held`: all that we run, where no claim is under way; what it leaves out goes back to the queue. */
+  /**
+   * Renew the lease. `held`: all that we run, where no claim is under way; what it leaves out goes back to the queue. Else `one` is asked
+   * about.
+   */
   async beat(one: Held | undefined, held: Held[] | null): Promise<Beat> {
+    const request = { retries: 0, timeoutSeconds: this.#leaseSeconds / 3 };
+    const worker = this.#number();
+    if (held !== null || one === undefined) {
+      return await this.#transport.call("POST /worker/heartbeat", { ...request, body: { worker, held } });
+    }
     return await this.#transport.call("POST /worker/jobs/{job_id}/heartbeat", {
-      path: { job_id: one?.id ?? NOBODY },
-      body: { worker: this.#number(), attempt: one?.attempt ?? 0, held },
-      retries: 0,
-      timeoutSeconds: this.#leaseSeconds / 3,
+      ...request,
+      path: { job_id: one.id },
+      body: { worker, attempt: one.attempt },
     });
   }
 

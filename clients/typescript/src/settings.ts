@@ -1,4 +1,5 @@
 import { BrowserRefused, InvalidSettings } from "./errors.js";
+import type { Sink } from "./logs.js";
 
 export interface ClientOptions {
   /** Where the API is; else PLAIT_URL. */
@@ -30,6 +31,51 @@ export function clientSettings(options: ClientOptions): ClientSettings {
     timeoutSeconds: check.number("timeoutSeconds", options.timeoutSeconds ?? 30, 0.001, 3600),
     retries: check.integer("retries", options.retries ?? 4, 0, 100),
     fetch: options.fetch ?? globalThis.fetch,
+  };
+  check.done();
+  return settings;
+}
+
+export interface WorkerOptions extends ClientOptions {
+  /** ["default"] */
+  queues?: string[];
+  /** How many handlers run at once; 10. */
+  concurrency?: number;
+  /** How many jobs are held at most, those included that wait here for a free handler; as `concurrency`. */
+  claimLimit?: number;
+  /** After so many seconds without a word from us our jobs are others'; 30. */
+  leaseSeconds?: number;
+  /** Seconds between heartbeats, and so the longest that a cancel takes to arrive; a third of the lease. */
+  heartbeatSeconds?: number;
+  /** Seconds that a claim waits at the server for work; 20. */
+  waitSeconds?: number;
+  /** Seconds that running handlers get when the worker is stopped; 30. */
+  graceSeconds?: number;
+  log?: Sink;
+}
+
+export interface WorkerSettings {
+  readonly queues: string[];
+  readonly concurrency: number;
+  readonly claimLimit: number;
+  readonly leaseSeconds: number;
+  readonly heartbeatSeconds: number;
+  readonly waitSeconds: number;
+  readonly graceSeconds: number;
+}
+
+export function workerSettings(options: WorkerOptions): WorkerSettings {
+  const check = new Checks();
+  const concurrency = check.integer("concurrency", options.concurrency ?? 10, 1, 1000);
+  const lease = check.number("leaseSeconds", options.leaseSeconds ?? 30, 5, 3600);
+  const settings = {
+    queues: options.queues ?? ["default"],
+    concurrency,
+    claimLimit: check.integer("claimLimit", options.claimLimit ?? concurrency, concurrency, 1000),
+    leaseSeconds: lease,
+    heartbeatSeconds: check.number("heartbeatSeconds", options.heartbeatSeconds ?? lease / 3, 0.05, lease / 2),
+    waitSeconds: check.number("waitSeconds", options.waitSeconds ?? 20, 0, 30),
+    graceSeconds: check.number("graceSeconds", options.graceSeconds ?? 30, 0, 86_400),
   };
   check.done();
   return settings;

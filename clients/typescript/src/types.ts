@@ -57,7 +57,7 @@ export interface BulkFilter {
   created_before?: string | null;
   /** In definition, correlation id, dedupe key; or an id. */
   search?: string | null;
-  /** `key=value` or `a.b.0=value`, of the payload; may be given again. */
+  /** `key=value`, by the payload's keys or paths (`order.customer=7`); may be given again. With `definition_key`, and one of its declared search keys, an index finds them. */
   payload?: string[] | null;
   /** A fingerprint of `GET /jobs/failures`: failed with an error of that kind. */
   error?: string | null;
@@ -93,6 +93,8 @@ export interface Change {
   key_max_running?: number | null;
   key_rate_count?: number | null;
   key_rate_period_seconds?: number | null;
+  /** Keys of its payloads, or paths (`order.customer`), by which its jobs are found by an index. */
+  search_keys?: string[] | null;
   /** False refuses new jobs and triggers; jobs that exist run. */
   is_active?: boolean | null;
 }
@@ -165,6 +167,15 @@ export interface Complete {
   result?: unknown;
 }
 
+export interface Connector {
+  tenant_id: string;
+  connector: "http" | "webhook" | "report";
+  /** Secrets in them are named, `{{secret.NAME}}`, and never given. */
+  settings: unknown;
+  updated_at: string;
+  updated_by: string;
+}
+
 export interface Count {
   /** Up to 1,000. */
   count: number;
@@ -182,6 +193,8 @@ export interface Definition {
   priority: number;
   max_attempts: number;
   timeout_seconds: number;
+  /** By which its jobs are found by an index: `payload=key=value`. */
+  search_keys: string[] | null;
   max_running: number | null;
   rate_count: number | null;
   rate_period_seconds: number | null;
@@ -189,6 +202,10 @@ export interface Definition {
   key_rate_count: number | null;
   key_rate_period_seconds: number | null;
   updated_at: string;
+}
+
+export interface Delivery {
+  job_id: string;
 }
 
 export interface Embed {
@@ -201,6 +218,44 @@ export interface Embed {
 
 export interface Emitted {
   ids: string[];
+}
+
+export interface Endpoint {
+  id: string;
+  tenant_id: string;
+  label: string;
+  url: string;
+  is_enabled: boolean;
+  signature: string;
+  statuses: string[];
+  definitions: string[] | null;
+  key_version: number;
+  /** So long the key before signs too. */
+  old_key_until: string | null;
+  /** Outcomes since then are told; null: none are. */
+  subscribed_at: string | null;
+  disabled_at: string | null;
+  disabled_reason: string | null;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+}
+
+/** What an endpoint is made of; what is left out stays, or is as usual. */
+export interface EndpointSettings {
+  url?: string | null;
+  is_enabled?: boolean | null;
+  /** standard: as Standard Webhooks 1.0.0 says; else `x-webhook-signature: sha256=…` over the body. */
+  signature?: "standard" | "sha256" | "sha512" | null;
+  /** Of jobs that end so it is told. */
+  statuses?: ("succeeded" | "failed" | "dead_letter" | "canceled" | "skipped")[] | null;
+  /** Of jobs of these definitions; null: of any. */
+  definitions?: string[] | null;
+}
+
+export interface EndpointTrial {
+  type?: string;
+  data?: unknown;
 }
 
 export interface Enter {
@@ -498,6 +553,8 @@ export interface Kind {
   priority: number;
   max_attempts: number;
   timeout_seconds: number;
+  /** By which its jobs are found by an index: `payload=key=value`. */
+  search_keys: string[] | null;
 }
 
 /** How long jobs that were asked for in one stretch of time waited and ran, in seconds: of a sample of them. */
@@ -597,6 +654,8 @@ export interface NewDefinition {
   key_max_running?: number | null;
   key_rate_count?: number | null;
   key_rate_period_seconds?: number | null;
+  /** Keys of its payloads, or paths (`order.customer`), by which its jobs are found by an index. */
+  search_keys?: string[] | null;
   key: string;
 }
 
@@ -605,6 +664,18 @@ export interface NewEmbed {
   role?: "viewer" | "operator";
   /** How long it lasts. */
   ttl_seconds?: number;
+}
+
+export interface NewEndpoint {
+  url: string;
+  is_enabled?: boolean | null;
+  /** standard: as Standard Webhooks 1.0.0 says; else `x-webhook-signature: sha256=…` over the body. */
+  signature?: "standard" | "sha256" | "sha512" | null;
+  /** Of jobs that end so it is told. */
+  statuses?: ("succeeded" | "failed" | "dead_letter" | "canceled" | "skipped")[] | null;
+  /** Of jobs of these definitions; null: of any. */
+  definitions?: string[] | null;
+  label: string;
 }
 
 export interface NewJobAnswer {
@@ -701,14 +772,41 @@ export interface Node {
   total_s: number | null;
 }
 
+/** How one attempt has ended: the fields of the route that the outcome is called after. */
+export interface Outcome {
+  id: string;
+  attempt: number;
+  outcome: "complete" | "fail" | "release" | "skip";
+  result?: unknown;
+  error?: string;
+  traceback?: string | null;
+  reason?: string | null;
+  permanent?: boolean;
+  timeout?: boolean;
+  delay_seconds?: number | null;
+  exit_code?: number | null;
+}
+
 export interface PageOfAttempt {
   items: Attempt[];
   /** Send it as `cursor` for what follows; null: that was all. */
   next?: string | null;
 }
 
+export interface PageOfConnector {
+  items: Connector[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
 export interface PageOfDefinition {
   items: Definition[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
+export interface PageOfEndpoint {
+  items: Endpoint[];
   /** Send it as `cursor` for what follows; null: that was all. */
   next?: string | null;
 }
@@ -787,6 +885,12 @@ export interface PageOfNode {
 
 export interface PageOfQueue {
   items: Queue[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
+export interface PageOfSigningKey {
+  items: SigningKey[];
   /** Send it as `cursor` for what follows; null: that was all. */
   next?: string | null;
 }
@@ -884,6 +988,11 @@ export interface Retry {
 
 export type Role = "viewer" | "operator" | "admin" | "super-admin" | "worker";
 
+export interface Rotation {
+  /** How long the key before signs too. */
+  overlap_seconds?: number;
+}
+
 export interface Session {
   role: Role;
   /** Null: all of them. */
@@ -893,11 +1002,29 @@ export interface Session {
   /** Send it as X-CSRF-Token with every change. Null: you came with a key. */
   csrf: string | null;
   expires_at?: string | null;
+  /** Of who came by an identity provider: where one signs out there. */
+  logout_url?: string | null;
+}
+
+export interface Settle {
+  worker: number;
+  outcomes: Outcome[];
 }
 
 export interface Settled {
   id: string;
   attempt: number;
+}
+
+export interface SettledMany {
+  settled: SettledOne[];
+}
+
+export interface SettledOne {
+  id: string;
+  attempt: number;
+  /** False: the lease is lost, and nothing was changed. */
+  accepted: boolean;
 }
 
 export interface SignIn {
@@ -909,6 +1036,12 @@ export interface Signal {
   payload?: unknown;
   /** Sent again with the same id it is the same signal. */
   id?: string | null;
+}
+
+export interface SigningKey {
+  version: number;
+  /** `whsec_…`: what a receiver verifies with. */
+  key: string;
 }
 
 export interface SkipIt {
@@ -1041,6 +1174,10 @@ export interface Trigger {
   updated_at: string;
 }
 
+export interface Ways {
+  oidc: boolean;
+}
+
 export interface Worker {
   worker_id: number;
   state: string;
@@ -1062,6 +1199,14 @@ export interface Worker {
   draining: boolean;
   /** Its process does the leader's work too. */
   leads: boolean;
+}
+
+export interface WorkerHeartbeat {
+  worker: number;
+  /** How many it runs now; where `held` is given, that counts. */
+  running?: number;
+  /** All that it runs: what it does not name is given back, for a reply that was lost. */
+  held?: Held[] | null;
 }
 
 export interface QueuesSettings {
@@ -1115,8 +1260,19 @@ export interface Routes {
   "PATCH /admin/jobs/definitions/{definition_key}": { path: { definition_key: string }; query: { tenant?: string | null }; body: Change; answer: Definition };
   "GET /audit": { path: {}; query: { actor?: string | null; action?: string | null; object?: string | null; cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfEntry };
   "GET /cluster": { path: {}; query: { tenant?: string | null }; body: undefined; answer: Cluster };
+  "GET /connectors": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfConnector };
+  "PUT /connectors/{connector}": { path: { connector: "http" | "webhook" | "report" }; query: { tenant?: string | null }; body: Record<string, unknown>; answer: Connector };
+  "DELETE /connectors/{connector}": { path: { connector: "http" | "webhook" | "report" }; query: { tenant?: string | null }; body: undefined; answer: undefined };
   "POST /embeds": { path: {}; query: { tenant?: string | null }; body: NewEmbed; answer: Embed };
   "POST /embeds/session": { path: {}; query: {}; body: Enter; answer: Entered };
+  "GET /endpoints": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfEndpoint };
+  "POST /endpoints": { path: {}; query: { tenant?: string | null }; body: NewEndpoint; answer: Endpoint };
+  "GET /endpoints/{endpoint_id}": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: undefined; answer: Endpoint };
+  "PATCH /endpoints/{endpoint_id}": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: EndpointSettings; answer: Endpoint };
+  "DELETE /endpoints/{endpoint_id}": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: undefined; answer: undefined };
+  "GET /endpoints/{endpoint_id}/keys": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfSigningKey };
+  "POST /endpoints/{endpoint_id}/rotate": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: Rotation | null | undefined; answer: PageOfSigningKey };
+  "POST /endpoints/{endpoint_id}/test": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: EndpointTrial | null | undefined; answer: Delivery };
   "POST /events": { path: {}; query: { tenant?: string | null }; body: { name: string; data?: Record<string, unknown>; correlation_id?: string | null; id?: string | null }; answer: Emitted };
   "GET /events": { path: {}; query: { name?: string | null; failed?: boolean; cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfEvent };
   "GET /events/{event_id}": { path: { event_id: string }; query: { tenant?: string | null }; body: undefined; answer: EventPage };
@@ -1138,7 +1294,7 @@ export interface Routes {
   "GET /jobs/triggers/{trigger_id}/fires": { path: { trigger_id: string }; query: { limit?: number; tenant?: string | null }; body: undefined; answer: PageOfFire };
   "GET /jobs/triggers/{trigger_id}/preview": { path: { trigger_id: string }; query: { count?: number; after?: string | null; tenant?: string | null }; body: undefined; answer: PageOfInstant };
   "POST /jobs/triggers/{trigger_id}/test": { path: { trigger_id: string }; query: { tenant?: string | null }; body: Trial | null | undefined; answer: Tried };
-  "GET /jobs/{job_id}": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: JobPage };
+  "GET /jobs/{job_id}": { path: { job_id: string }; query: { wait_seconds?: number; tenant?: string | null }; body: undefined; answer: JobPage };
   "GET /jobs/{job_id}/artifacts/{sha256}": { path: { job_id: string; sha256: string }; query: { tenant?: string | null }; body: undefined; answer: unknown };
   "GET /jobs/{job_id}/attempts": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfAttempt };
   "POST /jobs/{job_id}/cancel": { path: { job_id: string }; query: { tenant?: string | null }; body: Cancel | null | undefined; answer: Moved };
@@ -1160,11 +1316,16 @@ export interface Routes {
   "GET /session": { path: {}; query: { tenant?: string | null }; body: undefined; answer: Session };
   "DELETE /session": { path: {}; query: { tenant?: string | null }; body: undefined; answer: undefined };
   "GET /session/link": { path: {}; query: { token: string }; body: undefined; answer: undefined };
+  "GET /session/oidc": { path: {}; query: { next?: string }; body: undefined; answer: undefined };
+  "GET /session/oidc/callback": { path: {}; query: { state?: string; code?: string; iss?: string | null; error?: string | null }; body: undefined; answer: undefined };
+  "GET /session/ways": { path: {}; query: {}; body: undefined; answer: Ways };
   "GET /tenants": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfTenant };
   "POST /tenants": { path: {}; query: { tenant?: string | null }; body: NewTenant; answer: Tenant };
   "GET /tenants/load": { path: {}; query: { start?: string | null; tenant?: string | null }; body: undefined; answer: PageOfLoad };
   "PATCH /tenants/{slug}": { path: { slug: string }; query: { tenant?: string | null }; body: TenantsSettings; answer: Tenant };
+  "POST /worker/heartbeat": { path: {}; query: { tenant?: string | null }; body: WorkerHeartbeat; answer: Beat };
   "POST /worker/jobs/claim": { path: {}; query: { tenant?: string | null }; body: Claim; answer: Claims };
+  "POST /worker/jobs/settle": { path: {}; query: { tenant?: string | null }; body: Settle; answer: SettledMany };
   "GET /worker/jobs/{job_id}/artifacts/{sha256}": { path: { job_id: string; sha256: string }; query: { tenant?: string | null }; body: undefined; answer: unknown };
   "POST /worker/jobs/{job_id}/complete": { path: { job_id: string }; query: { tenant?: string | null }; body: Complete; answer: Settled };
   "POST /worker/jobs/{job_id}/fail": { path: { job_id: string }; query: { tenant?: string | null }; body: Fail; answer: Settled };

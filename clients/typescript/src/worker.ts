@@ -9,32 +9,14 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { LeaseLost, Refused } from "./errors.js";
-import { Execution, type Context, type Handler, type Registered } from "./execution.js";
-import { Logger, toStderr, type Sink } from "./logs.js";
+import { Execution, type Handler, type Registered } from "./execution.js";
+import { Logger, toStderr } from "./logs.js";
 import { failedFor, type Outcome } from "./outcomes.js";
 import { Protocol } from "./protocol.js";
 import type { Definition } from "./schema.js";
-import { Checks, clientSettings, type ClientOptions } from "./settings.js";
+import { clientSettings, workerSettings, type WorkerOptions, type WorkerSettings } from "./settings.js";
 import { passing, pause, Transport } from "./transport.js";
 import type { ClaimedJob } from "./types.js";
-
-export interface WorkerOptions extends ClientOptions {
-  /** ["default"] */
-  queues?: string[];
-  /** How many handlers run at once; 10. */
-  concurrency?: number;
-  /** How many jobs are held at most, those included that wait here for a free handler; as `concurrency`. */
-  claimLimit?: number;
-  /** After so many seconds without a word from us our jobs are others'; 30. */
-  leaseSeconds?: number;
-  /** Seconds between heartbeats, and so the longest that a cancel takes to arrive; a third of the lease. */
-  heartbeatSeconds?: number;
-  /** Seconds that a claim waits at the server for work; 20. */
-  waitSeconds?: number;
-  /** Seconds that running handlers get when the worker is stopped; 30. */
-  graceSeconds?: number;
-  log?: Sink;
-}
 
 export interface HandlerOptions {
   /** For jobs that do not say; 3600. */
@@ -47,13 +29,7 @@ const VERSION = "plait-client/0.1.0 (node)";
 
 export class Worker {
   readonly #transport: Transport;
-  readonly #queues: string[];
-  readonly #concurrency: number;
-  readonly #claimLimit: number;
-  readonly #lease: number;
-  readonly #interval: number;
-  readonly #wait: number;
-  readonly #grace: number;
+  readonly #work: WorkerSettings;
   #log: Logger;
 
   readonly #handlers = new Map<string, Registered>();
@@ -74,15 +50,7 @@ export class Worker {
 
   constructor(options: WorkerOptions = {}) {
     this.#transport = new Transport(clientSettings(options));
-    const check = new Checks();
-    this.#queues = options.queues ?? ["default"];
-    this.#concurrency = check.integer("concurrency", options.concurrency ?? 10, 1, 1000);
-    this.#claimLimit = check.integer("claimLimit", options.claimLimit ?? this.#concurrency, this.#concurrency, 1000);
-    this.#lease = check.number("leaseSeconds", options.leaseSeconds ?? 30, 5, 3600);
-    this.#interval = check.number("heartbeatSeconds", options.heartbeatSeconds ?? this.#lease / 3, 0.05, this.#lease / 2);
-    this.#wait = check.number("waitSeconds", options.waitSeconds ?? 20, 0, 30);
-    this.#grace = check.number("graceSeconds", options.graceSeconds ?? 30, 0, 86_400);
-    check.done();
+    this.#work = workerSettings(options);
     this.#log = new Logger(options.log ?? toStderr, { component: "worker" });
   }
 
@@ -120,9 +88,9 @@ export class Worker {
       throw new TypeError("a worker without handlers has nothing to do");
     }
     const protocol = new Protocol(this.#transport, {
-      queues: this.#queues,
+      queues: this.#work.queues,
       definitions: [...this.#handlers.keys()],
-      lease_seconds: this.#lease,
+      lease_seconds: this.#work.leaseSeconds,
       hostname: hostname().slice(0, 200),
       pid: process.pid,
       version: VERSION,
@@ -184,8 +152,8 @@ export class Worker {
   /** How many to claim: always where a handler is free, and ahead when half of what may be held is done. */
   #room(): number {
     const held = this.#held.size;
-    const idle = this.#ready.length === 0 && this.#running.size < this.#concurrency;
-    return idle || held <= this.#claimLimit / 2 ? Math.max(0, this.#claimLimit - held) : 0;
+    const idle = this.#ready.length === 0 && this.#running.size < this.#work.concurrency;
+    return idle || held <= this.#work.claimLimit / 2 ? Math.max(0, this.#work.claimLimit - held) : 0;
   }
 
   async #claim(protocol: Protocol, room: number): Promise<void> {
@@ -194,7 +162,7 @@ export class Worker {
     let jobs: ClaimedJob[];
     this.#claiming = true;
     try {
-      jobs = await protocol.claim(room, this.#running.size, this.#wait, this.#stopping.signal);
+      jobs = await protocol.claim(room, this.#running.size, this.#work.waitSeconds, this.#stopping.signal);
     } catch (error) {
       if (!(error instanceof LeaseLost)) {
         this.#doubt();
@@ -206,7 +174,7 @@ export class Worker {
     this.#renewed(asked);
     if (before !== protocol.worker) {
       this.#log = this.#log.with({ worker_id: protocol.worker });
-      this.#log.info("worker registered", { queues: this.#queues, definitions: [...this.#handlers.keys()] });
+      this.#log.info("worker registered", { queues: this.#work.queues, definitions: [...this.#handlers.keys()] });
     }
     for (const job of jobs) {
       const execution = new Execution(job);
@@ -218,11 +186,11 @@ export class Worker {
 
   /** The server may go on with a claim for as long as it was asked to wait. */
   #doubt(): void {
-    this.#doubtUntil = performance.now() + (this.#wait + 5) * 1000;
+    this.#doubtUntil = performance.now() + (this.#work.waitSeconds + 5) * 1000;
   }
 
   #start(protocol: Protocol): void {
-    while (!this.#stopping.signal.aborted && this.#running.size < this.#concurrency) {
+    while (!this.#stopping.signal.aborted && this.#running.size < this.#work.concurrency) {
       const execution = this.#ready.shift();
       if (!execution) {
         return;
@@ -238,11 +206,11 @@ export class Worker {
 
   async #execute(protocol: Protocol, execution: Execution): Promise<void> {
     const { job } = execution;
-    const log = this.#logOf(execution);
+    const log = execution.logTo(this.#log);
     const registered = this.#handlers.get(job.definition_key);
     const began = performance.now();
     const outcome: Outcome = registered
-      ? await execution.run(registered, this.#context(protocol, execution, log))
+      ? await execution.run(registered, execution.context(log, (said) => this.#tell(protocol, execution, said)))
       : { verb: "release", body: { delay_seconds: 60 } };
     await this.#settle(protocol, execution, outcome, log.with({ duration_ms: Math.round(performance.now() - began) }));
   }
@@ -286,9 +254,9 @@ export class Worker {
 
   /** Renew the lease for as long as anything is held; when it can't be, stop what runs before the server gives it to others. */
   async #keepBeating(protocol: Protocol, drained: AbortSignal): Promise<void> {
-    let next = this.#interval;
+    let next = this.#work.heartbeatSeconds;
     while (await sleep(next * 1000, true, { signal: drained }).catch(() => false)) {
-      next = this.#interval;
+      next = this.#work.heartbeatSeconds;
       if (protocol.worker === null || (this.#held.size === 0 && performance.now() >= this.#doubtUntil)) {
         continue;
       }
@@ -299,7 +267,7 @@ export class Worker {
         if (performance.now() >= this.#leaseUntil) {
           this.#loseAll(protocol);
         }
-        next = passing(error) ? Math.min(1, this.#interval) : this.#interval;
+        next = passing(error) ? Math.min(1, this.#work.heartbeatSeconds) : this.#work.heartbeatSeconds;
       }
     }
   }
@@ -360,11 +328,11 @@ export class Worker {
     }
     // What has not begun goes back at once; what the last claim may still bring goes with the next heartbeat, or with us (T42).
     const released = waiting.map((execution) =>
-      this.#settle(protocol, execution, { verb: "release", body: {} }, this.#logOf(execution)),
+      this.#settle(protocol, execution, { verb: "release", body: {} }, execution.logTo(this.#log)),
     );
     const ended = Promise.all([...this.#running, ...released]);
     const over = new AbortController();
-    const patience = sleep(this.#grace * 1000, undefined, { signal: AbortSignal.any([this.#hurry.signal, over.signal]) });
+    const patience = sleep(this.#work.graceSeconds * 1000, undefined, { signal: AbortSignal.any([this.#hurry.signal, over.signal]) });
     await Promise.race([ended, patience.catch(() => undefined)]);
     over.abort();
     this.#held.forEach((execution) => execution.stop("shutdown"));
@@ -372,48 +340,19 @@ export class Worker {
   }
 
   #renewed(asked: number): void {
-    this.#leaseUntil = Math.max(this.#leaseUntil, asked + this.#lease * 1000 * 0.9);
+    this.#leaseUntil = Math.max(this.#leaseUntil, asked + this.#work.leaseSeconds * 1000 * 0.9);
   }
 
-  #context(protocol: Protocol, execution: Execution, log: Logger): Context {
-    const { job, traceId, traceparent, signal } = execution;
-    const tell = async (body: Parameters<Protocol["tell"]>[1]): Promise<void> => {
-      try {
-        await protocol.tell(job, body);
-      } catch (error) {
-        if (error instanceof LeaseLost) {
-          execution.stop("lost");
-        }
-        throw error;
+  /** Tell the server what a handler says; who has lost the job is told to stop. */
+  async #tell(protocol: Protocol, execution: Execution, body: Parameters<Protocol["tell"]>[1]): Promise<void> {
+    try {
+      await protocol.tell(execution.job, body);
+    } catch (error) {
+      if (error instanceof LeaseLost) {
+        execution.stop("lost");
       }
-    };
-    return {
-      jobId: job.id,
-      attempt: job.attempt,
-      tries: job.tries,
-      maxAttempts: job.max_attempts,
-      tenantId: job.tenant_id,
-      definition: job.definition_key,
-      queue: job.queue,
-      correlationId: job.correlation_id,
-      traceId,
-      traceparent,
-      signal,
-      log,
-      progress: (progress) => tell({ progress }),
-      output: (stdout) => tell({ stdout }),
-    };
-  }
-
-  #logOf({ job, traceId }: Execution): Logger {
-    return this.#log.with({
-      job_id: job.id,
-      attempt: job.attempt,
-      tenant_id: job.tenant_id,
-      definition: job.definition_key,
-      trace_id: traceId,
-      ...(job.correlation_id === null ? {} : { correlation_id: job.correlation_id }),
-    });
+      throw error;
+    }
   }
 
   #notify(): void {

@@ -134,7 +134,7 @@ test("a caller's own signal ends a request and what would be tried again", async
   const { server, plait } = await serving(() => new Promise(() => undefined));
   const stop = new AbortController();
   const waiting = plait.wait("x", { signal: stop.signal });
-  await server.seen("/jobs/x");
+  await server.seen("/jobs/x?wait_seconds=20");
   stop.abort(new Error("enough"));
   await assert.rejects(waiting, /enough/);
   assert.equal(server.asked.length, 1);

@@ -9,6 +9,8 @@ language plpgsql as $$
 declare
   v_now    timestamptz;
   v_queues text[];
+  v_jobs   uuid[];
+  v_definitions text[];
   v_keyed  uuid[] := '{}';
   u        plait.follow_ups;
 begin
@@ -42,10 +44,11 @@ begin
            exists (select from plait.tenants t where t.id = c.tenant_id and t.max_queued is not null), c.queue,
            plait._lane(c.definition, c.tenant_id, c.limit_key), c.definition, c.dedupe_key, c.limit_key,
            exists (select from plait.definitions d where d.name = c.definition and d.kind = 'node')
-    from c returning queue
+    from c returning queue, job_id, definition
   )
-  select array_agg(distinct queue) into v_queues from l;
+  select array_agg(distinct queue), array_agg(job_id), array_agg(definition) into v_queues, v_jobs, v_definitions from l;
   if v_queues is not null then
+    perform plait._make_searchable(v_jobs, v_definitions);
     perform plait._wake(v_queues);
   end if;
 end $$;

@@ -9,6 +9,7 @@ language plpgsql as $$
 declare v_archive text[] := case when p_archive then plait._archive(p_jobs) end;
 begin
   delete from plait.attempts where job_id = any(p_jobs);
+  delete from plait.search_values where job_id = any(p_jobs);
   delete from plait.idempotency where job_id = any(p_jobs);
   delete from plait.steps where job_id = any(p_jobs);
   delete from plait.signals where job_id = any(p_jobs);

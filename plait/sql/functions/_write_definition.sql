@@ -2,13 +2,32 @@
 --
 --   moves    nothing
 --   locks    the definition's row; live rows of its jobs, SKIP LOCKED, but those of a node job in id order
---   raises   check violations
+--   raises   check violations; PL015 where p_new, and it is there already, or comes at this very moment
 --   called   define, set_definition
 --
 -- A job being enqueued at this very moment may still come in without the lane: a limit holds for what is enqueued after it.
-create or replace function plait._write_definition(r plait.definitions) returns void
+create or replace function plait._write_definition(r plait.definitions, p_new boolean default false) returns void
 language plpgsql as $$
+declare
+  v_known text[] := (select search_keys from plait.definitions where name = r.name);
+  v_last  uuid;
 begin
+  r.search_keys := nullif(r.search_keys, '{}');
+  if r.search_keys is null then
+    r.search_from := null;
+  elsif not coalesce(r.search_keys <@ v_known, false) then
+    -- No job that is there has an id from here on, nor has one that is being enqueued at this very moment.
+    select id into v_last from plait.jobs order by id desc limit 1;
+    r.search_from := plait._uuid_floor(greatest(
+      clock_timestamp() + interval '1 s',   -- clock: of ids
+      to_timestamp((('x' || left(replace(v_last::text, '-', ''), 12))::bit(48)::bigint + 1) / 1000.0)));
+  end if;
+  if p_new then
+    insert into plait.definitions (name) values (r.name) on conflict do nothing;   -- of two at once, one makes it
+    if not found then
+      raise exception 'there is a definition % already', quote_literal(r.name) using errcode = 'PL015';
+    end if;
+  end if;
   insert into plait.definitions select r.*
   on conflict (name) do update set
     kind = excluded.kind, active = excluded.active, queue = excluded.queue, priority = excluded.priority,
@@ -21,7 +40,8 @@ begin
     cancel_on_parent_failure = excluded.cancel_on_parent_failure,
     schema = excluded.schema, description = excluded.description,
     on_node = excluded.on_node, on_leader = excluded.on_leader, quorum = excluded.quorum, quorum_timeout_s = excluded.quorum_timeout_s,
-    on_timeout = excluded.on_timeout, on_node_failure = excluded.on_node_failure;
+    on_timeout = excluded.on_timeout, on_node_failure = excluded.on_node_failure,
+    search_keys = excluded.search_keys, search_from = excluded.search_from;
   if r.kind = 'node' then   -- enqueued before anybody knew what it is
     update plait.live set lane = 'leader', tied = true
       where job_id in (select job_id from plait.live where definition = r.name and lane not in ('leader', 'suspect:leader') order by job_id for update);

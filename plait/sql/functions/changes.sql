@@ -6,8 +6,8 @@
 --   called   plait.store.watching.changes
 --
 -- One call serves all who watch. It reads what is new from where it lies together: the youngest ids, the running rows, and the end of the log
--- of attempts, which a BRIN index finds. A job is there once, as it is now. What becomes queued without having run (promoted, resumed)
--- is not told; that it runs is. Who asks with a little overlap, and drops what it has had, misses nothing that was committed late.
+-- of attempts, which a BRIN index finds; and what has become queued (promoted, resumed) from the ends of the queues, of the first 500 (queue,
+-- tenant, priority) that a skip over their index finds. A job is there once, as it is now. Who asks with a little overlap, and drops what it has had, misses nothing that was committed late.
 -- p_tenants: null is everybody. One row of kind `more`: there was more than p_limit, and the caller should look again at everything.
 create or replace function plait.changes(p_tenants uuid[], p_since timestamptz, p_limit int default 2000)
 returns table (kind text, tenant_id uuid, id uuid, detail text)
@@ -25,7 +25,35 @@ begin
       limit p_limit + 1)
     || array(
     select a.job_id from plait.attempts a where a.finished_at >= p_since and (p_tenants is null or a.tenant_id = any(p_tenants))
-      limit p_limit + 1);
+      limit p_limit + 1)
+    || array(
+    with recursive heads(queue, tenant_id, priority, n) as (
+      (select l.queue, l.tenant_id, l.priority, 1 from plait.live l where l.state = 'queued' and l.lane = ''
+       order by l.queue, l.tenant_id, l.priority limit 1)
+      union all
+      select y.queue, y.tenant_id, y.priority, h.n + 1 from heads h cross join lateral (
+        select l.queue, l.tenant_id, l.priority from plait.live l where l.state = 'queued' and l.lane = ''
+          and (l.queue, l.tenant_id, l.priority) > (h.queue, h.tenant_id, h.priority)
+        order by l.queue, l.tenant_id, l.priority limit 1) y
+      where h.n < 500)
+    select l.job_id from heads h cross join lateral (
+      select l.job_id from plait.live l where l.state = 'queued' and l.lane = '' and l.queue = h.queue and l.tenant_id = h.tenant_id
+        and l.priority = h.priority and l.run_at >= p_since limit p_limit + 1) l
+    where p_tenants is null or h.tenant_id = any(p_tenants) limit p_limit + 1)
+    || array(
+    with recursive heads(queue, lane, tenant_id, priority, n) as (
+      (select l.queue, l.lane, l.tenant_id, l.priority, 1 from plait.live l where l.state = 'queued' and l.lane <> ''
+       order by l.queue, l.lane, l.tenant_id, l.priority limit 1)
+      union all
+      select y.queue, y.lane, y.tenant_id, y.priority, h.n + 1 from heads h cross join lateral (
+        select l.queue, l.lane, l.tenant_id, l.priority from plait.live l where l.state = 'queued' and l.lane <> ''
+          and (l.queue, l.lane, l.tenant_id, l.priority) > (h.queue, h.lane, h.tenant_id, h.priority)
+        order by l.queue, l.lane, l.tenant_id, l.priority limit 1) y
+      where h.n < 500)
+    select l.job_id from heads h cross join lateral (
+      select l.job_id from plait.live l where l.state = 'queued' and l.lane <> '' and l.queue = h.queue and l.lane = h.lane
+        and l.tenant_id = h.tenant_id and l.priority = h.priority and l.run_at >= p_since limit p_limit + 1) l
+    where p_tenants is null or h.tenant_id = any(p_tenants) limit p_limit + 1);
   v_jobs := array(select distinct u from unnest(v_jobs) u);
   if cardinality(v_jobs) > p_limit then
     return query select 'more', null::uuid, null::uuid, '{}';

@@ -1,10 +1,12 @@
 -- claim: take up to p_limit queued jobs of one queue, for workers that do not batch (another language, the HTTP API).
 --
 --   moves    queued -> running
---   locks    the worker's row FOR KEY SHARE, and to note the cursor unless it is busy; else as _claim, which never waits
+--   locks    the worker's row FOR KEY SHARE, and to note the cursor and whether it sleeps unless it is busy; else as _claim, which never waits
 --   raises   PL011 when the worker is lost or unknown
 --   called   plait.store.workers.claim
-create or replace function plait.claim(p_worker int, p_queue text, p_limit int default 1)
+--
+-- p_sleep: when nothing is claimed, enqueues shall notify from now on; who asks for it looks again at once, for what came before.
+create or replace function plait.claim(p_worker int, p_queue text, p_limit int default 1, p_sleep boolean default false)
 returns table (job_id uuid, attempt int, tries int, max_attempts int, tenant_id uuid, definition text, payload text, timeout_s float8,
                correlation_id text)
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off
@@ -13,10 +15,13 @@ set plan_cache_mode = force_generic_plan as $$
 declare
   v_definitions text[];
   v_cursor      jsonb;
+  v_next        jsonb;
+  v_asleep      boolean;
+  v_sleeps      boolean;
   c             record;
 begin
   perform plait._require_read_committed();
-  select w.definitions, w.cursors -> p_queue into v_definitions, v_cursor
+  select w.definitions, w.cursors -> p_queue, w.asleep into v_definitions, v_cursor, v_asleep
     from plait.workers w where w.id = p_worker and w.state = 'alive' for key share;
   if not found then
     raise exception 'worker % is lost or unknown: register again', p_worker using errcode = 'PL011';
@@ -24,9 +29,10 @@ begin
   c := plait._claim(p_worker, plait.now(), p_queue, coalesce(p_limit, 1), v_definitions, null, (v_cursor ->> 0)::uuid, v_cursor ->> 1, null);
   -- Remembered for a worker that has no memory of its own between calls: this is what keeps its claims fair over tenants.
   perform from plait.workers where id = p_worker for no key update skip locked;
-  if found and jsonb_build_array(c.p_cursor, c.p_lane_cursor) is distinct from v_cursor then
-    update plait.workers set cursors = cursors || jsonb_build_object(p_queue, jsonb_build_array(c.p_cursor, c.p_lane_cursor))
-      where id = p_worker;
+  v_next := jsonb_build_array(c.p_cursor, c.p_lane_cursor);
+  v_sleeps := case cardinality(c.o_jobs) when 0 then v_asleep or p_sleep when p_limit then false else v_asleep end;
+  if found and (v_next is distinct from v_cursor or v_sleeps <> v_asleep) then
+    update plait.workers set cursors = cursors || jsonb_build_object(p_queue, v_next), asleep = v_sleeps where id = p_worker;
   end if;
   return query
     select x.id, x.attempt, x.tries::int, x.max::int, j.tenant_id, j.definition, j.payload::text, coalesce(j.timeout_s, d.timeout_s), j.correlation_id

@@ -1,7 +1,7 @@
 -- create_key: a new key for the API, of which only the hash is ever stored.
 --
 --   moves    nothing
---   locks    nothing
+--   locks    keys SKIP LOCKED that were made for a session that ended a month ago: they go
 --   raises   PL012 for an invalid setting, PL003 no such tenant
 --   called   plait.store.keys.create_key
 create or replace function plait.create_key(
@@ -16,6 +16,8 @@ begin
   if p_expires_at <= plait.now() then
     raise exception 'a key expires later than now' using errcode = 'PL012';
   end if;
+  delete from plait.keys where id in (
+    select k.id from plait.keys k where k.created_by = 'oidc' and k.expires_at < plait.now() - interval '30 days' limit 100 for update skip locked);
   insert into plait.keys (id, tenant_id, hash, hint, name, role, created_by, created_at, expires_at)
   values (v_id, p_tenant, p_hash, p_hint, p_name, p_role, p_created_by, plait.now(), p_expires_at);
   return v_id;

@@ -2,12 +2,12 @@
 --
 --   moves    nothing; jobs already queued go to the lane of a new limit
 --   locks    definitions in name order
---   raises   PL012 for an invalid or unknown limit or policy: never ignored in silence
+--   raises   PL012 for an invalid or unknown limit or policy: never ignored in silence; PL015 where p_new, and one is there already
 --   called   plait.store.definitions.define
 --
--- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. `active` is an operator's and stays, and so do a schema
--- and a description that the code does not give.
-create or replace function plait.define(p_definitions json) returns int
+-- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. `active` is an operator's and stays, and so do a schema,
+-- a description and search keys that the code does not give ([]: none any more).
+create or replace function plait.define(p_definitions json, p_new boolean default false) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   r         plait.definitions;
@@ -20,7 +20,7 @@ begin
     where k not in ('name', 'kind', 'queue', 'priority', 'max_attempts', 'timeout_s', 'backoff_base_s', 'backoff_factor', 'backoff_max_s',
                     'backoff_jitter', 'max_running', 'rate_count', 'rate_period_s', 'key_max_running', 'key_rate_count', 'key_rate_period_s',
                     'child_mode', 'on_child_failure', 'allow_nested', 'cancel_on_parent_failure', 'schema', 'description',
-                    'on_node', 'on_leader', 'quorum', 'quorum_timeout_s', 'on_timeout', 'on_node_failure');
+                    'on_node', 'on_leader', 'quorum', 'quorum_timeout_s', 'on_timeout', 'on_node_failure', 'search_keys');
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
@@ -32,18 +32,22 @@ begin
            coalesce(cancel_on_parent_failure, false),
            schema, coalesce(description, ''),
            on_node, coalesce(on_leader, false), coalesce(quorum, 'majority'), coalesce(quorum_timeout_s, 10), coalesce(on_timeout, 'proceed'),
-           coalesce(on_node_failure, 'fail')
+           coalesce(on_node_failure, 'fail'), search_keys, null
     from json_populate_recordset(null::plait.definitions, p_definitions) order by name
   loop
     select * into v_old from plait.definitions where name = r.name;
-    if found then
+    if found and p_new then
+      raise exception 'there is a definition % already', quote_literal(r.name) using errcode = 'PL015';
+    elsif found then
       r.active := v_old.active;
       r.schema := coalesce(r.schema, v_old.schema);
       r.description := coalesce(nullif(r.description, ''), v_old.description);
+      r.search_keys := nullif(coalesce(r.search_keys, v_old.search_keys), '{}');
+      r.search_from := v_old.search_from;
       v_old.updated_at := r.updated_at;
       continue when v_old = r;
     end if;
-    perform plait._write_definition(r);
+    perform plait._write_definition(r, p_new);
     v_changed := v_changed + 1;
   end loop;
   return v_changed;

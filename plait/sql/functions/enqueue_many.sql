@@ -44,6 +44,8 @@ declare
   v_bad      text;
   v_quota    boolean;
   v_plain    boolean;
+  v_inactive boolean;
+  v_searchable boolean;
   v_definition plait.definitions;
   v_queues   text[];
   v_there    uuid[];
@@ -87,6 +89,9 @@ begin
           v_now, p_ids, v_payloads, v_tenant, p_definitions[1], v_queues[1], coalesce(p_priorities[1], v_definition.priority, 100),
           coalesce(p_max_attempts[1], v_definition.max_attempts, 5), p_source,
           case when v_definition.max_running is null and v_definition.rate_count is null then '' else 'd:' || p_definitions[1] end);
+        if v_definition.search_keys is not null then
+          perform plait._make_searchable(p_ids, p_definitions);
+        end if;
         perform plait._wake(v_queues, p_in_transaction);
         return;
       exception when unique_violation then
@@ -111,7 +116,9 @@ begin
     end loop;
   end if;
 
-  if exists (select from plait.definitions d where not d.active and d.name = any(p_definitions)) then
+  select bool_or(not d.active), bool_or(d.search_keys is not null) into v_inactive, v_searchable
+    from plait.definitions d where d.name = any(p_definitions);
+  if v_inactive then
     select min(d.name) into v_bad from unnest(p_ids, p_definitions) n(id, name) join plait.definitions d on d.name = n.name
       where not d.active and not exists (select from plait.jobs j where j.id = n.id);
     if v_bad is not null then
@@ -193,6 +200,9 @@ begin
     end;
   end loop;
 
+  if v_searchable then
+    perform plait._make_searchable(v_ids, p_definitions);
+  end if;
   if v_nodes is not null then
     perform plait._ask_nodes(v_now, array(select j.id from plait.jobs j where j.id = any(v_nodes) and j.after is null), p_in_transaction);
   end if;

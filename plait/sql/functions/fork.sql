@@ -49,6 +49,7 @@ begin
   insert into plait.steps (job_id, tenant_id, fan_out_id, at, due_at, seq, occurrence, attempt, overlapping, done, name, kind, hash, value, error)
   select v_id, tenant_id, fan_out_id, v_now, due_at, seq, occurrence, 1, overlapping, done, name, kind, hash, value, error
   from plait.steps where job_id = p_job and seq < p_from;
+  perform plait._make_searchable(array[v_id], array[j.definition]);
   if v_metered then
     perform plait._reserve(v_tenant, 1, true);
   end if;

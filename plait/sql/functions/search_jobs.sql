@@ -1,13 +1,15 @@
--- search_jobs: jobs by any filter, newest first, looking at a bounded number of rows; what the API lists.
+-- search_jobs: jobs by any filter, newest first, looking at a bounded number of rows.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL001 for an unknown status, PL004 for who may not ask across tenants
---   called   plait.store.search.search_jobs
+--   called   plait.store.jobs.list_jobs; plait.list_jobs
 --
--- Each way begins where few rows are: a tree, a correlation id, what is live, what has failed. What no index serves is found by walking the
--- newest rows, p_scan of them at most (a part of that where each row's payload or status must be looked at). Where that ended the search, the last row has
--- no job but `stopped`: send it as p_before to go on from there. p_error: a fingerprint, of jobs that have failed.
+-- By cursor: ids sort by time, and no two are equal, so no row is skipped or shown twice (T112). Each way begins where few rows are: a tree, a
+-- correlation id, a search key that the definition declares, what is live, what has failed. What no index serves is found by walking the
+-- newest rows, p_scan of them at most (a part of that where each row's payload or status must be looked at). Where that ended the search,
+-- the last row has no job but `stopped`: send it as p_before to go on from there. A search key's index knows the jobs that were made since it
+-- was declared; those from before are looked for by walking. p_error: a fingerprint, of jobs that have failed.
 create or replace function plait.search_jobs(
   p_tenant uuid default null, p_all boolean default false, p_statuses text[] default null, p_queue text default null,
   p_definition text default null, p_source text default null, p_worker int default null, p_correlation_id text default null,
@@ -33,6 +35,9 @@ declare
   v_groups   uuid[];
   v_stop     uuid;
   v_n        int;
+  v_key      text;
+  v_value    text;
+  v_from     uuid;
 begin
   begin
     v_statuses := p_statuses::plait.status[];
@@ -50,6 +55,12 @@ begin
     v_after := plait._uuid_floor(greatest(p_created_after + v_shift - interval '1 day', 'epoch'));
   end if;
 
+  if p_payload is not null and p_definition is not null and v_tenant is not null then
+    select w.key, left(w.value, 200), d.search_from into v_key, v_value, v_from
+      from plait.definitions d, json_each_text(p_payload) w
+      where d.name = p_definition and w.key = any(d.search_keys) order by w.key limit 1;
+  end if;
+
   if p_parent is not null or p_root is not null or p_fan_out is not null then
     v_way := 'tree';
     v_tree := coalesce(p_root, (select f.root_id from plait.fan_outs f where f.id = p_fan_out),
@@ -62,6 +73,15 @@ begin
       where s.id < v_before and s.id > v_after order by s.id desc offset v_scan limit 1;
   elsif p_correlation_id is not null and v_tenant is not null then
     v_way := 'correlation';
+  elsif v_from < v_before then
+    v_way := 'value';
+    select s.job_id into v_stop from plait.search_values s
+      where s.tenant_id = v_tenant and s.definition = p_definition and s.key = v_key and s.value = v_value
+        and s.job_id < v_before and s.job_id >= greatest(v_after, v_from) order by s.job_id desc offset v_scan / 5 limit 1;
+    if v_stop is null and exists (
+         select from plait.jobs j where j.tenant_id = v_tenant and j.id >= v_after and j.id < v_from limit 1) then
+      v_stop := v_from;
+    end if;
   elsif v_statuses <@ '{scheduled,queued,running,waiting}' then
     v_way := 'live';
     if v_statuses <> '{running}' then
@@ -87,34 +107,37 @@ begin
         order by j.id desc offset v_scan limit 1;
     end if;
   end if;
-  v_stop := greatest(v_stop, v_after);
+  v_stop := greatest(v_stop, v_after);   -- the row where the look ended is looked at too
 
   return query
     with candidates as (
       select s.id from (
         select j.id from plait.jobs j where v_way = 'tree' and j.root_id = v_tree and (v_groups is null or j.fan_out_id = any(v_groups))
           and (v_tenant is null or j.tenant_id = v_tenant) offset 0) s
-        where s.id < v_before and s.id > coalesce(v_stop, v_after)
+        where s.id < v_before and s.id >= coalesce(v_stop, v_after)
       union all
       select j.id from plait.jobs j where v_way = 'correlation' and j.tenant_id = v_tenant and j.correlation_id = p_correlation_id
         and j.id < v_before and j.id > v_after
       union all
+      select s.job_id from plait.search_values s where v_way = 'value' and s.tenant_id = v_tenant and s.definition = p_definition
+        and s.key = v_key and s.value = v_value and s.job_id < v_before and s.job_id >= coalesce(v_stop, v_after)
+      union all
       select l.job_id from plait.live l where v_way = 'live' and v_statuses <> '{running}' and (v_tenant is null or l.tenant_id = v_tenant)
-        and l.state = any(v_statuses) and l.job_id < v_before and l.job_id > coalesce(v_stop, v_after)
+        and l.state = any(v_statuses) and l.job_id < v_before and l.job_id >= coalesce(v_stop, v_after)
       union all
       select l.job_id from plait.live l where v_way = 'live' and v_statuses = '{running}' and l.state = 'running'
         and (v_tenant is null or l.tenant_id = v_tenant) and l.job_id < v_before and l.job_id > v_after
       union all
       select distinct a.job_id from plait.attempts a where v_way = 'failed' and a.final in ('failed', 'dead_letter')
-        and a.tenant_id = v_tenant and a.job_id < v_before and a.job_id > coalesce(v_stop, v_after)
+        and a.tenant_id = v_tenant and a.job_id < v_before and a.job_id >= coalesce(v_stop, v_after)
       union all
       select distinct a.job_id from plait.attempts a where v_way = 'canceled' and a.final in ('canceled', 'skipped')
-        and a.tenant_id = v_tenant and a.job_id < v_before and a.job_id > coalesce(v_stop, v_after)
+        and a.tenant_id = v_tenant and a.job_id < v_before and a.job_id >= coalesce(v_stop, v_after)
       union all
       select j.id from plait.jobs j where v_way = 'newest' and v_tenant is not null and j.tenant_id = v_tenant
-        and j.id < v_before and j.id > coalesce(v_stop, v_after)
+        and j.id < v_before and j.id >= coalesce(v_stop, v_after)
       union all
-      select j.id from plait.jobs j where v_way = 'newest' and v_tenant is null and j.id < v_before and j.id > coalesce(v_stop, v_after)
+      select j.id from plait.jobs j where v_way = 'newest' and v_tenant is null and j.id < v_before and j.id >= coalesce(v_stop, v_after)
     ), matching as (
       select c.id from (select id from candidates order by id desc) c join plait.jobs j on j.id = c.id
       left join plait.live l on l.job_id = c.id
@@ -135,7 +158,11 @@ begin
     )
     select (select w from plait.job w where w.id = m.id), null::uuid from matching m order by m.id desc;
   get diagnostics v_n = row_count;
-  if v_n < v_limit and v_stop > v_after then
+  if v_n < v_limit and v_way = 'value' and v_stop = v_from and coalesce(p_offset, 0) = 0 then
+    return query select l.job, l.stopped from plait.search_jobs(
+      p_tenant, p_all, p_statuses, p_queue, p_definition, p_source, p_worker, p_correlation_id, p_parent, p_root, p_fan_out, p_has_children,
+      p_created_after, p_created_before, p_search, p_payload, v_from, v_limit - v_n, 0, p_scan) l;
+  elsif v_n < v_limit and v_stop > v_after then
     return query select null::plait.job, v_stop;
   end if;
 end $$;

@@ -3,9 +3,9 @@
 --   moves    nothing
 --   locks    the tenant's row; its schedules' where its time zone changes; where it gets a quota, its live rows SKIP LOCKED: those that are moving at this very moment
 --            are not counted, and nobody waits
---   raises   PL012 for an invalid or unknown setting
+--   raises   PL012 for an invalid or unknown setting; PL015 where p_new, and there is one already
 --   called   plait.store.tenants.set_tenant
-create or replace function plait.set_tenant(p_slug text, p_settings json default '{}') returns uuid
+create or replace function plait.set_tenant(p_slug text, p_settings json default '{}', p_new boolean default false) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   r      plait.tenants;
@@ -26,6 +26,9 @@ begin
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
   insert into plait.tenants (id, slug, name) values (plait.uuidv7(), p_slug, p_slug) on conflict (slug) do nothing;
+  if p_new and not found then
+    raise exception 'there is a tenant % already', quote_literal(p_slug) using errcode = 'PL015';
+  end if;
   select * into r from plait.tenants where slug = p_slug for no key update;
   v_was := r.max_queued;
   v_zone := r.time_zone;

@@ -2,7 +2,7 @@
 
 create table plait.definitions (
   name            text collate "C" primary key check (name collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
-  kind            text not null default 'function' check (kind in ('function', 'command', 'node')),
+  kind            text not null default 'function' check (kind in ('function', 'command', 'node', 'connector')),
   active          boolean not null default true,     -- false refuses new jobs; jobs that exist run
   queue           text collate "C" not null default 'default' check (queue ~ '^[A-Za-z0-9_.:-]{1,100}$'),
   priority        smallint not null default 100,
@@ -33,6 +33,10 @@ create table plait.definitions (
   quorum_timeout_s double precision not null default 10 check (quorum_timeout_s > 0 and quorum_timeout_s <= 3.2e9),
   on_timeout      text not null default 'proceed' check (on_timeout in ('proceed', 'fail')),
   on_node_failure text not null default 'fail' check (on_node_failure in ('fail', 'tolerate')),
+  -- Keys and paths of payloads by which jobs are found (plait.search_values), and the least id from which on all of them are.
+  search_keys     text[] check (cardinality(search_keys) between 1 and 10 and array_position(search_keys, null) is null
+                                and '' <> all(search_keys) and octet_length(search_keys::text) <= 1000),
+  search_from     uuid,
   constraint definitions_node check (case when kind = 'node'
     then (on_node is not null or on_leader) and num_nonnulls(max_running, rate_count, key_max_running, key_rate_count) = 0
     else on_node is null and not on_leader end),

@@ -55,6 +55,17 @@ create table plait.idempotency (
 );
 create index idempotency_job on plait.idempotency (job_id);
 
+-- What jobs have under the search keys that their definitions declare: nothing for any other. See functions/_make_searchable.sql.
+create table plait.search_values (
+  tenant_id  uuid not null,
+  definition text collate "C" not null,
+  key        text collate "C" not null,
+  value      text collate "C" not null,              -- the first 200 characters
+  job_id     uuid not null,
+  primary key (tenant_id, definition, key, value, job_id)
+);
+create index search_values_job on plait.search_values (job_id);
+
 alter table plait.jobs enable row level security;
 alter table plait.jobs force row level security;
 create policy owner on plait.jobs to plait_owner using (true) with check (true);
@@ -71,4 +82,10 @@ alter table plait.idempotency enable row level security;
 alter table plait.idempotency force row level security;
 create policy owner on plait.idempotency to plait_owner using (true) with check (true);
 create policy tenant on plait.idempotency for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.search_values enable row level security;
+alter table plait.search_values force row level security;
+create policy owner on plait.search_values to plait_owner using (true) with check (true);
+create policy tenant on plait.search_values for select to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));

@@ -1,4 +1,4 @@
--- The one place, beside list_jobs, that knows how a job's status is found: its live row's state, else its last attempt's.
+-- The one place, beside search_jobs, that knows how a job's status is found: its live row's state, else its last attempt's.
 
 create view plait.job with (security_invoker = true) as
 select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correlation_id, j.dedupe_key, j.idempotency_key,

@@ -42,11 +42,17 @@ export function useRead<R extends Reads>(route: R, given?: Given<R>, options: Re
     if (!live || !enabled) return;
     if (!events.some((event) => event.kind === "reset" || (live.includes(event.kind) && (!when || when(event))))) return;
     if (asking.current.timer) return;
-    const wait = Math.max(0, asking.current.at + every - Date.now());
-    asking.current.timer = setTimeout(() => {
+    const ask = () => {
+      // A first answer that is under way may be from before: it is not asked for twice at once, and so is asked for again after it.
+      const state = client.getQueryState(key);
+      if (state?.fetchStatus === "fetching" && state.data === undefined) {
+        asking.current.timer = setTimeout(ask, 200);
+        return;
+      }
       asking.current = { at: Date.now() };
       void client.invalidateQueries({ queryKey: key, exact: true });
-    }, wait);
+    };
+    asking.current.timer = setTimeout(ask, Math.max(0, asking.current.at + every - Date.now()));
   });
 
   return useQuery<Answer<R>, Error>({

@@ -1,0 +1,58 @@
+"""Connectors: what a tenant has set for each kind, for all its jobs of that kind."""
+
+from datetime import datetime
+from typing import Any, ClassVar, Literal
+from uuid import UUID
+
+from fastapi import Response
+from pydantic import Field
+
+from plait.api.guard import new_router
+from plait.api.shapes import Json, Page, Shape
+from plait.api.tenancy import Ask
+from plait.connectors.configurations import check_settings
+from plait.model.errors import NotFound
+
+router = new_router("connectors")
+
+Kind = Literal["http", "webhook", "report"]
+
+
+class Connector(Shape):
+    RAW: ClassVar[frozenset[str]] = frozenset({"settings"})
+    FROM: ClassVar[dict[str, str]] = {"connector": "type"}
+
+    tenant_id: UUID
+    connector: Kind
+    settings: Any = Field(description="Secrets in them are named, `{{secret.NAME}}`, and never given.")
+    updated_at: datetime
+    updated_by: str
+
+
+@router.get("/connectors", response_model=Page[Connector])
+async def list_connectors(ask: Ask) -> Response:
+    """What is set for each kind of connector."""
+    rows = await ask.store.connectors.list_connectors(**ask.scope)
+    return Json({"items": [Connector.of(row) for row in rows], "next": None})
+
+
+@router.put("/connectors/{connector}", response_model=Connector)
+async def put(ask: Ask, connector: Kind, body: dict[str, Any]) -> Response:
+    """Set what holds where a job's payload says nothing; all of it, anew."""
+    settings = check_settings(connector, body)
+    changing = ask.changing("connector.set", connector, tenant_id=ask.new_in, settings=body)
+    await changing.connectors.set_connector(connector, settings, tenant_id=ask.new_in, by=ask.caller.actor)
+    rows = await ask.store.connectors.list_connectors(tenant_id=ask.new_in)
+    return Json(next(Connector.of(row) for row in rows if row.type == connector))
+
+
+@router.delete("/connectors/{connector}", status_code=204)
+async def delete(ask: Ask, connector: Kind) -> Response:
+    """Everything is as usual again."""
+    rows = await ask.store.connectors.list_connectors(tenant_id=ask.new_in)
+    if all(row.type != connector for row in rows):
+        raise NotFound(f"nothing is set for {connector}")
+    await ask.changing("connector.delete", connector, tenant_id=ask.new_in).connectors.set_connector(
+        connector, None, tenant_id=ask.new_in
+    )
+    return Response(status_code=204)

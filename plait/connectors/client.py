@@ -1,0 +1,280 @@
+"""The only way out: every request that plait makes to somebody else's server is made here (tests/connectors/test_way_out.py).
+
+A name is resolved once, every address that comes back is checked, and the connection goes to an address that was checked, while Host,
+SNI and the certificate's check stay the name's: between the check and the use there is nothing that could change (T120). Each
+redirect begins anew. Proxies of the environment are not looked at, cookies are not kept, and connections are not shared.
+"""
+
+import asyncio
+import logging
+import re
+import socket
+import ssl
+import zlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
+from typing import Any, Final, Literal, Protocol
+
+import httpcore2
+
+from plait import __version__
+from plait.connectors.addresses import Address
+from plait.connectors.policy import Hosts, Policy
+from plait.connectors.urls import Refused, Url, follow, parse
+from plait.model.errors import PlaitError
+from plait.model.redaction import names_secret
+from plait.model.texts import message_of, shown
+
+Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
+
+
+class Fill(Protocol):
+    """What a text becomes that goes to this URL: secrets are put in as late as that, and only where they may go."""
+
+    async def __call__(self, url: Url, text: str, *, in_json: bool) -> str: ...
+
+
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+CONNECT_S: Final = 10.0
+MOST_BODY: Final = 1_048_576
+MOST_HEADERS: Final = 100
+LOOKUPS: Final = 16
+"""So many names are resolved at once; one whose servers are slow holds one of them."""
+
+_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
+_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]{0,8192}")
+_OURS: Final = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer", "expect"}
+    | {"proxy-authorization", "proxy-connection", "accept-encoding", "http2-settings"}
+)
+"""Headers that say how a request is sent: nobody else's to choose."""
+_ONE_SERVERS: Final = frozenset({"authorization", "cookie", "idempotency-key"})
+"""Headers that are meant for one server, and left out when it sends us to another; and so are all that are called like secrets."""
+_OF_THE_BODY: Final = frozenset({"content-type", "content-encoding", "content-language", "content-location"})
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+
+# It would write headers into the application's log, below all that redacts.
+logging.getLogger("httpcore2").setLevel(logging.WARNING)
+
+
+class Unreachable(PlaitError):
+    """No whole answer came. It may be otherwise at the next try."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    url: str
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: str | None = field(default=None, repr=False)
+    body_is: Literal["text", "json", "data"] = "text"
+    """What is put into JSON must not break out of its string; into data nothing is put."""
+    timeout_s: float = 30.0
+    redirects: int = 0
+    """So many are followed; one more is an error."""
+    hosts: Hosts | None = None
+    """Only these, of those that the policy allows; also after a redirect."""
+    most: int = MOST_BODY
+    """So many bytes of the answer are read, also after decompression."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    status: int
+    url: str
+    """Of the last redirect, without its query."""
+    headers: list[tuple[str, str]] = field(repr=False)
+    body: bytes = field(repr=False)
+    truncated: bool
+
+    def header(self, name: str) -> str | None:
+        return next((value for key, value in self.headers if key == name), None)
+
+
+class Client:
+    def __init__(self, policy: Policy, *, resolve: Resolve | None = None, ca_file: str | None = None) -> None:
+        self._policy = policy
+        self._resolve = resolve or look_up
+        self._ca_file = ca_file
+        self._tls: ssl.SSLContext | None = None
+
+    async def send(self, request: Request, *, fill: Fill | None = None) -> Answer:
+        """The answer, whatever its status. `Refused` where it may not go, `Unreachable` where none came."""
+        if request.method not in METHODS:
+            raise Refused(f"a method is one of {', '.join(sorted(METHODS))}, not {shown(request.method)}")
+        if len(request.headers) > MOST_HEADERS:
+            raise Refused(f"a request has at most {MOST_HEADERS} headers")
+        try:
+            async with asyncio.timeout(request.timeout_s):
+                return await self._follow(request, parse(request.url), fill)
+        except TimeoutError:
+            raise Unreachable(f"no answer within {request.timeout_s:g} s") from None
+
+    async def _follow(self, request: Request, url: Url, fill: Fill | None) -> Answer:
+        for _ in range(request.redirects + 1):
+            answer = await self._once(request, url, fill)
+            location = answer.header("location")
+            if answer.status not in _REDIRECTS or location is None or request.redirects == 0:
+                return answer
+            following = follow(url, location)
+            if url.scheme == "https" and following.scheme == "http":
+                raise Refused(f"{url.host} sends from https to http")
+            request = _sent_on(request, answer.status, same_server=url.origin == following.origin)
+            url = following
+        raise Refused(f"it was sent on more than {request.redirects} times")
+
+    async def _once(self, request: Request, url: Url, fill: Fill | None) -> Answer:
+        if request.hosts is not None and not request.hosts.has(url):
+            raise Refused(f"{url.host} is not among the hosts that this tenant allows")
+        addresses = await self._checked(url)
+        headers, body = await _filled(request, url, fill)
+        pool = httpcore2.AsyncConnectionPool(
+            ssl_context=self._context() if url.scheme == "https" else None,
+            max_connections=1,
+            network_backend=_Pinned(addresses),
+        )
+        target = httpcore2.URL(
+            scheme=url.scheme.encode(), host=url.host.encode(), port=url.port, target=url.target.encode()
+        )
+        patience = min(CONNECT_S, request.timeout_s)
+        timeouts = {"connect": patience, "read": request.timeout_s, "write": request.timeout_s, "pool": patience}
+        try:
+            async with (
+                pool,
+                pool.stream(
+                    request.method, target, headers=headers, content=body, extensions={"timeout": timeouts}
+                ) as response,
+            ):
+                found = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers]
+                content, truncated = await _read(response.aiter_stream(), _encoding(found), request.most)
+                return Answer(
+                    status=response.status, url=url.without_query, headers=found, body=content, truncated=truncated
+                )
+        except httpcore2.LocalProtocolError as error:
+            raise Refused(f"this is no request that HTTP has: {message_of(error, 200)}") from None
+        except (
+            httpcore2.NetworkError,
+            httpcore2.TimeoutException,
+            httpcore2.ProtocolError,
+            httpcore2.ConnectionNotAvailable,
+            OSError,
+        ) as error:
+            said = message_of(error, 200) or type(error).__name__
+            raise Unreachable(f"{url.host} gave no whole answer: {said}") from None
+
+    async def _checked(self, url: Url) -> list[Address]:
+        """The addresses that a URL may be reached at: all that its name has, or none."""
+        self._policy.check_url(url)
+        addresses = [url.address] if url.address is not None else list(await self._resolve(url.host, url.port))
+        for address in addresses:
+            self._policy.check_address(url, address)
+        if not addresses:
+            raise Unreachable(f"{url.host} has no address")
+        return addresses
+
+    def _context(self) -> ssl.SSLContext:
+        if self._tls is None:
+            ca_file = self._ca_file
+            self._tls = (
+                ssl.create_default_context(cafile=ca_file) if ca_file is not None else httpcore2.default_ssl_context()
+            )
+        return self._tls
+
+
+_lookups: Final = ThreadPoolExecutor(LOOKUPS, "plait-lookup")
+
+
+async def look_up(host: str, port: int) -> Sequence[Address]:
+    """What the system's resolver says, as everything else on this machine asks it."""
+    try:
+        found = await asyncio.get_running_loop().run_in_executor(_lookups, _addresses, host, port)
+    except OSError as error:
+        raise Unreachable(f"{host} could not be resolved: {message_of(error, 200)}") from None
+    return list(dict.fromkeys(ip_address(one) for one in found))
+
+
+def _addresses(host: str, port: int) -> list[str]:
+    # An IPv6 address comes with its scope, `fe80::1%eth0`, where it has one: and is refused with it.
+    return [str(one[4][0]) for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+
+
+class _Pinned(httpcore2.AsyncNetworkBackend):
+    """Connects to addresses that were checked, whatever name it is given."""
+
+    def __init__(self, addresses: Sequence[Address]) -> None:
+        self._addresses = addresses
+        self._sockets = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,  # noqa: ARG002 - it is what must not be asked again
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        for number, address in enumerate(self._addresses, 1):
+            try:
+                return await self._sockets.connect_tcp(str(address), port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                if number == len(self._addresses):
+                    raise
+        raise AssertionError("there is an address")
+
+
+def _sent_on(request: Request, status: int, *, same_server: bool) -> Request:
+    """The request that a redirect asks for."""
+    method, body, headers = request.method, request.body, dict(request.headers)
+    if not same_server:
+        headers = {
+            name: value
+            for name, value in headers.items()
+            if name.lower() not in _ONE_SERVERS and not names_secret(name)
+        }
+    if (status == 303 and method != "HEAD") or (status in (301, 302) and method == "POST"):
+        method, body = "GET", None
+        headers = {name: value for name, value in headers.items() if name.lower() not in _OF_THE_BODY}
+    return replace(request, method=method, body=body, headers=headers)
+
+
+async def _filled(request: Request, url: Url, fill: Fill | None) -> tuple[list[tuple[bytes, bytes]], bytes | None]:
+    headers = [("host", url.authority), ("connection", "close"), ("accept-encoding", "gzip")]
+    given = {"user-agent": f"plait/{__version__}", "accept": "*/*"}
+    for name, value in request.headers.items():
+        if not _NAME.fullmatch(name) or name.lower() in _OURS:
+            raise Refused(f"{shown(name[:80])} is no header that can be given here")
+        given[name.lower()] = await fill(url, value, in_json=False) if fill is not None else value
+    for name, value in given.items():
+        if not _VALUE.fullmatch(value):
+            raise Refused(f"header {name}: a value is one line of at most 8,192 printable characters")
+        headers.append((name, value))
+    body = None
+    if request.body is not None:
+        text = request.body
+        if fill is not None and request.body_is != "data":
+            text = await fill(url, text, in_json=request.body_is == "json")
+        body = text.encode()
+        headers.append(("content-length", str(len(body))))
+    elif request.method in ("POST", "PUT", "PATCH"):
+        headers.append(("content-length", "0"))
+    return [(name.encode(), value.encode("latin-1")) for name, value in headers], body
+
+
+def _encoding(headers: list[tuple[str, str]]) -> str:
+    return ",".join(value for name, value in headers if name == "content-encoding").strip().lower()
+
+
+async def _read(stream: Any, encoding: str, most: int) -> tuple[bytes, bool]:
+    """At most so many bytes, and whether there were more. Another encoding than was asked for stays as it is."""
+    unpack = zlib.decompressobj(wbits=47) if encoding in ("gzip", "x-gzip", "deflate") else None
+    content = bytearray()
+    async for chunk in stream:
+        try:
+            content += chunk if unpack is None else unpack.decompress(chunk, most + 1 - len(content))
+        except zlib.error as error:
+            raise Unreachable(f"the answer can't be unpacked: {error}") from None
+        if len(content) > most:
+            return bytes(content[:most]), True
+    return bytes(content), False

@@ -1,0 +1,26 @@
+"""What is known of an endpoint before anything is sent to it: whether its URL may be one, and its keys."""
+
+from plait.connectors.outside import policy_of
+from plait.connectors.signing import MASTER, key_of, masters
+from plait.connectors.urls import Refused, parse
+from plait.model.errors import InvalidEndpoint
+from plait.runtime.secrets import read_secret
+from plait.runtime.settings import Settings
+from plait.store.endpoints import EndpointRow
+
+
+def check_url(url: str, settings: Settings) -> None:
+    """As far as it can be told without resolving its name, by this process's settings. Deliveries check it by the worker's, and what it
+    resolves to."""
+    try:
+        policy_of(settings, settings.connector_webhook_hosts).check_url(parse(url))
+    except Refused as error:
+        raise InvalidEndpoint(str(error)) from None
+
+
+def keys_of(row: EndpointRow, settings: Settings) -> list[tuple[int, str]]:
+    """The keys that sign for an endpoint now, by their versions, the newest first."""
+    found = masters(read_secret(MASTER, settings.secrets_dir))
+    return [
+        (version, key_of(master, row.tenant_id, row.id, version)) for version in row.key_versions for master in found
+    ]

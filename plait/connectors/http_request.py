@@ -1,0 +1,115 @@
+"""`connector.http.request`: a request to another server as a job. What the server said, shortened and without secrets, is its result."""
+
+import base64
+import codecs
+from collections.abc import Callable
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+
+from plait.connectors.client import Answer, Request
+from plait.connectors.outside import Outside
+from plait.connectors.policy import Hosts
+from plait.model.errors import NotSerializable, PermanentError
+from plait.model.redaction import HIDDEN, hide, hide_in, hide_known, names_secret
+from plait.sdk.codec import encode
+from plait.sdk.context import current
+
+NAME: Final = "connector.http.request"
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def handler(outside: Outside) -> Callable[..., Any]:
+    async def request(
+        url: str,
+        method: str = "GET",
+        headers: dict[str, str] | None = None,
+        query: dict[str, str] | None = None,
+        body: str | None = None,
+        json: Any = None,
+        timeout: float | None = None,
+        redirects: int | None = None,
+        preview: int | None = None,
+    ) -> dict[str, Any]:
+        """Ask another server. Transport errors, 5xx and 429 are tried again, as Retry-After says; other 4xx end the job."""
+        job = current()
+        set_ = await outside.configurations.http(await outside.store(), job.tenant_id)
+        given = _headers(set_.headers, headers or {})
+        if json is not None:
+            if body is not None:
+                raise PermanentError("give body or json, not both")
+            body = msgspec.json.encode(json).decode()
+            given.setdefault("content-type", "application/json")
+        if method.upper() not in _SAFE:
+            given.setdefault("idempotency-key", str(job.job_id))
+        asked = Request(
+            url=_with_query(url, query),
+            method=method.upper(),
+            headers=given,
+            body=body,
+            body_is="json" if json is not None or "json" in given.get("content-type", "") else "text",
+            timeout_s=min(max(set_.timeout if timeout is None else timeout, 0.001), 300.0),
+            hosts=None if set_.hosts is None else Hosts.of(set_.hosts, what="hosts"),
+            redirects=min(max(set_.redirects if redirects is None else redirects, 0), 10),
+            most=min(max(set_.preview if preview is None else preview, 0), 262_144),
+        )
+        answer = await outside.exchange(outside.http, asked, job)
+        if 400 <= answer.status < 500:
+            said = hide(answer.body[:500].decode(errors="replace"))
+            raise PermanentError(f"{answer.url} answered {answer.status}: {said}")
+        return shown(answer)
+
+    return request
+
+
+def _headers(*given: dict[str, str]) -> dict[str, str]:
+    """By their names in lower case; the later wins."""
+    return {name.lower(): value for headers in given for name, value in headers.items()}
+
+
+def _with_query(url: str, query: dict[str, str] | None) -> str:
+    if not query:
+        return url
+    bare = url.partition("#")[0]
+    return bare + ("&" if "?" in bare else "?") + urlencode(query)
+
+
+def shown(answer: Answer) -> dict[str, Any]:
+    """An answer as a result."""
+    found: dict[str, Any] = {
+        "status": answer.status,
+        "url": hide(answer.url),
+        "headers": {name: HIDDEN if names_secret(name) else hide(value) for name, value in answer.headers},
+        "truncated": answer.truncated,
+    }
+    kind, _, rest = (answer.header("content-type") or "").partition(";")
+    kind = kind.strip().lower()
+    if (kind == "application/json" or kind.endswith("+json")) and not answer.truncated:
+        try:
+            value = hide_in(msgspec.json.decode(answer.body))
+            encode(value, what="the answer")  # what can't be stored as it is, is kept as text
+        except (msgspec.DecodeError, RecursionError, NotSerializable, ValueError):
+            pass
+        else:
+            return {**found, "json": value}
+    text = _text(answer.body, rest, truncated=answer.truncated)
+    if text is not None:
+        try:
+            encode(text, what="the answer")
+        except NotSerializable:  # most of it is written as escapes
+            return {**found, "body": hide(text[:10_000]), "truncated": True}
+        return {**found, "body": hide(text)}
+    raw = answer.body.decode("latin-1")
+    return {**found, "base64": HIDDEN if hide_known(raw) != raw else base64.b64encode(answer.body).decode()}
+
+
+def _text(body: bytes, parameters: str, *, truncated: bool) -> str | None:
+    """What the bytes say, None where they say nothing."""
+    charset = parameters.strip().lower().partition("charset=")[2].strip("\"' ") or "utf-8"
+    try:
+        codecs.lookup(charset)
+        text = body.decode(charset, "ignore" if truncated else "strict")
+    except (LookupError, ValueError):
+        return None
+    return None if "\0" in text else text

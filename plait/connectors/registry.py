@@ -1,0 +1,54 @@
+"""Which connectors an app's workers run. None, before somebody says so: a worker that makes requests for whoever may enqueue is a decision."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final, get_args
+
+from plait.connectors import http_request, report, webhook
+from plait.connectors.client import Resolve
+from plait.connectors.configurations import TYPES, Type
+from plait.connectors.outside import Outside
+from plait.model.errors import InvalidDefinition
+from plait.model.policies import Backoff
+from plait.sdk.app import Plait
+from plait.sdk.job import Job
+
+_HANDLERS: Final[dict[Type, tuple[str, Callable[[Outside], Callable[..., Any]], dict[str, Any]]]] = {
+    "http": (http_request.NAME, http_request.handler, {"timeout": 600}),
+    # Twelve tries over a day: receivers are down for a night.
+    "webhook": (
+        webhook.NAME,
+        webhook.handler,
+        {"timeout": 600, "retries": 11, "backoff": Backoff(base=5, factor=3, max="8h")},
+    ),
+    "report": (report.NAME, report.handler, {"timeout": 600}),
+}
+
+
+def install(app: Plait, *types: Type, resolve: Resolve | None = None) -> list[Job[..., Any]]:
+    """Let an app's workers run connectors: those that are named, else those of its settings (PLAIT_CONNECTORS). What they may reach is in
+    its settings alone. `resolve`: another resolver than the system's."""
+    wanted = types or types_in(app.settings.connectors)
+    outside = Outside(app, resolve=resolve) if wanted else None
+    jobs = []
+    for type_ in wanted:
+        name, handler, options = _HANDLERS[type_]
+        if name not in app.definitions:
+            assert outside is not None
+            function = handler(outside)
+            definition = replace(app.job(name=name, **options)(function).definition, connector=True)
+            app.definitions[name] = definition
+            app.jobs[name] = Job(app, definition, function)
+        jobs.append(app.jobs[name])
+    return jobs
+
+
+def types_in(text: str) -> tuple[Type, ...]:
+    """`http, webhook`, or `all`, or nothing."""
+    named = [part.strip() for part in text.split(",") if part.strip()]
+    if named == ["all"]:
+        return TYPES
+    for name in named:
+        if name not in TYPES:
+            raise InvalidDefinition(f"PLAIT_CONNECTORS: there are {', '.join(get_args(Type))} and all, not {name!r}")
+    return tuple(type_ for type_ in TYPES if type_ in named)

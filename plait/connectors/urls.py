@@ -1,0 +1,133 @@
+"""URLs, read strictly and once. What is sent is made of the parts found here, so that no second reader can understand them otherwise.
+
+Only what everybody reads alike is taken: no credentials, no backslash, no control character, no number that some resolvers take for an
+address (`127.1`, `0x7f.1`, `2130706433`, `0177.0.0.1`), no scope of an IPv6 address.
+"""
+
+import contextlib
+import re
+from dataclasses import dataclass, replace
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import Final
+from urllib.parse import quote, urljoin
+
+import idna
+
+from plait.connectors.addresses import Address
+from plait.model.errors import PlaitError
+from plait.model.texts import shown
+
+MOST: Final = 8_192
+PORTS: Final = {"http": 80, "https": 443}
+
+_PARTS: Final = re.compile(r"(https?)://([^/?#]*)([^#]*)(?:#.*)?", re.IGNORECASE)
+_AUTHORITY: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:@%\\]+)(?::([0-9]{1,5}))?")
+_LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_PRINTABLE: Final = "".join(map(chr, range(0x21, 0x7F)))
+
+
+class Refused(PlaitError):
+    """The request was not made: it may not go there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Url:
+    """`host` is a name in lower case, or an address as it is usually written; `target` is the path and the query."""
+
+    scheme: str
+    host: str
+    port: int
+    target: str
+    address: Address | None
+    """Where the host is one."""
+
+    @property
+    def origin(self) -> str:
+        """Where it leads, in one word: two URLs of one origin are one server's."""
+        return f"{self.scheme}://{self._shown_host}:{self.port}"
+
+    @property
+    def authority(self) -> str:
+        """As the Host header has it."""
+        return self._shown_host if self.port == PORTS[self.scheme] else f"{self._shown_host}:{self.port}"
+
+    @property
+    def _shown_host(self) -> str:
+        return f"[{self.host}]" if isinstance(self.address, IPv6Address) else self.host
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.authority}{self.target}"
+
+    @property
+    def without_query(self) -> str:
+        """For messages: a query may have a secret in it."""
+        return str(replace(self, target=self.target.partition("?")[0]))
+
+
+def parse(text: str) -> Url:
+    """A URL's parts; `Refused` for all that is not plainly an http or https URL."""
+    if len(text) > MOST:
+        raise Refused(f"a URL is at most {MOST:,} characters")
+    if any(ord(char) <= 0x20 or 0x7F <= ord(char) <= 0x9F for char in text) or "\\" in text:
+        raise Refused("a URL has no white space, control characters or backslashes")
+    parts = _PARTS.fullmatch(text)
+    if parts is None:
+        raise Refused(f"a URL begins with https:// or http://, not {shown(text[:20])}")
+    scheme, authority, target = parts[1].lower(), parts[2], parts[3]
+    if "@" in authority:
+        raise Refused("a URL has no user name or password in it: they belong into a header")
+    found = _AUTHORITY.fullmatch(authority)
+    if found is None:
+        raise Refused(f"a URL's host is a name or an address, with a port at most, not {shown(authority[:80])}")
+    host, address = _host(found[1])
+    port = PORTS[scheme] if found[2] is None else int(found[2])
+    if not 1 <= port <= 65535:
+        raise Refused("a URL's port is between 1 and 65535")
+    target = quote(target, safe=_PRINTABLE)
+    if not target.startswith("/"):
+        target = f"/{target}"
+    return Url(scheme=scheme, host=host, port=port, target=target, address=address)
+
+
+def follow(url: Url, location: str) -> Url:
+    """Where an answer of `url` sends its client."""
+    with contextlib.suppress(UnicodeError):
+        location = location.encode("latin-1").decode()  # it came as bytes, and those are UTF-8 where they are not ASCII
+    try:
+        return parse(urljoin(str(url), location.strip(" \t")))
+    except ValueError as error:
+        raise Refused(f"it was sent on to what is no URL: {error}") from None
+
+
+def _host(text: str) -> tuple[str, Address | None]:
+    if text.startswith("["):
+        try:
+            address = IPv6Address(text[1:-1])
+        except AddressValueError as error:
+            raise Refused(f"{shown(text)} is no IPv6 address: {error}") from None
+        return str(address), address
+    if not text.isascii():
+        try:
+            text = idna.encode(text.lower()).decode()
+        except (idna.IDNAError, UnicodeError) as error:
+            raise Refused(f"{shown(text[:80])} is no name of a host: {error}") from None
+    host = text.lower().removesuffix(".")
+    labels = host.split(".")
+    if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+        raise Refused(f"{shown(text[:80])} is no name of a host")
+    if any(label.startswith("xn--") for label in labels):
+        try:
+            idna.decode(host)
+        except (idna.IDNAError, UnicodeError) as error:
+            raise Refused(f"{shown(text[:80])} is no name of a host: {error}") from None
+    if labels[-1][0].isdigit():  # no top-level domain begins with a digit, and addresses do in all their forms
+        try:
+            address4 = IPv4Address(host)
+        except AddressValueError:
+            raise Refused(
+                f"{shown(text[:80])} is neither a name nor an address in the usual form, four numbers"
+            ) from None
+        if text.endswith("."):
+            raise Refused("an address has no dot at its end")
+        return str(address4), address4
+    return host, None

@@ -1,0 +1,87 @@
+"""`connector.webhook.deliver`: a signed message to an endpoint that the tenant has registered. The payload names the endpoint and never a URL:
+whoever may enqueue can't choose where it goes."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from plait.connectors.client import Request
+from plait.connectors.endpoints import keys_of
+from plait.connectors.outside import Outside
+from plait.connectors.signing import signed
+from plait.model.errors import NotFound, PermanentError, RequestFailed, Skip
+from plait.model.redaction import hide
+from plait.sdk.context import Current, current
+from plait.store.endpoints import EndpointRow
+
+NAME: Final = "connector.webhook.deliver"
+PREVIEW: Final = 1_000
+
+
+def handler(outside: Outside) -> Callable[..., Any]:
+    async def deliver(
+        endpoint: str,
+        type: str,  # noqa: A002 - as the message calls it
+        data: Any = None,
+        timestamp: str | None = None,
+    ) -> dict[str, Any]:
+        """Send a message. All but 2xx is tried again, but for 410, which disables the endpoint, and other 4xx."""
+        job = current()
+        row = await _endpoint(outside, endpoint, job)
+        if not row.enabled:
+            raise Skip(f"endpoint {row.label} is disabled: {row.disabled_reason}")
+        set_ = await outside.configurations.webhook(await outside.store(), job.tenant_id)
+        message = {"type": type, "timestamp": timestamp or _asked_at(job), "data": data}
+        body = msgspec.json.encode(message).decode()
+        keys = [key for _, key in keys_of(row, outside.settings)]
+        now = datetime.now(UTC)  # clock: the receiver compares it with its own
+        headers = {
+            **{name.lower(): value for name, value in set_.headers.items()},
+            "content-type": "application/json",
+            **signed(row.signature, keys, f"msg_{job.job_id.hex}", now, body),
+        }
+        answer = await outside.exchange(
+            outside.webhooks,
+            Request(
+                url=row.url,
+                method="POST",
+                headers=headers,
+                body=body,
+                body_is="data",
+                timeout_s=set_.timeout,
+                most=PREVIEW,
+            ),
+            job,
+        )
+        told = f"{answer.url} answered {answer.status}"
+        if answer.status == 410:
+            store = await outside.store()
+            await store.endpoints.close_endpoint(row.id, job.job_id, job.attempt, "it answered 410: gone")
+            raise PermanentError(f"{told}: the endpoint is disabled")
+        if 400 <= answer.status < 500:
+            raise PermanentError(f"{told}: {hide(answer.body.decode(errors='replace'))}")
+        if not 200 <= answer.status < 300:  # T127: nothing else is a success, a redirect neither
+            raise RequestFailed(told)
+        return {"status": answer.status, "endpoint": str(row.id), "message_id": f"msg_{job.job_id.hex}"}
+
+    return deliver
+
+
+async def _endpoint(outside: Outside, named: str, job: Current) -> EndpointRow:
+    store = await outside.store()
+    try:
+        wanted: str | UUID = UUID(named)
+    except ValueError:
+        wanted = named
+    try:
+        return await store.endpoints.get_endpoint(wanted, tenant_id=job.tenant_id)
+    except NotFound as error:
+        raise PermanentError(str(error)) from None
+
+
+def _asked_at(job: Current) -> str:
+    """When the job was asked for, as its id says: the same at every try, so that the message is."""
+    return datetime.fromtimestamp((job.job_id.int >> 80) / 1000, UTC).isoformat()

@@ -1,0 +1,59 @@
+"""What somebody may do, by what an identity provider says of them: deny by default."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from plait.model.roles import LADDER, OF_A_TENANT, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    role: Role
+    tenant: str | None
+    """Its slug; None: all of them."""
+
+
+def parsed(text: str) -> Grant:
+    """`super-admin`, `operator`, `operator@acme`; ValueError for anything else."""
+    name, at, tenant = text.partition("@")
+    role = Role(name)
+    if role not in LADDER or (at and (role not in OF_A_TENANT or not tenant)):
+        raise ValueError(
+            f"a person is viewer, operator or admin (of a tenant: admin@acme), or super-admin, not {text!r}"
+        )
+    return Grant(role, tenant or None)
+
+
+def granted(
+    claims: Mapping[str, Any], *, roles: Mapping[str, str], role_claim: str, tenant_claim: str | None
+) -> Grant | None:
+    """The highest role that the claims give; None where they give none.
+
+    `roles`: by a value of the claim, as `parsed` reads it. One without a tenant of its own is for the tenant that the tenant's claim names."""
+    own = _at(claims, tenant_claim) if tenant_claim else None
+    tenant = own if isinstance(own, str) and own else None
+    found = [
+        grant if grant.role is Role.SUPER_ADMIN or grant.tenant else Grant(grant.role, tenant)
+        for value, text in roles.items()
+        if value in _texts(_at(claims, role_claim))
+        for grant in (parsed(text),)
+    ]
+    usable = [grant for grant in found if grant.role is Role.SUPER_ADMIN or grant.tenant]
+    return max(usable, key=lambda grant: LADDER.index(grant.role), default=None)
+
+
+def _at(claims: Mapping[str, Any], path: str) -> Any:
+    """A claim by its name, or by a path (`realm_access.roles`)."""
+    if path in claims:
+        return claims[path]
+    found: Any = claims
+    for part in path.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
+
+
+def _texts(value: Any) -> frozenset[str]:
+    if isinstance(value, str):
+        return frozenset({value})
+    return frozenset(one for one in value if isinstance(one, str)) if isinstance(value, list) else frozenset()

@@ -1,0 +1,126 @@
+"""Redaction: what is secret is not written down. The one place that knows how secrets look.
+
+Three ways to know one: its value is known (`learn`: what PLAIT_SECRET_… and files of secrets hold); it stands under a name like
+`password` or `Authorization`; or it has the form of a token. Text is redacted where it is made storable (`plait.model.texts.clean`), in
+logs, and in what connectors return.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+HIDDEN: Final = "[redacted]"
+SHORTEST: Final = 8
+"""A shorter value is no secret, and would be found everywhere."""
+
+_WORDS: Final = (
+    r"(?:pass(?:word|wd|phrase)?|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|signing[_-]?key|credentials?"
+    r"|(?:proxy-)?authorization|(?:set-)?cookie|whsec)"
+)
+_NAME: Final = re.compile(rf"(?:.*[_.\s-])?{_WORDS}", re.IGNORECASE)
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_BEGINS: Final = r"(?:(?<![a-z])|(?-i:(?=[A-Z])))"
+"""accessToken= and access_token= end in the word; compass= does not."""
+_FORMS: Final = re.compile(
+    rf"""
+      (?P<header>(?:proxy-)?authorization\s*[:=]\s*["']?)(?:(?:bearer|basic|digest|token)\s+)?[^\s"',;]{{1,4096}}
+    | (?P<bearer>\bbearer\s+)[a-z0-9._~+/=-]{{8,4096}}
+    | (?P<cookie>\b(?:set-)?cookie\s*:\s*)[^\r\n]{{1,4096}}
+    | (?P<quoted>{_BEGINS}{_WORDS}["']?\s?[=:]\s?")(?!\[redacted)[^"\r\n]{{1,4096}}
+    | (?P<single>{_BEGINS}{_WORDS}["']?\s?[=:]\s?')(?!\[redacted)[^'\r\n]{{1,4096}}
+    | (?P<named>{_BEGINS}{_WORDS}=)(?!\[redacted)[^\s"',;&\[\](){{}}]{{1,4096}}
+    | (?P<user>://)[^/\s:@]{{0,200}}:[^/\s@]{{1,200}}(?=@)
+    | (?:AKIA|ASIA)[0-9A-Z]{{16}}\b
+    | gh[pousr]_[a-z0-9]{{30,255}}
+    | [sr]k_(?:live|test)_[a-z0-9]{{16,255}}
+    | xox[abprs]-[a-z0-9-]{{10,255}}
+    | whsec_[a-z0-9+/=]{{16,255}}
+    | (?<![a-z0-9_-])eyJ[a-z0-9_-]{{10,4096}}\.[a-z0-9_-]{{10,4096}}\.[a-z0-9_-]{{0,4096}}
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_PEM: Final = re.compile(
+    r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{0,8000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?"
+)
+_HINTS: Final = re.compile(
+    r"pass|secret|token|_key|-key|apikey|accesskey|privatekey|signingkey|credential|authorization|cookie|bearer|://|akia|asia|gh[pousr]_"
+    r"|k_live_|k_test_|xox|whsec|eyj",
+    re.IGNORECASE,
+)
+"""Cheap to look for, and in every form but the last: a line without one is left alone."""
+
+_values: set[str] = set()
+_forms: tuple[str, ...] = ()
+"""All that they are written as, the longest first."""
+
+
+def learn(values: Iterable[str]) -> None:
+    """From here on these are hidden, in whichever of the usual forms they are written."""
+    global _forms  # noqa: PLW0603 - one process has one set of secrets
+    new = {value for value in values if len(value) >= SHORTEST} - _values
+    if not new:
+        return
+    _values.update(new)
+    _forms = tuple(sorted({form for value in _values for form in _written(value)}, key=lambda form: (-len(form), form)))
+
+
+def hide_known(text: str) -> str:
+    """The text without any secret whose value is known. Costs nothing where none is."""
+    for form in _forms:
+        if form in text:
+            text = text.replace(form, HIDDEN)
+    return text
+
+
+def hide(text: str) -> str:
+    """The same, and without what looks like one."""
+    text = hide_known(text)
+    if "PRIVATE KEY-----" in text:
+        text = _PEM.sub(HIDDEN, text)
+    if _HINTS.search(text) is None:
+        return text
+    lines = text.split("\n")
+    return "\n".join(_FORMS.sub(_kept, line) if _HINTS.search(line) else line for line in lines)
+
+
+def hide_in(value: Any) -> Any:
+    """JSON without secrets: values under names of secrets are hidden whole."""
+    match value:
+        case str():
+            return hide(value)
+        case Mapping():
+            return {
+                hide_known(str(key)): HIDDEN if names_secret(str(key)) and item not in (None, "") else hide_in(item)
+                for key, item in value.items()
+            }
+        case list() | tuple():
+            return [hide_in(item) for item in value]
+        case _:
+            return value
+
+
+def names_secret(name: str) -> bool:
+    """Whether a name of a field or a header says that its value is secret: access_token and apiKey do, token_count does not."""
+    return len(name) <= 200 and _NAME.fullmatch(_CAMEL.sub("_", name)) is not None
+
+
+def _written(value: str) -> set[str]:
+    """As it is, in JSON, as Python shows it, in a URL, and read in the wrong one of the two usual encodings."""
+    mistaken = (value.encode().decode("latin-1"), value.encode("latin-1", "replace").decode(errors="replace"))
+    return {
+        written
+        for form in (value, *mistaken)
+        for written in (
+            form,
+            json.dumps(form)[1:-1],
+            json.dumps(form, ensure_ascii=False)[1:-1],
+            repr(form)[1:-1],
+            quote(form, safe=""),
+        )
+    }
+
+
+def _kept(found: re.Match[str]) -> str:
+    return next((part for part in found.groups() if part is not None), "") + HIDDEN

@@ -1,0 +1,88 @@
+-- Connectors: where a tenant's webhooks go, what it has set for each kind of connector, and which servers fail.
+
+create table plait.endpoints (
+  id              uuid primary key,
+  tenant_id       uuid not null references plait.tenants (id),
+  created_at      timestamptz not null,
+  updated_at      timestamptz not null,
+  subscribed_at   timestamptz,                       -- since when it is told of outcomes; null: of none
+  disabled_at     timestamptz,                       -- since when nothing is delivered
+  old_key_until   timestamptz,                       -- the key before this one signs too, until then
+  key_version     integer not null default 1,        -- keys are worked out from it, and stored nowhere
+  enabled         boolean not null default true,
+  label           text collate "C" not null check (label collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
+  url             text not null check (url ~ '^https?://[[:graph:]]+$' and length(url) <= 2000),
+  signature       text not null default 'standard' check (signature in ('standard', 'sha256', 'sha512')),
+  disabled_reason text,
+  created_by      text not null,
+  statuses        plait.status[] not null default '{}',   -- of these outcomes it is told
+  definitions     text[],                            -- of jobs of these; null: of any
+  constraint endpoints_statuses check (not statuses && '{scheduled,queued,running,waiting}'),
+  constraint endpoints_definitions check (cardinality(definitions) between 1 and 100)
+);
+create unique index endpoints_label on plait.endpoints (tenant_id, label);
+create index endpoints_subscribed on plait.endpoints (tenant_id) where subscribed_at is not null;
+
+-- What endpoints were told, for as long as it could be found again. See functions/announce.sql.
+create table plait.announcements (
+  tenant_id   uuid not null,
+  endpoint_id uuid not null,
+  job_id      uuid not null,
+  attempt     integer not null,
+  finished_at timestamptz not null,
+  delivery_id uuid not null,                         -- the job that delivers it
+  primary key (tenant_id, endpoint_id, job_id, attempt)
+);
+create index announcements_finished on plait.announcements (finished_at);
+
+-- Until where outcomes are told for ever; and what must have ended before more of them are.
+create table plait.announced (
+  one       boolean primary key default true check (one),
+  closed_to timestamptz not null,
+  seen_at   timestamptz not null,
+  seen_xid  xid8 not null
+);
+
+-- What a tenant has set for a kind of connector, for all its jobs.
+create table plait.connectors (
+  tenant_id  uuid not null references plait.tenants (id),
+  type       text not null check (type in ('http', 'webhook', 'report')),
+  settings   json not null,
+  updated_at timestamptz not null,
+  updated_by text not null,
+  primary key (tenant_id, type),
+  constraint connectors_settings check (json_typeof(settings) = 'object' and octet_length(settings::text) <= 16384)
+);
+
+-- Servers that have failed lately, as all workers know them. One that answers has no row.
+create table plait.circuits (
+  tenant_id  uuid not null,
+  origin     text collate "C" not null check (length(origin) <= 300),
+  failures   integer not null,                       -- in a row
+  opened_at  timestamptz,                            -- since when nobody asks it
+  open_until timestamptz,                            -- then one request may try
+  updated_at timestamptz not null,
+  primary key (tenant_id, origin)
+);
+create index circuits_updated on plait.circuits (updated_at);
+
+alter table plait.endpoints enable row level security;
+alter table plait.endpoints force row level security;
+create policy owner on plait.endpoints to plait_owner using (true) with check (true);
+create policy tenant on plait.endpoints for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+alter table plait.announcements enable row level security;
+alter table plait.announcements force row level security;
+create policy owner on plait.announcements to plait_owner using (true) with check (true);
+create policy tenant on plait.announcements for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+alter table plait.connectors enable row level security;
+alter table plait.connectors force row level security;
+create policy owner on plait.connectors to plait_owner using (true) with check (true);
+create policy tenant on plait.connectors for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+alter table plait.circuits enable row level security;
+alter table plait.circuits force row level security;
+create policy owner on plait.circuits to plait_owner using (true) with check (true);
+create policy tenant on plait.circuits for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));

@@ -1,0 +1,153 @@
+"""What the database says of jobs: a type for each kind of row."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from plait.model.states import Status
+from plait.store.database import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRow:
+    """A job as `plait.job` shows it."""
+
+    id: UUID
+    tenant_id: UUID
+    definition: str
+    queue: str
+    status: Status
+    priority: int
+    source: str
+    attempt: int
+    tries: int | None
+    max_attempts: int
+    created_at: datetime
+    scheduled_for: datetime | None
+    run_at: datetime | None
+    claimed_at: datetime | None
+    finished_at: datetime | None
+    cancel_requested: datetime | None
+    worker: int | None
+    lane: str | None
+    timeout_s: float | None
+    correlation_id: str | None
+    dedupe_key: str | None
+    idempotency_key: str | None
+    limit_key: str | None
+    reason: str | None
+    error: str | None
+    payload: str = field(repr=False)
+    result: str | None = field(repr=False)
+    progress: str | None = field(repr=False)
+    parent_id: UUID | None
+    root_id: UUID | None
+    fan_out_id: UUID | None
+    fan_out_index: int | None
+    depth: int | None
+    forked_from: UUID | None
+    wait_on: str | None
+    wake_at: datetime | None
+    source_ref: str | None
+    node: str | None
+    """The only node that may run it."""
+    started_at: datetime | None
+    """Since when it runs, or when its last attempt began."""
+    last_worker: int | None
+    """It runs there, or ran there last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRow:
+    """One job of a tree."""
+
+    id: UUID
+    parent_id: UUID | None
+    fan_out_id: UUID | None
+    fan_out_index: int | None
+    depth: int
+    definition: str
+    queue: str
+    status: Status
+    attempt: int
+    wait_on: str | None
+    error: str | None
+    created_at: datetime
+    finished_at: datetime | None
+    own_s: float | None
+    """How long its handler ran, in all slices and tries."""
+    total_s: float | None
+    """From its start to its end, with its children."""
+    node: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepView:
+    """One step of a durable job, for who looks at it; what follows `fan_out_id` tells of its fan-out."""
+
+    seq: int
+    name: str
+    occurrence: int
+    kind: str
+    attempt: int
+    at: datetime
+    done: bool
+    due_at: datetime | None
+    value: str | None
+    error: str | None
+    fan_out_id: UUID | None
+    strategy: str | None
+    decision: str | None
+    total: int | None
+    succeeded: int | None
+    failed: int | None
+    canceled: int | None
+    timeout_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeCanceled:
+    canceled: int
+    asked: int
+    """They run, and are asked to stop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRow:
+    attempt: int
+    status: str
+    final: str | None
+    worker: int | None
+    host: str | None
+    pid: int | None
+    claimed_at: datetime | None
+    started_at: datetime | None
+    finished_at: datetime
+    exit_code: int | None
+    reason: str | None
+    error: str | None
+    traceback: str | None
+    result: str | None
+    progress: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeRow:
+    """How a final job ended; `status` is None when there is no such job."""
+
+    job_id: UUID
+    status: Status | None
+    result: str | None
+    reason: str | None
+    error: str | None
+    traceback: str | None
+
+
+_AS_TEXT: Final = ("status", "payload", "result", "progress")
+JOB_COLUMNS: Final = tuple(f"{name}::text" if name in _AS_TEXT else name for name in JobRow.__slots__)
+GET_JOB: Final = f"select {', '.join(JOB_COLUMNS)} from plait.get_job($1, $2, $3)"
+
+
+def job_of(row: Row) -> JobRow:
+    return JobRow(**{**row, "status": Status(row["status"])})
