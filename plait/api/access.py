@@ -25,6 +25,8 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /session": VIEWER,
     "DELETE /session": VIEWER,
     "GET /stream": VIEWER,
+    "POST /embeds": VIEWER,
+    "POST /embeds/session": ANYBODY,
     # Jobs
     "GET /jobs": VIEWER,
     "POST /jobs": OPERATOR,
@@ -91,6 +93,7 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /workers": SUPER_ADMIN,
     "GET /cluster": SUPER_ADMIN,
     "GET /tenants": SUPER_ADMIN,
+    "GET /tenants/load": SUPER_ADMIN,
     "POST /tenants": SUPER_ADMIN,
     "PATCH /tenants/{slug}": SUPER_ADMIN,
     # Workers in any language

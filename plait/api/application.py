@@ -16,6 +16,7 @@ from plait.api import (
     cluster,
     connectors,
     definitions,
+    embeds,
     endpoints,
     events,
     health,
@@ -66,7 +67,7 @@ ROUTERS: Final = tuple(
     module.router
     for module in (
         health, metrics, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
-        endpoints, connectors, worker_protocol, sessions, oidc, stream, artifacts,
+        endpoints, connectors, worker_protocol, sessions, oidc, embeds, stream, artifacts,
     )
 )  # fmt: skip
 
@@ -104,7 +105,7 @@ def build(
     app.state.stopping = asyncio.Event()
     for router in ROUTERS:
         app.include_router(router)
-    site.register(app)
+    site.register(app, settings.embedding)
     described = app.openapi
     problems.register(app)
     app.openapi = lambda: _document(app, described)  # type: ignore[method-assign]  # how FastAPI lets it be changed

@@ -43,6 +43,8 @@ COUNTED: Final = 10_000
 PAGE: Final = 200
 LEASE_S: Final = 30.0
 LOOK_S: Final = 1.0
+AT_ONCE: Final = 8
+"""Bulk jobs that one process runs side by side: one that goes slowly, at somebody's wish, keeps nobody else waiting."""
 FITTING: Final[dict[str, frozenset[Status]]] = {"cancel": LIVE, "retry": RETRYABLE}
 
 
@@ -60,6 +62,9 @@ class BulkRequest(BaseModel):
     filter: BulkFilter
     dry_run: bool = Field(True, description="Only count them.")
     reason: str | None = Field(None, max_length=500)
+    rate: float | None = Field(
+        None, ge=0.01, le=10_000, description="So many jobs a second at most; as fast as it goes when not given."
+    )
 
 
 class BulkAnswer(BaseModel):
@@ -80,6 +85,8 @@ class Wanted(msgspec.Struct, kw_only=True):
     """Only jobs that were there when it was asked for."""
     all_tenants: bool = False
     reason: str | None = None
+    rate: float | None = None
+    total: int | None = None
 
 
 class Progress(msgspec.Struct, kw_only=True):
@@ -87,6 +94,8 @@ class Progress(msgspec.Struct, kw_only=True):
 
     done: int = 0
     left: int = 0
+    total: int | None = None
+    """How many there were when it was asked for; None: more than were counted."""
     before: str | None = None
     rate: float | None = None
 
@@ -107,6 +116,8 @@ async def bulk(request: Request, ask: Ask, body: BulkRequest) -> Response:
         before=str(job_id),
         all_tenants=ask.tenant_id is None,
         reason=body.reason,
+        rate=body.rate,
+        total=None if more else len(found),
     )
     new = NewJob(
         id=job_id,
@@ -155,7 +166,9 @@ class Bulk:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.wake = asyncio.Event()
+        self._worker: int | None = None
         self._renewed = 0.0
+        self._held: dict[UUID, int] = {}
 
     async def run(self, stop: Stop) -> None:
         """Run bulk jobs until the wish to stop comes; what is under way is given back."""
@@ -167,78 +180,135 @@ class Bulk:
         await asyncio.gather(working, stopping, return_exceptions=True)
 
     async def _work(self) -> None:
-        worker: int | None = None
         try:
-            while True:
-                try:
-                    worker = await self._once(worker)
-                except WorkerLost:
-                    worker = None
-                except PlaitError as error:
-                    log.warning("no bulk job could be run; tried again", error=str(error))
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self.wake.wait(), LOOK_S)
-                self.wake.clear()
+            async with asyncio.TaskGroup() as group:
+                while True:
+                    try:
+                        await self._once(group)
+                    except WorkerLost:
+                        self._worker = None
+                    except PlaitError as error:
+                        log.warning("no bulk job could be run; tried again", error=str(error))
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self.wake.wait(), LOOK_S)
+                    self.wake.clear()
         finally:
-            if worker is not None:
+            if self._worker is not None:
                 with contextlib.suppress(PlaitError):
-                    await asyncio.shield(self._store.workers.leave(worker))
+                    await asyncio.shield(self._store.workers.leave(self._worker))
 
-    async def _once(self, worker: int | None) -> int:
-        if worker is None:
-            worker = await self._store.workers.register(
+    async def _once(self, group: asyncio.TaskGroup) -> None:
+        now = asyncio.get_running_loop().time()
+        if self._worker is None:
+            self._worker = await self._store.workers.register(
                 host=platform.node(),
                 pid=os.getpid(),
                 version="",
                 queues=[DEFINITION],
                 definitions=[DEFINITION],
                 lease_s=LEASE_S,
-                metadata={"concurrency": 1},
+                metadata={"concurrency": AT_ONCE},
             )
-            self._renewed = asyncio.get_running_loop().time()
-        if asyncio.get_running_loop().time() - self._renewed > LEASE_S / 3:
-            await self._store.workers.heartbeat(worker, running=0)
-            self._renewed = asyncio.get_running_loop().time()
-        for job in await self._store.workers.claim(worker, DEFINITION):
+            self._renewed = now
+        elif now - self._renewed > LEASE_S / 3:
+            # What it does not hold, since something went wrong, is given back.
+            await self._store.workers.heartbeat(self._worker, running=len(self._held), held=list(self._held.items()))
+            self._renewed = now
+        if (room := AT_ONCE - len(self._held)) > 0:
+            for job in await self._store.workers.claim(self._worker, DEFINITION, room):
+                self._held[job.job_id] = job.attempt
+                group.create_task(self._do(self._worker, job))
+
+    async def _do(self, worker: int, job: Claimed) -> None:
+        try:
             await self._store.workers.settle(worker, [await run_bulk(self._store, worker, job)])
-        return worker
+        except PlaitError as error:
+            log.warning("a bulk job was interrupted; it goes on where it was", job_id=str(job.job_id), error=str(error))
+        finally:
+            del self._held[job.job_id]
+            self.wake.set()
 
 
 async def run_bulk(store: Store, worker: int, job: Claimed) -> Settlement:
     """Do one bulk job to its end, or until it shall stop; how it ended."""
     wanted = await _wanted(store, job)
     if wanted is None:
-        detail = msgspec.json.encode({"error": "nobody asked for this through the API", "permanent": True}).decode()
-        return Settlement(job.job_id, job.attempt, Ending.FAILED, detail=detail)
+        return _ended(job, Ending.FAILED, error="nobody asked for this through the API", permanent=True)
     progress = await _resumed(store, job)
-    began, done_before = asyncio.get_running_loop().time(), progress.done
-    tenant_id = None if wanted.all_tenants else job.tenant_id
-    before = UUID(progress.before or wanted.before)
-    while True:
-        page = await store.jobs.list_jobs(
-            **_filter(wanted), tenant_id=tenant_id, all_tenants=tenant_id is None, before=before, limit=PAGE
-        )
-        for one in page:
-            if one.definition == DEFINITION:
-                continue
-            if await _change(store, wanted, one.id, one.tenant_id, job.job_id):
-                progress.done += 1
-            else:
-                progress.left += 1
-        after = page.next(PAGE)
-        took = asyncio.get_running_loop().time() - began
-        progress.rate = round((progress.done - done_before) / took, 1) if took > 0 else None
-        progress.before = str(after or before)
-        text = msgspec.json.encode(progress).decode()
-        held = await store.workers.progress(worker, job.job_id, job.attempt, text)
-        beat = await store.workers.heartbeat(worker, running=1)
-        if not held or job.job_id in [asked for asked, _ in beat.cancels]:
-            return Settlement(
-                job.job_id, job.attempt, Ending.CANCELED, detail=msgspec.json.encode({"error": "stopped"}).decode()
+    progress.total = wanted.total
+    run = _Run(store, worker, job, wanted, progress)
+    if not await run.go():
+        return _ended(job, Ending.CANCELED, error="stopped")
+    return Settlement(job.job_id, job.attempt, Ending.SUCCEEDED, result=msgspec.json.encode(progress).decode())
+
+
+def _ended(job: Claimed, ending: Ending, **detail: Any) -> Settlement:
+    return Settlement(job.job_id, job.attempt, ending, detail=msgspec.json.encode(detail).decode())
+
+
+class _Run:
+    """A bulk job under way."""
+
+    def __init__(self, store: Store, worker: int, job: Claimed, wanted: Wanted, progress: Progress) -> None:
+        self._store = store
+        self._worker = worker
+        self._job = job
+        self._wanted = wanted
+        self._progress = progress
+        self._clock = asyncio.get_running_loop().time
+        self._began = self._reported = self._clock()
+        self._done_before = progress.done
+        self._turns = 0
+
+    async def go(self) -> bool:
+        """To its end; False: it shall stop."""
+        tenant_id = None if self._wanted.all_tenants else self._job.tenant_id
+        wanted, before = _filter(self._wanted), UUID(self._progress.before or self._wanted.before)
+        while True:
+            page = await self._store.jobs.list_jobs(
+                **wanted, tenant_id=tenant_id, all_tenants=tenant_id is None, before=before, limit=PAGE
             )
-        if after is None:
-            return Settlement(job.job_id, job.attempt, Ending.SUCCEEDED, result=text)
-        before = after
+            for one in page:
+                if one.definition == DEFINITION:
+                    continue
+                if not await self._turn():
+                    return False
+                if await _change(self._store, self._wanted, one.id, one.tenant_id, self._job.job_id):
+                    self._progress.done += 1
+                else:
+                    self._progress.left += 1
+                self._progress.before = str(one.id)
+            after = page.next(PAGE)
+            self._progress.before = str(after or before)
+            if not await self._report():
+                return False
+            if after is None:
+                return True
+            before = after
+
+    async def _turn(self) -> bool:
+        """Wait until the rate lets the next one, and tell meanwhile how far it is; False: it shall stop."""
+        if self._wanted.rate is None:
+            return True
+        due = self._began + self._turns / self._wanted.rate
+        self._turns += 1
+        while True:
+            now = self._clock()
+            if now - self._reported >= LOOK_S and not await self._report():
+                return False
+            if now >= due:
+                return True
+            await asyncio.sleep(min(due - now, LOOK_S))
+
+    async def _report(self) -> bool:
+        """Keep where it is, and its lease; False: it shall stop."""
+        self._reported = self._clock()
+        took = self._reported - self._began
+        self._progress.rate = round((self._progress.done - self._done_before) / took, 1) if took > 0 else None
+        job, text = self._job, msgspec.json.encode(self._progress).decode()
+        held = await self._store.workers.progress(self._worker, job.job_id, job.attempt, text)
+        beat = await self._store.workers.heartbeat(self._worker, running=1)
+        return held and job.job_id not in [asked for asked, _ in beat.cancels]
 
 
 async def _resumed(store: Store, job: Claimed) -> Progress:

@@ -16,6 +16,8 @@ class Caller:
     name: str
     csrf: str | None = None
     """Of a browser's session."""
+    embedded: bool = False
+    """A view that another site embeds."""
 
     @property
     def actor(self) -> str:

@@ -1,7 +1,8 @@
 """Who calls, and whether they may: decided before anything else of a request is read.
 
 A caller shows a key (`Authorization: Bearer …`) or, as a browser, a session's cookie; then each change must carry the session's CSRF
-token, which another site can't know. What was found out about a key is believed for `TRUSTED_S`, so that a revoke works within that
+token, which another site can't know. A view that another site embeds shows its session as a token (`Authorization: Session …`), since
+cookies are not for frames; no page but the view's own has it. What was found out about a key is believed for `TRUSTED_S`, so that a revoke works within that
 time in every process. Failed tries and requests are counted for each address and key.
 """
 
@@ -37,7 +38,7 @@ class Guard:
     def __init__(self, store: Store, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._clock = clock
-        self._known: dict[tuple[str, bool], tuple[float, Holder | None]] = {}
+        self._known: dict[tuple[str, bool, bool], tuple[float, Holder | None]] = {}
         self._good: set[str] = set()
         self._rates = Rates(settings.api_rate, settings.api_rate * 10, clock=clock) if settings.api_rate else None
         self._guesses = Rates(*GUESSES, clock=clock)
@@ -52,14 +53,15 @@ class Guard:
             tenant=holder.tenant,
             name=holder.name,
             csrf=holder.csrf,
+            embedded=holder.embedded,
         )
         if self._rates is not None and (wait := self._rates.take(str(holder.key_id))):
             raise Refused(429, "too-many", "this key sends too many requests", headers={"Retry-After": str(wait)})
         if not may(holder.role, least):
             raise Refused(403, "not-allowed", f"this needs the role {least}, and the key has {holder.role}")
-        if holder.csrf is not None and request.method not in SAFE:
+        if caller.csrf is not None and request.method not in SAFE:
             sent = request.headers.get(CSRF, "")
-            if not hmac.compare_digest(sent.encode(), holder.csrf.encode()):
+            if not hmac.compare_digest(sent.encode(), caller.csrf.encode()):
                 raise Refused(403, "csrf", f"a change from a browser needs the header {CSRF} of its session")
         return caller
 
@@ -69,20 +71,21 @@ class Guard:
 
     async def _holder(self, request: Request) -> Holder:
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        session = not given and COOKIE in request.cookies
-        token = request.cookies[COOKIE] if session else given.strip()
-        if not token or (not session and scheme.lower() != "bearer"):
+        by_cookie = not given and COOKIE in request.cookies
+        embedded = scheme.lower() == "session"
+        token = request.cookies[COOKIE] if by_cookie else given.strip()
+        if not token or (not by_cookie and not embedded and scheme.lower() != "bearer"):
             raise _unknown("send a key: Authorization: Bearer …")
-        return await self.holder_of(request, token, session=session)
+        return await self.holder_of(request, token, session=by_cookie, embedded=embedded)
 
-    async def holder_of(self, request: Request, token: str, *, session: bool) -> Holder:
+    async def holder_of(self, request: Request, token: str, *, session: bool = False, embedded: bool = False) -> Holder:
         """Whose a key or a session is; a refusal where it is nobody's."""
         hash_ = hash_of(token)
         if (
             hash_ not in self._good
         ):  # who was let in before still is: others may come from the same address, behind one proxy
             self.check_guesses(request)
-        holder = await self._authenticated(hash_, session=session)
+        holder = await self._authenticated(hash_, session=session, embedded=embedded)
         if holder is None:
             self._good.discard(hash_)
             self.count_guess(request)
@@ -109,16 +112,20 @@ class Guard:
         self.note_guess(request)
         raise _unknown("there is no such key, or it is revoked or expired")
 
-    async def _authenticated(self, hash_: str, *, session: bool) -> Holder | None:
+    async def _authenticated(self, hash_: str, *, session: bool, embedded: bool) -> Holder | None:
         now = self._clock()
-        until, holder = self._known.get((hash_, session), (0.0, None))
+        known = (hash_, session, embedded)  # one kind of secret is none of another
+        until, holder = self._known.get(known, (0.0, None))
         if until > now:
             return holder
-        holder = await self._store.keys.authenticate(hash_, session=session)
+        if embedded:
+            holder = await self._store.keys.authenticate_embed(hash_)
+        else:
+            holder = await self._store.keys.authenticate(hash_, session=session)
         if holder is not None:
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
-            self._known[hash_, session] = (now + TRUSTED_S, holder)
+            self._known[known] = (now + TRUSTED_S, holder)
         return holder
 
 

@@ -19,8 +19,8 @@ from plait.store import Store
 
 HEADER: Final = "Idempotency-Key"
 NOBODY: Final = UUID(int=0)
-_OWN_WAY: Final = frozenset({f"{PREFIX}/jobs", f"{PREFIX}/keys"})
-"""Its own key; and an answer with a secret in it, which is not stored."""
+_OWN_WAY: Final = frozenset({f"{PREFIX}/jobs", f"{PREFIX}/keys", f"{PREFIX}/embeds"})
+"""Its own key; and answers with a secret in them, which are not stored."""
 _WORKERS: Final = f"{PREFIX}/worker/"
 """What workers send is fenced by (job, attempt), and may be sent again anyway."""
 

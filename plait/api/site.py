@@ -2,10 +2,12 @@
 
 They are the same for everybody and tell nothing of anybody's jobs, so they need no key; all that the page shows it asks the API for.
 Names below `/assets` hold a hash of what is in them and never change. Every address that the UI may be opened at answers with the
-one page; what is no address of the UI's is not there, whoever asks.
+one page; what is no address of the UI's is not there, whoever asks. No site may frame it, but for what is below `/embed`: a tenant's view
+(embeds.py), where the settings name who may.
 """
 
 import mimetypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +26,7 @@ PAGES: Final = (
 )  # fmt: skip
 """The first part of each address in ui/src/router.tsx; a test compares them."""
 
+NOBODY: Final = "frame-ancestors 'none'"
 POLICY: Final = "; ".join(
     (
         "default-src 'none'",
@@ -33,7 +36,7 @@ POLICY: Final = "; ".join(
         "connect-src 'self'",
         "base-uri 'none'",
         "form-action 'none'",
-        "frame-ancestors 'none'",
+        NOBODY,
         "require-trusted-types-for 'script'",
     )
 )
@@ -48,7 +51,8 @@ class File:
 
 
 class Site:
-    def __init__(self, built: Path = BUILT) -> None:
+    def __init__(self, built: Path = BUILT, embedding: Sequence[str] = ()) -> None:
+        self._embedded = POLICY.replace(NOBODY, f"frame-ancestors {' '.join(embedding)}") if embedding else POLICY
         self._files = {path.relative_to(built).as_posix(): _read(path, built) for path in _below(built)}
 
     async def page(self, request: Request) -> Response:
@@ -56,6 +60,12 @@ class Site:
         if "index.html" not in self._files:
             raise Refused(503, "not-built", "this process has no web UI: it is built by `make ui`")
         return self._answer(request, self._files["index.html"])
+
+    async def embedded(self, request: Request) -> Response:
+        """The same, for a frame on a site that may have one."""
+        answer = await self.page(request)
+        answer.headers["Content-Security-Policy"] = self._embedded
+        return answer
 
     async def file(self, request: Request) -> Response:
         """One of the files that the page loads."""
@@ -69,11 +79,12 @@ class Site:
         return Response(file.content, media_type=file.media_type, headers=file.headers)
 
 
-def register(app: FastAPI) -> None:
-    site = Site()
+def register(app: FastAPI, embedding: Sequence[str] = ()) -> None:
+    site = Site(embedding=embedding)
     app.router.routes += [
         Route("/", site.page),
         *(Route(f"/{page}{rest}", site.page) for page in PAGES for rest in ("", "/{rest:path}")),
+        *(Route(f"/embed{rest}", site.embedded) for rest in ("", "/{rest:path}")),
         *(Route(path, site.file) for path in ("/assets/{name}", "/theme.js", "/icon.svg")),
     ]
 

@@ -1,11 +1,11 @@
 """Tenants: who the jobs are for, and what each of them may have."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Literal
 from uuid import UUID
 
-from fastapi import Path, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import Path, Query, Response
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from plait.api.guard import new_router
 from plait.api.shapes import Json, Page, Shape
@@ -49,6 +49,40 @@ class NewTenant(Settings):
 async def list_tenants(ask: Ask) -> Response:
     """All tenants, and what they have unfinished."""
     return Json({"items": [Tenant.of(row) for row in await ask.store.tenants.list_tenants()], "next": None})
+
+
+class TenantLoad(Shape):
+    """What one tenant makes of the installation."""
+
+    FROM: ClassVar[dict[str, str]] = {"oldest_queued_age_seconds": "oldest_s", "run_seconds": "run_s"}
+
+    tenant_id: UUID
+    scheduled: int
+    queued: int
+    running: int
+    waiting: int
+    oldest_queued_age_seconds: float | None
+    ended: int = Field(description="Attempts that ended since `start`.")
+    failure_rate: float | None = Field(description="How many of them failed, from 0 to 1. Null: none ended.")
+    run_seconds: float = Field(description="How long its handlers ran since, in all.")
+    share: float | None = Field(description="Its part of all that runs now, from 0 to 1.")
+    fair_share: float | None = Field(description="What its weight gives it of those that have work now.")
+    noisy: list[Literal["slots", "backlog", "failures"]] = Field(
+        description="Why others may suffer: it holds more than twice its fair share while others wait; most of a long queue is its; "
+        "most of its attempts fail."
+    )
+
+
+@router.get("/tenants/load", response_model=Page[TenantLoad])
+async def load(
+    ask: Ask,
+    start: Annotated[
+        AwareDatetime | None, Query(description="Since when attempts count; an hour ago by default.")
+    ] = None,
+) -> Response:
+    """How much each tenant has, how it fares, and whether others suffer from it."""
+    rows = await ask.store.tenants.tenant_load(start)
+    return Json({"items": [TenantLoad.of(row) for row in rows], "next": None})
 
 
 @router.post("/tenants", status_code=201, response_model=Tenant)

@@ -36,9 +36,20 @@ class Worker(Shape):
     started_at: datetime
     last_seen_at: datetime
     lease_expires_at: datetime
+    node: str | None = Field(description="The machine that it is on.")
+    draining: bool = Field(description="It was asked to stop, and finishes what it has.")
+    leads: bool = Field(description="Its process does the leader's work too.")
 
 
 @router.get("/workers", response_model=Page[Worker])
 async def list_workers(ask: Ask) -> Response:
     """Those that live, and those that left or were lost within the last hour."""
-    return Json({"items": [Worker.of(row) for row in await ask.store.workers.list_workers()], "next": None})
+    rows, places = await ask.store.workers.list_workers(), await ask.store.workers.list_places()
+    items = [
+        Worker.of(
+            row, node=place and place.node, draining=bool(place and place.draining), leads=bool(place and place.leads)
+        )
+        for row in rows
+        for place in (places.get(row.id),)
+    ]
+    return Json({"items": items, "next": None})

@@ -1,16 +1,19 @@
 """Settings of a process, from the environment (PLAIT_…) or from arguments. Settings of queues, tenants and jobs are in the database."""
 
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, SecretStr, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from plait.model.claims import parsed
 from plait.model.durations import age
 from plait.model.errors import PlaitError
+
+_ORIGIN: Final = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?")
 
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """No symmetric one: who may check a token could make one."""
@@ -54,6 +57,10 @@ class Settings(BaseSettings):
     api_body: int = Field(2_097_152, gt=0, description="bytes that a request to the API may have")
     api_session: float = Field(43_200, gt=0, description="seconds that a browser stays signed in")
 
+    api_embed: str = Field(
+        "",
+        description="sites that may embed a tenant's view: origins like https://app.example.com, with spaces between",
+    )
     oidc_issuer: str | None = Field(
         None, description="the OpenID Connect provider that people sign in by; none when it is not set"
     )
@@ -141,6 +148,21 @@ class Settings(BaseSettings):
         """How long final jobs are kept, by status."""
         statuses = ("succeeded", "skipped", "canceled", "failed", "dead_letter")
         return {status: getattr(self, f"keep_{status}") for status in statuses}
+
+    @field_validator("api_embed")
+    @classmethod
+    def _origins(cls, given: str) -> str:
+        for origin in given.split():
+            if not _ORIGIN.fullmatch(origin):
+                raise ValueError(
+                    f"{origin!r} is no origin: https://app.example.com, or https://*.example.com for all below it"
+                )
+        return given
+
+    @property
+    def embedding(self) -> tuple[str, ...]:
+        """The sites that may embed a tenant's view."""
+        return tuple(self.api_embed.split())
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

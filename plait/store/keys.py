@@ -34,6 +34,8 @@ class Holder:
     name: str
     csrf: str | None
     """Of a session: what a page must send with each change."""
+    embedded: bool = False
+    """Of a view that is embedded elsewhere: it comes with a token, and its role is its own."""
 
 
 class Keys:
@@ -92,6 +94,21 @@ class Keys:
         """A session, or a link that opens one, once; when it ends."""
         sql = "select plait.open_session($1, $2, $3, $4, $5)"
         ends: datetime = await self._db.fetchval(sql, key_id, hash, csrf, ttl, link)
+        return ends
+
+    async def open_embed(self, key_id: UUID, *, hash: str, role: Role, ttl: timedelta) -> datetime:  # noqa: A002 - as above
+        """A link to an embedded view; when that ends."""
+        sql = "select plait.open_embed($1, $2, $3, $4)"
+        ends: datetime = await self._db.fetchval(sql, key_id, hash, role.value, ttl)
+        return ends
+
+    async def authenticate_embed(self, hash: str) -> Holder | None:  # noqa: A002 - as above
+        row = await self._db.fetchrow("select * from plait.authenticate_embed($1)", hash)
+        return None if row is None else Holder(**{**row, "role": Role(row["role"]), "csrf": None, "embedded": True})
+
+    async def enter_embed(self, link: str, hash: str) -> datetime | None:  # noqa: A002 - as above
+        """The link to an embedded view becomes its session; when that ends. None when there is no such link."""
+        ends: datetime | None = await self._db.fetchval("select plait.enter_embed($1, $2)", link, hash)
         return ends
 
     async def use_link(self, hash: str) -> UUID | None:  # noqa: A002 - as above

@@ -34,6 +34,25 @@ class TenantRow:
     running: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadRow:
+    """What a tenant makes of the installation."""
+
+    tenant_id: UUID
+    scheduled: int
+    queued: int
+    running: int
+    waiting: int
+    oldest_s: float | None
+    ended: int
+    """Attempts, in the time that was looked at."""
+    failure_rate: float | None
+    run_s: float
+    share: float | None
+    fair_share: float | None
+    noisy: list[str]
+
+
 class Tenants:
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -57,6 +76,10 @@ class Tenants:
 
     async def bind_login(self, login: str, tenant_id: UUID | None) -> None:
         await self._db.fetchval("select plait.bind_login($1, $2)", login, tenant_id)
+
+    async def tenant_load(self, start: datetime | None = None) -> list[LoadRow]:
+        """Of each tenant; how it fared since `start`, an hour ago when not given."""
+        return [LoadRow(**row) for row in await self._db.fetch("select * from plait.tenant_load($1)", start)]
 
     async def list_retention(self) -> dict[str, dict[str, float | None]]:
         """How long those tenants keep their final jobs that differ, by slug and status, in seconds; None: for ever."""

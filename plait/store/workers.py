@@ -95,6 +95,16 @@ class WorkerRow:
     stale: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """On which machine a worker is, and what it is there."""
+
+    worker: int
+    node: str | None
+    draining: bool
+    leads: bool
+
+
 class Workers:
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -192,6 +202,11 @@ class Workers:
 
     async def list_workers(self) -> list[WorkerRow]:
         return [WorkerRow(**row) for row in await self._db.fetch("select * from plait.list_workers()")]
+
+    async def list_places(self) -> dict[int, Place]:
+        """By worker, those that are gone too."""
+        rows = await self._db.fetch("select * from plait.list_places()")
+        return {row["worker"]: Place(**row) for row in rows}
 
 
 class CycleConnection:

@@ -70,6 +70,8 @@ BODIES: dict[str, Any] = {
     "POST /tenants": {"slug": "new"},
     "PATCH /tenants/{slug}": {"weight": 2},
     "POST /session": {"key": "plait_nobody"},
+    "POST /embeds": {"role": "viewer"},
+    "POST /embeds/session": {"link": "plait_nobody"},
     "POST /worker/jobs/settle": {"worker": 1, "outcomes": [{"id": str(new_id()), "attempt": 1, "outcome": "complete"}]},
     "POST /worker/heartbeat": {"worker": 1},
     "POST /worker/jobs/claim": {"queues": ["default"], "definitions": ["add"]},

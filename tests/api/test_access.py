@@ -14,10 +14,11 @@ from ..world import World
 from .calling import Calling
 from .samples import BODIES, make_things, names, sample, short
 
-APART = {"GET /api/v1/stream", "POST /api/v1/session", "GET /api/v1/session/link"} | {
+APART = {"GET /api/v1/stream", "POST /api/v1/session", "GET /api/v1/session/link", "POST /api/v1/embeds/session"} | {
     name for name in names() if "/session/oidc" in name
 }
-"""A stream has no end; who signs in has no key yet: test_stream.py, test_sessions.py, test_oidc.py."""
+"""A stream has no end; who signs in has no key yet: test_stream.py, test_sessions.py, test_oidc.py,
+test_embeds.py."""
 
 
 @pytest.mark.parametrize("name", [name for name in names() if name not in APART])
@@ -37,12 +38,13 @@ async def test_a_route_lets_in_whom_the_table_says_and_nobody_else(api: Calling,
             assert answer.json()["type"] == "urn:plait:problem:not-allowed"
 
 
-AS_IT_IS = {(f"POST {PREFIX}/jobs/{{job_id}}/retry", 409)} | {
+AS_IT_IS = {(f"POST {PREFIX}/jobs/{{job_id}}/retry", 409), (f"POST {PREFIX}/embeds", 422)} | {
     (name, 409 if name.startswith("POST") else 503)
     for name in ROUTES
     if ("/worker/" in name and not name.endswith("/claim")) or "/artifacts/" in name
 }
-"""Allowed, but the sample's job is queued, which can't be retried; no worker of this key holds it; and there is no artifact store."""
+"""Allowed, but the sample's job is queued, which can't be retried; no worker of this key holds it; there is no artifact store; and a view is
+of one tenant, where a super-admin is of none."""
 
 
 async def _send(caller: Calling, name: str) -> httpx.Response:

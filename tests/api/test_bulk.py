@@ -1,16 +1,19 @@
 """Bulk cancel and retry: counted first, then a job that tells how far it is and goes on where it was."""
 
+import asyncio
 import json
 from typing import Any
 from uuid import UUID
 
+import httpx
 import pytest
 
 from plait.api.bulk import DEFINITION, run_bulk
 from plait.model.states import Ending
 
 from ..world import World
-from .calling import Calling
+from .calling import Calling, new_key
+from .serving import served
 
 
 class Died(Exception):
@@ -133,3 +136,55 @@ async def test_what_a_bulk_job_may_do_is_not_in_its_payload(api: Calling, world:
     await world.define(DEFINITION)
     caller = await api.acting("operator", "a")
     assert (await caller.post("/jobs", {"definition_key": DEFINITION, "payload": payload})).status_code == 422
+
+
+async def test_a_bulk_job_with_a_rate_keeps_to_it_and_tells_how_far_it_is(api: Calling, world: World) -> None:
+    jobs = await world.enqueue_many("add", 4)
+    caller = await api.acting("operator")
+    body = {"action": "cancel", "filter": {"queue": "default"}, "dry_run": False, "rate": 20}
+    told = await caller.ok("POST", "/jobs/bulk", body)
+    began = asyncio.get_running_loop().time()
+    settlement = await _run(world)
+    assert asyncio.get_running_loop().time() - began >= 3 / 20, (
+        "the first at once, and each of the others after its turn"
+    )
+    result = json.loads(settlement.result)
+    assert (result["done"], result["total"]) == (4, 4)
+    assert result["rate"] <= 4 / (3 / 20)
+    assert set(await world.statuses(jobs)) == {"canceled"}
+    assert await world.status(UUID(told["job_id"])) == "succeeded"
+    for rate in (0, -1, 1e9):
+        assert (await caller.post("/jobs/bulk", {**body, "rate": rate})).status_code == 422
+
+
+async def test_a_slow_bulk_job_can_be_stopped_and_leaves_the_rest(
+    api: Calling, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plait.api.bulk.LOOK_S", 0.01)
+    jobs = await world.enqueue_many("add", 3)
+    caller = await api.acting("operator")
+    body = {"action": "cancel", "filter": {"queue": "default"}, "dry_run": False, "rate": 0.01}
+    told = await caller.ok("POST", "/jobs/bulk", body)
+    running = asyncio.ensure_future(_run(world))
+    while (await caller.ok("GET", f"/jobs/{told['job_id']}"))["progress"] is None:
+        await asyncio.sleep(0.01)  # sleep: it reports by its own clock
+    await caller.ok("POST", f"/jobs/{told['job_id']}/cancel")
+    assert (await running).ending is Ending.CANCELED
+    assert sorted(await world.statuses(jobs)) == ["canceled", "queued", "queued"]
+    stopped = await caller.ok("GET", f"/jobs/{told['job_id']}")
+    assert (stopped["status"], stopped["progress"]["done"]) == ("canceled", 1)
+
+
+async def test_a_slow_bulk_job_keeps_no_other_waiting(world: World) -> None:
+    slow, quick = await world.enqueue_many("add", 2, queue="slow"), await world.enqueue_many("add", 2, queue="quick")
+    with served(world.database.url) as site:
+        _, token = await new_key(world.store, "operator", await world.tenant())
+        async with httpx.AsyncClient(base_url=f"{site}/api/v1", headers={"Authorization": f"Bearer {token}"}) as client:
+            for queue, rate in (("slow", 0.01), ("quick", None)):
+                body = {"action": "cancel", "filter": {"queue": queue}, "dry_run": False, "rate": rate}
+                assert (await client.post("/jobs/bulk", json=body)).status_code == 202
+        async with asyncio.timeout(20):
+            while set(await world.statuses(quick)) != {"canceled"}:
+                await asyncio.sleep(0.05)  # sleep: another thread runs it
+        assert sorted(await world.statuses(slow)) == ["canceled", "queued"]
+    assert await world.sql("select count(*) from plait.live where state = 'running'") == 0, "it was given back"

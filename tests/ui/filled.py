@@ -9,6 +9,7 @@ from ..fake_worker import FakeWorker
 from ..trees.opening import CHILDREN, open_one
 from ..world import World
 from . import filled_flows
+from .furnished import furnish
 
 DEFINITIONS = ("invoice.render", "mail.deliver", "image.thumbnail", "crm.sync", "report.nightly", "search.reindex")
 QUEUES = ("default", "mail", "images")
@@ -52,6 +53,7 @@ async def fill(world: World, *, stretches: int = 46, seed: int = 7) -> dict[str,
     await world.sql("update plait_test.clock set at = $1", end)
     # As the leader would have: its own way waits for others' transactions on the same server.
     await world.sql("select plait._count_minutes($1, $2)", end - STEP * stretches - STEP, end + STEP)
+    await furnish(world)
     return found
 
 

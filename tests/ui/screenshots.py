@@ -13,6 +13,7 @@ from playwright.async_api import Page
 
 from plait.testing import TestServer
 
+from ..api.calling import new_key
 from ..api.serving import served
 from ..world import World
 from .browsing import Visitor, browsing
@@ -62,10 +63,12 @@ async def main(names: Sequence[str], target: Path) -> None:
             ids = await fill(world)
             async with browsing() as browser:
                 visit = Visitor(world, browser, site)
+                key, _ = await new_key(world.store, "super-admin", None)
+                await world.sql("update plait.keys set name = 'Grace' where id = $1", key)
                 for theme in ("dark", "light"):
                     for name in names or PLACES:
                         role = None if name == "login" else "super-admin"
-                        page = await visit(role, PLACES[name].format(**ids), theme=theme, size=SIZE)
+                        page = await visit(role, PLACES[name].format(**ids), theme=theme, size=SIZE, key=key)
                         await settled(page)
                         picture = with_palette(await page.screenshot())
                         (target / f"{name}-{theme}.png").write_bytes(picture)

@@ -1,9 +1,11 @@
 /** The addresses, and the file of each page. Pages are loaded when they are first opened. A new one: a line here, and in shell/nav.ts. */
 
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, retainSearchParams } from "@tanstack/react-router";
+import { BASE, EMBEDDED } from "./api/embed";
 import { parseSearch, stringifySearch, type Raw } from "./api/search";
 import { WithSession } from "./api/session";
 import { Loading, NotFound } from "./parts/States";
+import { EmbedShell, Ended } from "./shell/EmbedShell";
 import { Shell } from "./shell/Shell";
 import { Toasts } from "./shell/toasts";
 import Login, { ToLogin } from "./pages/login";
@@ -19,8 +21,8 @@ const signedIn = createRoute({
   getParentRoute: () => root,
   id: "signed-in",
   component: () => (
-    <WithSession otherwise={<ToLogin />} waiting={<Loading />}>
-      <Shell />
+    <WithSession otherwise={EMBEDDED ? <Ended /> : <ToLogin />} waiting={<Loading />}>
+      {EMBEDDED ? <EmbedShell /> : <Shell />}
       <Toasts />
     </WithSession>
   ),
@@ -53,6 +55,7 @@ const routeTree = root.addChildren([
 
 export const router = createRouter({
   routeTree,
+  basepath: EMBEDDED ? BASE : "/",
   parseSearch,
   stringifySearch,
   defaultPreload: "intent",

@@ -14,6 +14,8 @@ Route = Literal[
     "GET /connectors",
     "PUT /connectors/{connector}",
     "DELETE /connectors/{connector}",
+    "POST /embeds",
+    "POST /embeds/session",
     "GET /endpoints",
     "POST /endpoints",
     "GET /endpoints/{endpoint_id}",
@@ -73,6 +75,7 @@ Route = Literal[
     "GET /session/ways",
     "GET /tenants",
     "POST /tenants",
+    "GET /tenants/load",
     "PATCH /tenants/{slug}",
     "POST /worker/heartbeat",
     "POST /worker/jobs/claim",
@@ -147,6 +150,7 @@ class BulkRequest(TypedDict):
     filter: BulkFilter
     dry_run: NotRequired[bool]
     reason: NotRequired[str | None]
+    rate: NotRequired[float | None]
 
 
 class Cancel(TypedDict):
@@ -299,6 +303,12 @@ class Draft(TypedDict):
     label: NotRequired[str]
 
 
+class Embed(TypedDict):
+    url: str
+    role: Role
+    expires_at: str
+
+
 class Emitted(TypedDict):
     ids: list[str]
 
@@ -335,6 +345,20 @@ class EndpointSettings(TypedDict):
 class EndpointTrial(TypedDict):
     type: NotRequired[str]
     data: NotRequired[Any]
+
+
+class Enter(TypedDict):
+    link: str
+
+
+class Entered(TypedDict):
+    token: str
+    role: Role
+    tenant_id: str
+    tenant: str
+    name: str
+    csrf: None
+    expires_at: str
 
 
 class Entry(TypedDict):
@@ -667,6 +691,11 @@ class NewDefinition(TypedDict):
     key: str
 
 
+class NewEmbed(TypedDict):
+    role: NotRequired[Literal["viewer", "operator"]]
+    ttl_seconds: NotRequired[int]
+
+
 class NewEndpoint(TypedDict):
     url: str
     is_enabled: NotRequired[bool | None]
@@ -876,6 +905,11 @@ class PageOfStretch(TypedDict):
     next: NotRequired[str | None]
 
 
+class PageOfTenantLoad(TypedDict):
+    items: list[TenantLoad]
+    next: NotRequired[str | None]
+
+
 class PageOfTenant(TypedDict):
     items: list[Tenant]
     next: NotRequired[str | None]
@@ -1080,6 +1114,23 @@ class Tenant(TypedDict):
     running: int
 
 
+class TenantLoad(TypedDict):
+    """What one tenant makes of the installation."""
+
+    tenant_id: str
+    scheduled: int
+    queued: int
+    running: int
+    waiting: int
+    oldest_queued_age_seconds: float | None
+    ended: int
+    failure_rate: float | None
+    run_seconds: float
+    share: float | None
+    fair_share: float | None
+    noisy: list[Literal["slots", "backlog", "failures"]]
+
+
 class Timetable(TypedDict):
     """A schedule that is not there yet, to look at."""
 
@@ -1158,6 +1209,9 @@ class Worker(TypedDict):
     started_at: str
     last_seen_at: str
     lease_expires_at: str
+    node: str | None
+    draining: bool
+    leads: bool
 
 
 class WorkerHeartbeat(TypedDict):

@@ -69,6 +69,8 @@ export interface BulkRequest {
   /** Only count them. */
   dry_run?: boolean;
   reason?: string | null;
+  /** So many jobs a second at most; as fast as it goes when not given. */
+  rate?: number | null;
 }
 
 export interface Cancel {
@@ -246,6 +248,14 @@ export interface Draft {
   label?: string;
 }
 
+export interface Embed {
+  /** The frame's address. It works once, within five minutes. */
+  url: string;
+  role: Role;
+  /** When the view ends, however it is used. */
+  expires_at: string;
+}
+
 export interface Emitted {
   ids: string[];
 }
@@ -286,6 +296,22 @@ export interface EndpointSettings {
 export interface EndpointTrial {
   type?: string;
   data?: unknown;
+}
+
+export interface Enter {
+  /** The fragment of the frame's address. */
+  link: string;
+}
+
+export interface Entered {
+  /** Send it as `Authorization: Session …`. */
+  token: string;
+  role: Role;
+  tenant_id: string;
+  tenant: string;
+  name: string;
+  csrf: null;
+  expires_at: string;
 }
 
 export interface Entry {
@@ -665,6 +691,13 @@ export interface NewDefinition {
   key: string;
 }
 
+export interface NewEmbed {
+  /** What the view may do: no more than your key. */
+  role?: "viewer" | "operator";
+  /** How long it lasts. */
+  ttl_seconds?: number;
+}
+
 export interface NewEndpoint {
   url: string;
   is_enabled?: boolean | null;
@@ -906,6 +939,12 @@ export interface PageOfStretch {
   next?: string | null;
 }
 
+export interface PageOfTenantLoad {
+  items: TenantLoad[];
+  /** Send it as `cursor` for what follows; null: that was all. */
+  next?: string | null;
+}
+
 export interface PageOfTenant {
   items: Tenant[];
   /** Send it as `cursor` for what follows; null: that was all. */
@@ -1128,6 +1167,28 @@ export interface Tenant {
   running: number;
 }
 
+/** What one tenant makes of the installation. */
+export interface TenantLoad {
+  tenant_id: string;
+  scheduled: number;
+  queued: number;
+  running: number;
+  waiting: number;
+  oldest_queued_age_seconds: number | null;
+  /** Attempts that ended since `start`. */
+  ended: number;
+  /** How many of them failed, from 0 to 1. Null: none ended. */
+  failure_rate: number | null;
+  /** How long its handlers ran since, in all. */
+  run_seconds: number;
+  /** Its part of all that runs now, from 0 to 1. */
+  share: number | null;
+  /** What its weight gives it of those that have work now. */
+  fair_share: number | null;
+  /** Why others may suffer: it holds more than twice its fair share while others wait; most of a long queue is its; most of its attempts fail. */
+  noisy: ("slots" | "backlog" | "failures")[];
+}
+
 /** A schedule that is not there yet, to look at. */
 export interface Timetable {
   cron_expr?: string | null;
@@ -1209,6 +1270,12 @@ export interface Worker {
   started_at: string;
   last_seen_at: string;
   lease_expires_at: string;
+  /** The machine that it is on. */
+  node: string | null;
+  /** It was asked to stop, and finishes what it has. */
+  draining: boolean;
+  /** Its process does the leader's work too. */
+  leads: boolean;
 }
 
 export interface WorkerHeartbeat {
@@ -1273,6 +1340,8 @@ export interface Routes {
   "GET /connectors": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfConnector };
   "PUT /connectors/{connector}": { path: { connector: "http" | "webhook" | "report" }; query: { tenant?: string | null }; body: Record<string, unknown>; answer: Connector };
   "DELETE /connectors/{connector}": { path: { connector: "http" | "webhook" | "report" }; query: { tenant?: string | null }; body: undefined; answer: undefined };
+  "POST /embeds": { path: {}; query: { tenant?: string | null }; body: NewEmbed; answer: Embed };
+  "POST /embeds/session": { path: {}; query: {}; body: Enter; answer: Entered };
   "GET /endpoints": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfEndpoint };
   "POST /endpoints": { path: {}; query: { tenant?: string | null }; body: NewEndpoint; answer: Endpoint };
   "GET /endpoints/{endpoint_id}": { path: { endpoint_id: string }; query: { tenant?: string | null }; body: undefined; answer: Endpoint };
@@ -1332,6 +1401,7 @@ export interface Routes {
   "GET /session/ways": { path: {}; query: {}; body: undefined; answer: Ways };
   "GET /tenants": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfTenant };
   "POST /tenants": { path: {}; query: { tenant?: string | null }; body: NewTenant; answer: Tenant };
+  "GET /tenants/load": { path: {}; query: { start?: string | null; tenant?: string | null }; body: undefined; answer: PageOfTenantLoad };
   "PATCH /tenants/{slug}": { path: { slug: string }; query: { tenant?: string | null }; body: TenantsSettings; answer: Tenant };
   "POST /worker/heartbeat": { path: {}; query: { tenant?: string | null }; body: WorkerHeartbeat; answer: Beat };
   "POST /worker/jobs/claim": { path: {}; query: { tenant?: string | null }; body: Claim; answer: Claims };

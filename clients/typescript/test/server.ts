@@ -87,6 +87,7 @@ export function claimed(number: number, more: Partial<ClaimedJob> = {}): Claimed
     definition_key: "add",
     queue: "default",
     payload: { n: number },
+    payload_url: null,
     timeout_seconds: null,
     correlation_id: null,
     ...more,

@@ -14,7 +14,7 @@ declare
   v_csrf text;
 begin
   if p_session then
-    select s.key_id, s.csrf into v_key, v_csrf from plait.sessions s where s.hash = p_hash and not s.link and s.expires_at > v_now;
+    select s.key_id, s.csrf into v_key, v_csrf from plait.sessions s where s.hash = p_hash and not s.link and s.role is null and s.expires_at > v_now;
   else
     select k.id into v_key from plait.keys k where k.hash = p_hash;
   end if;

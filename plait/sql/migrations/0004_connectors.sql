@@ -166,3 +166,6 @@ from plait.jobs j
 left join plait.live l on l.job_id = j.id
 left join lateral (select * from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
 left join plait.running_state r on r.job_id = j.id and l.state = 'running' and r.attempt = l.attempt;
+
+-- Views of the web UI that are embedded elsewhere: sessions that may do less than their key.
+alter table plait.sessions add column role text constraint sessions_role check (role in ('viewer', 'operator'));

@@ -26,7 +26,8 @@ create table plait.sessions (
   link       boolean not null,
   csrf       text not null,                                       -- what a page must send with each change
   created_at timestamptz not null,
-  expires_at timestamptz not null
+  expires_at timestamptz not null,
+  role       text constraint sessions_role check (role in ('viewer', 'operator'))  -- of an embedded view; null: as the key has
 );
 
 create index sessions_expiry on plait.sessions (expires_at);

@@ -1,5 +1,6 @@
 /** Calls of the API, typed by its OpenAPI document. Nothing else in the UI speaks HTTP, but for the stream (live.ts). */
 
+import { credentials } from "./embed";
 import { parse, stringify } from "./json";
 import type { Problem, Routes } from "./types";
 
@@ -47,11 +48,12 @@ export async function call<R extends Route>(route: R, given: Given<R> = {}, tena
 
 async function send<R extends Route>(route: R, given: Given<R> = {}, tenant?: string | null, signal?: AbortSignal): Promise<Answer<R>> {
   const [method = "GET"] = route.split(" ");
-  const headers: Record<string, string> = { Accept: "application/json", ...given.headers };
+  const who = credentials();
+  const headers: Record<string, string> = { Accept: "application/json", ...who.headers, ...given.headers };
   const body = given.raw ?? (given.body === undefined ? undefined : stringify(given.body));
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (method !== "GET" && csrf) headers["X-CSRF-Token"] = csrf;
-  const answer = await fetch(address(route, given, tenant), { method, headers, body, signal, credentials: "same-origin" });
+  const answer = await fetch(address(route, given, tenant), { method, headers, body, signal, credentials: who.credentials });
   const text = await answer.text();
   const tag = answer.headers.get("ETag");
   if (tag && answer.ok) tags.set(new URL(answer.url).pathname, tag);

@@ -6,6 +6,7 @@
  * Events are handed on in batches, so that a thousand of them draw a page once. While there is no stream, pages ask every few seconds.
  */
 
+import { credentials, EMBEDDED } from "./embed";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 
 export type LiveKind = "job" | "fan_out" | "log" | "queue" | "worker" | "reset";
@@ -88,6 +89,12 @@ function take(event: LiveEvent): void {
 /** Watch a tenant's jobs, or all (null), until the function that this returns is called. */
 export function watch(tenant: string | null): () => void {
   const ending = new AbortController();
+  if (EMBEDDED) {
+    // It is somebody else than whoever is signed in beside it, and shares its stream with nobody.
+    become("connecting");
+    void readWithToken(ending.signal);
+    return () => ending.abort();
+  }
   const name = `plait.stream.${tenant ?? ""}`;
   const others = new BroadcastChannel(name);
   others.onmessage = (message: MessageEvent<{ state?: LiveState; event?: LiveEvent }>) => {
@@ -114,6 +121,39 @@ export function watch(tenant: string | null): () => void {
     ending.abort();
     others.close();
   };
+}
+
+/** The same without a cookie: an EventSource sends no header, so the events are read by hand. */
+async function readWithToken(ending: AbortSignal): Promise<void> {
+  let last = "";
+  while (!ending.aborted) {
+    try {
+      const answer = await fetch(`/api/v1/stream${last ? `?after=${encodeURIComponent(last)}` : ""}`, { ...credentials(), signal: ending });
+      if (answer.status === 401) for (const handler of refused) handler();
+      if (!answer.ok || !answer.body) throw new Error(answer.statusText);
+      become("live");
+      let text = "";
+      for await (const part of texts(answer.body)) {
+        const events = (text + part).split("\n\n");
+        text = events.pop() ?? "";
+        for (const event of events) {
+          const fields = new Map(event.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]));
+          last = fields.get("id") ?? last;
+          const kind = KINDS.find((one) => one === fields.get("event"));
+          if (kind) take({ ...(JSON.parse(fields.get("data") ?? "{}") as object), kind });
+        }
+      }
+    } catch {
+      // Interrupted: once more, a little later.
+    }
+    become("polling");
+    await new Promise((again) => setTimeout(again, AGAIN_MS));
+  }
+}
+
+async function* texts(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
 }
 
 /** Read the stream until `ending`. The browser connects again by itself, but for an answer that is none: then this does. */

@@ -3,6 +3,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useMemo, type ReactNode } from "react";
 import { Failed } from "../parts/States";
+import { EMBEDDED, keepToken, takeLink } from "./embed";
 import { call, Refusal, rememberCsrf, type Route } from "./client";
 import { onRefused } from "./live";
 import { LEAST, type Role, type Session } from "./types";
@@ -27,7 +28,7 @@ export function useSession(): Signed {
 export function WithSession({ children, otherwise, waiting }: { children: ReactNode; otherwise: ReactNode; waiting: ReactNode }) {
   const asked = useQuery({
     queryKey: ["session"],
-    queryFn: () => call("GET /session"),
+    queryFn: () => (EMBEDDED ? enter() : call("GET /session")),
     staleTime: Infinity,
     retry: (count, error) => !(error instanceof Refusal) && count < 1,
   });
@@ -36,6 +37,15 @@ export function WithSession({ children, otherwise, waiting }: { children: ReactN
   if (asked.error instanceof Refusal && asked.error.status === 401) return otherwise;
   if (!session) return asked.error ? <Failed error={asked.error} again={() => void asked.refetch()} /> : waiting;
   return <Context value={session}>{children}</Context>;
+}
+
+/** The link of an embedded view becomes its session, once; from then on it is asked like any other whether it still is one. */
+async function enter(): Promise<Session> {
+  const link = takeLink();
+  if (!link) return call("GET /session");
+  const { token, ...session } = await call("POST /embeds/session", { body: { link } });
+  keepToken(token);
+  return session;
 }
 
 function signed(session: Session): Signed {

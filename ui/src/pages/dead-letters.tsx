@@ -1,3 +1,139 @@
-import { Page } from "../parts/Page";
+/** Dead letters: jobs that nothing tries again by itself, by what they died of; and bringing them back, at a rate that others survive. */
 
-export default () => <Page title="Dead letters" />;
+import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { useRead, useTenant } from "../api/hooks";
+import { oneOf, searchOf, text } from "../api/search";
+import { useSession } from "../api/session";
+import type { Failure } from "../api/types";
+import { Button } from "../parts/Button";
+import { useDialog } from "../parts/Dialog";
+import { Page, Panel } from "../parts/Page";
+import { Answered, Empty } from "../parts/States";
+import { Time } from "../parts/Time";
+import { useKeys } from "../shell/keys";
+import { useCommands } from "../shell/Palette";
+import { jobsWith } from "./job-filter";
+import { RedriveDialog, type Group } from "./redrive";
+import { Redrives } from "./redrives";
+import "./queues.css";
+import "./dead-letters.css";
+
+/** `redrive`: the bulk job that was begun here, so that it is seen to its end. */
+const params = searchOf({ span: oneOf("7d", "24h", "30d", "all"), redrive: text });
+
+const SPANS = { "24h": { label: "24 h", days: 1 }, "7d": { label: "7 d", days: 7 }, "30d": { label: "30 d", days: 30 }, all: { label: "All", days: 36_500 } } as const;
+
+export default function DeadLetters() {
+  const [{ span, redrive }, setSearch] = params.use();
+  const session = useSession();
+  const tenant = useTenant();
+  const start = useStart(SPANS[span].days);
+  const failures = useRead("GET /jobs/failures", { query: { status: ["dead_letter"], start, limit: 200 } }, { live: ["job"], every: 1500, poll: 15_000 });
+  const dialog = useDialog<Group>();
+  const acts = session.can("POST /jobs/bulk");
+  const groups = failures.data?.items ?? [];
+  const all: Group = { what: "all dead letters", filter: { status: ["dead_letter"] }, jobs: groups.reduce((sum, one) => sum + one.jobs, 0) };
+  useKeys("Dead letters", acts && groups.length ? { R: ["Redrive all", () => dialog.open(all)] } : {});
+  useCommands(
+    acts
+      ? [
+          ...(groups.length ? [{ label: "Redrive all dead letters", icon: "retry" as const, act: () => dialog.open(all) }] : []),
+          ...groups.slice(0, 20).map((one) => ({ label: `Redrive ${one.definition_key}: ${firstLine(one)}`, icon: "retry" as const, act: () => dialog.open(groupOf(one)) })),
+        ]
+      : [],
+  );
+  return (
+    <Page
+      title="Dead letters"
+      actions={
+        <>
+          {acts && groups.length > 0 && (
+            <Button icon="retry" onClick={() => dialog.open(all)}>
+              Redrive all…
+            </Button>
+          )}
+          <div className="switch" role="group" aria-label="Time">
+            {(["24h", "7d", "30d", "all"] as const).map((key) => (
+              <button key={key} type="button" aria-pressed={key === span} onClick={() => setSearch({ span: key }, { replace: true })}>
+                {SPANS[key].label}
+              </button>
+            ))}
+          </div>
+        </>
+      }
+    >
+      <Redrives key={tenant ?? ""} begun={redrive} onForget={() => setSearch({ redrive: "" }, { replace: true })} />
+      <Answered query={failures}>
+        {(found) =>
+          found.items.length ? (
+            <Panel title="By kind of error" className="deaths">
+              <ul>
+                {found.items.map((one) => (
+                  <Death key={`${one.definition_key} ${one.fingerprint}`} failure={one} onRedrive={acts ? () => dialog.open(groupOf(one)) : null} />
+                ))}
+              </ul>
+            </Panel>
+          ) : (
+            <Empty title="No dead letters" icon="check">
+              <p className="quiet">A job whose attempts are used up is kept here until somebody retries or forgets it.</p>
+            </Empty>
+          )
+        }
+      </Answered>
+      {dialog.about && <RedriveDialog group={dialog.about} onBegun={(job) => setSearch({ redrive: job }, { replace: true })} onClose={dialog.close} />}
+    </Page>
+  );
+}
+
+/** To the minute: what moves with each second would be another question each time. */
+function useStart(days: number): string {
+  const minute = Math.floor(Date.now() / 60_000);
+  return useMemo(() => new Date(Math.max(0, minute * 60_000 - days * 86_400_000)).toISOString(), [minute, days]);
+}
+
+const firstLine = (failure: Failure) => failure.error?.split("\n")[0] || "no error was told";
+
+const groupOf = (failure: Failure): Group => ({
+  what: `${failure.definition_key}: ${firstLine(failure)}`,
+  filter: { status: ["dead_letter"], definition_key: failure.definition_key, error: failure.fingerprint },
+  jobs: failure.jobs,
+});
+
+function Death({ failure, onRedrive }: { failure: Failure; onRedrive: (() => void) | null }) {
+  const wanted = jobsWith({ status: ["dead_letter"], definition: failure.definition_key, error: failure.fingerprint });
+  return (
+    <li className="death" data-fingerprint={failure.fingerprint}>
+      <Link className="count" to="/jobs" search={wanted as never} title="See them">
+        {failure.jobs.toLocaleString()}
+      </Link>
+      <div className="what">
+        <strong>{failure.definition_key}</strong>
+        <code className="cut" title={failure.error ?? ""}>
+          {firstLine(failure)}
+        </code>
+        <small>
+          {failure.jobs > 1 && (
+            <>
+              first <Time at={failure.first_at} />,{" "}
+            </>
+          )}
+          last <Time at={failure.last_at} />
+          {" · "}
+          <Link to="/jobs/$jobId" params={{ jobId: failure.last_job_id }}>
+            the newest
+          </Link>
+          {" · "}
+          <Link to="/jobs" search={wanted as never}>
+            all of them
+          </Link>
+        </small>
+      </div>
+      {onRedrive && (
+        <Button icon="retry" onClick={onRedrive}>
+          Redrive…
+        </Button>
+      )}
+    </li>
+  );
+}

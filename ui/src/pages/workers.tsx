@@ -1,3 +1,260 @@
-import { Page } from "../parts/Page";
+/** Who runs jobs: workers and the machines that they are on, since when nobody has heard of whom, and who leads. */
 
-export default () => <Page title="Workers and nodes" />;
+import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { useRead } from "../api/hooks";
+import { flag, number, searchOf } from "../api/search";
+import type { Cluster, ClusterNode, Worker } from "../api/types";
+import { Badge, Tag } from "../parts/Badge";
+import { Bar } from "../parts/Bar";
+import { Dialog } from "../parts/Dialog";
+import { Icon } from "../parts/Icon";
+import { Facts, Page, Panel } from "../parts/Page";
+import { Answered, Empty } from "../parts/States";
+import { Table, type Column } from "../parts/Table";
+import { Since, Time } from "../parts/Time";
+import { useCommands } from "../shell/Palette";
+import { jobsWith } from "./job-filter";
+import "./queues.css";
+import "./workers.css";
+
+const params = searchOf({ worker: number, left: flag });
+
+export default function Workers() {
+  const [{ worker, left }, setSearch] = params.use();
+  const workers = useRead("GET /workers", undefined, { live: ["worker"], every: 500, poll: 3000 });
+  const cluster = useRead("GET /cluster", undefined, { live: ["worker"], every: 1000, poll: 5000 });
+  const all = workers.data?.items ?? [];
+  const rows = useMemo(() => (workers.data?.items ?? []).filter((one) => left || one.state !== "gone").sort(order), [workers.data, left]);
+  const gone = all.filter(({ state }) => state === "gone").length;
+  const shown = all.find(({ worker_id }) => worker_id === worker);
+  useCommands([{ label: left ? "Hide workers that left" : "Show workers that left", icon: "workers", act: () => setSearch({ left: !left }) }]);
+  return (
+    <Page title="Workers and nodes">
+      <Answered query={cluster}>{(found) => <Machines cluster={found} />}</Answered>
+      <Answered query={workers}>
+        {() => (
+          <>
+            <Silent workers={all} />
+            <Panel
+              title={`Workers, ${all.filter(({ state }) => state === "alive").length} alive`}
+              actions={
+                <>
+                  <Versions workers={all} />
+                  {gone > 0 && (
+                    <label className="check">
+                      <input type="checkbox" checked={left} onChange={(event) => setSearch({ left: event.target.checked }, { replace: true })} />
+                      {`And ${gone} that left within the hour`}
+                    </label>
+                  )}
+                </>
+              }
+            >
+              {rows.length ? (
+                <Table label="Workers" columns={COLUMNS} rows={rows} keyOf={keyOf} rowHeight={44} maxHeight={480} onOpen={(one) => setSearch({ worker: one.worker_id === worker ? null : one.worker_id })} isActive={(one) => one.worker_id === worker} />
+              ) : (
+                <Empty title="No worker is there" icon="workers">
+                  <p className="quiet">
+                    Jobs wait until one is: <code>plait worker app.py</code>
+                  </p>
+                </Empty>
+              )}
+            </Panel>
+            {shown && <One worker={shown} onClose={() => setSearch({ worker: null })} />}
+          </>
+        )}
+      </Answered>
+    </Page>
+  );
+}
+
+const keyOf = (worker: Worker) => String(worker.worker_id);
+const RANK: Record<string, number> = { alive: 1, lost: 0, gone: 2 };
+/** What wants to be seen first. */
+const order = (a: Worker, b: Worker) => Number(b.stale) - Number(a.stale) || RANK[a.state]! - RANK[b.state]! || b.worker_id - a.worker_id;
+
+function Silent({ workers }: { workers: readonly Worker[] }) {
+  const stale = workers.filter((one) => one.stale || one.state === "lost");
+  if (!stale.length) return null;
+  return (
+    <p className="notice bad" role="alert">
+      <Icon name="alert" />
+      <span>
+        {`${stale.length === 1 ? "A worker has" : `${stale.length} workers have`} not been heard of: `}
+        {stale.slice(0, 5).map((one, index) => (
+          <span key={one.worker_id}>
+            {index > 0 && ", "}
+            <strong>{`${one.worker_id} on ${one.hostname}`}</strong>, since <Since from={one.last_seen_at} />
+          </span>
+        ))}
+        {stale.length > 5 && " …"}
+        {". Their jobs come back to the queue when their lease ends."}
+      </span>
+    </p>
+  );
+}
+
+/** More than one version at work is no fault, but worth knowing. */
+function Versions({ workers }: { workers: readonly Worker[] }) {
+  const versions = new Set(workers.filter(({ state, version }) => state === "alive" && version).map(({ version }) => version));
+  return versions.size > 1 ? <Tag tone="warn" title={[...versions].join(", ")}>{`${versions.size} versions`}</Tag> : null;
+}
+
+function stateOf(worker: Worker): { word: string; tone?: "good" | "warn" | "bad" } {
+  if (worker.state !== "alive") return { word: worker.state === "gone" ? "left" : worker.state, tone: worker.state === "lost" ? "bad" : undefined };
+  if (worker.stale) return { word: "stale", tone: "bad" };
+  return worker.draining ? { word: "draining", tone: "warn" } : { word: "alive", tone: "good" };
+}
+
+/** How many jobs it runs at once, as it says itself. */
+function slotsOf(worker: Worker): number | null {
+  const said = (worker.metadata as { concurrency?: unknown } | null)?.concurrency;
+  return typeof said === "number" && said > 0 ? said : null;
+}
+
+const COLUMNS: Column<Worker>[] = [
+  {
+    key: "worker",
+    title: "Worker",
+    width: "minmax(220px, 1.6fr)",
+    cell: (worker) => (
+      <>
+        <strong>{worker.worker_id}</strong>
+        <span className="quiet">{`${worker.hostname}:${worker.pid}`}</span>
+        {worker.leads && <Tag tone="good">leader</Tag>}
+      </>
+    ),
+  },
+  {
+    key: "state",
+    title: "State",
+    width: "100px",
+    cell: (worker) => {
+      const { word, tone } = stateOf(worker);
+      return <Tag tone={tone}>{word}</Tag>;
+    },
+  },
+  {
+    key: "seen",
+    title: "Heartbeat",
+    width: "104px",
+    align: "right",
+    cell: (worker) => (
+      <span className={worker.stale ? "bad" : ""}>
+        <Time at={worker.last_seen_at} />
+      </span>
+    ),
+  },
+  { key: "slots", title: "Slots", width: "160px", cell: (worker) => <Slots worker={worker} /> },
+  { key: "queues", title: "Queues", width: "minmax(130px, 1fr)", cell: (worker) => <span title={worker.queues.join(", ")}>{worker.queues.join(", ")}</span> },
+  { key: "node", title: "Node", width: "minmax(90px, 0.6fr)", cell: (worker) => worker.node ?? <span className="quiet">–</span> },
+  { key: "version", title: "Version", width: "84px", cell: (worker) => <span className="quiet">{worker.version || "–"}</span> },
+  { key: "started", title: "Up", width: "96px", align: "right", cell: (worker) => (worker.state === "alive" ? <Time at={worker.started_at} short /> : <span className="quiet">–</span>) },
+];
+
+function Slots({ worker }: { worker: Worker }) {
+  const slots = slotsOf(worker);
+  const running = worker.state === "alive" ? worker.running_count : 0;
+  return (
+    <>
+      {slots !== null && <Bar label={`Slots of worker ${worker.worker_id}`} shares={[{ status: "running", count: Math.min(running, slots), label: "running" }]} total={slots} />}
+      <span className="slots">{slots === null ? running.toLocaleString() : `${running.toLocaleString()} / ${slots.toLocaleString()}`}</span>
+    </>
+  );
+}
+
+/** One worker: what it runs now, and what it can run. */
+function One({ worker, onClose }: { worker: Worker; onClose: () => void }) {
+  const jobs = useRead("GET /jobs", { query: { worker: worker.worker_id, status: ["running"], limit: 50 } }, { live: ["job"], every: 700, poll: 5000 });
+  return (
+    <Dialog title={`Worker ${worker.worker_id}`} className="wide" onClose={onClose}>
+      <div className="one">
+        <Facts
+          facts={[
+            ["Host", `${worker.hostname}, process ${worker.pid}`],
+            ["Started", <Time at={worker.started_at} />],
+            ["Lease ends", <Time at={worker.lease_expires_at} />],
+            ["Queues", worker.queues.join(", ")],
+            ["Can run", <span className="names">{worker.definitions.join(", ")}</span>],
+          ]}
+        />
+        <h3>Runs now</h3>
+        <Answered query={jobs}>
+          {(found) =>
+            found.items.length ? (
+              <ul className="now">
+                {found.items.map((job) => (
+                  <li key={job.id}>
+                    <Badge status={job.status} />
+                    <Link to="/jobs/$jobId" params={{ jobId: job.id }}>
+                      {job.definition_key}
+                    </Link>
+                    <span className="quiet">
+                      attempt {job.attempt_count}, for <Since from={job.started_at} />
+                    </span>
+                    <span className="quiet">{job.queue}</span>
+                  </li>
+                ))}
+                {found.next && <li className="quiet">And more.</li>}
+              </ul>
+            ) : (
+              <p className="quiet">Nothing.</p>
+            )
+          }
+        </Answered>
+        <Link to="/jobs" search={jobsWith({ worker: String(worker.worker_id) }) as never}>
+          All that it ran
+        </Link>
+      </div>
+    </Dialog>
+  );
+}
+
+const NODE_TONES: Record<string, "good" | "warn" | "bad"> = { active: "good", draining: "warn", lost: "bad" };
+
+const NODE_COLUMNS: Column<ClusterNode>[] = [
+  {
+    key: "name",
+    title: "Node",
+    width: "minmax(160px, 1.4fr)",
+    cell: (node) => (
+      <>
+        <strong>{node.name}</strong>
+        {node.leads && <Tag tone="good">leader</Tag>}
+      </>
+    ),
+  },
+  { key: "state", title: "State", width: "100px", cell: (node) => <Tag tone={NODE_TONES[node.state]}>{node.state}</Tag> },
+  { key: "seen", title: "Heartbeat", width: "104px", align: "right", cell: (node) => <Time at={node.last_seen_at} /> },
+  { key: "workers", title: "Workers", width: "90px", align: "right", cell: (node) => node.workers.toLocaleString() },
+  { key: "running", title: "Running", width: "90px", align: "right", cell: (node) => node.running_count.toLocaleString() },
+  { key: "open", title: "Parts of node jobs", width: "140px", align: "right", cell: (node) => node.open_count.toLocaleString() },
+  { key: "version", title: "Version", width: "90px", cell: (node) => <span className="quiet">{node.version || "–"}</span> },
+  { key: "url", title: "Address", width: "minmax(120px, 1fr)", cell: (node) => <span className="quiet">{node.url ?? "–"}</span> },
+];
+
+function Machines({ cluster }: { cluster: Cluster }) {
+  const { leader, nodes } = cluster;
+  return (
+    <Panel
+      title="Cluster"
+      actions={
+        leader ? (
+          <span className="quiet" data-term={leader.term}>
+            <strong className="leader">{leader.node ?? leader.holder}</strong> leads since <Time at={leader.since} />, term {leader.term.toLocaleString()}
+          </span>
+        ) : (
+          <Tag tone="bad" title="Schedules, retries and rescues wait until a process takes it over">
+            nobody leads
+          </Tag>
+        )
+      }
+    >
+      {nodes.length ? (
+        <Table label="Nodes" columns={NODE_COLUMNS} rows={nodes} keyOf={(node) => node.name} rowHeight={40} maxHeight={280} />
+      ) : (
+        <p className="body quiet">No worker has said on which node it is.</p>
+      )}
+    </Panel>
+  );
+}

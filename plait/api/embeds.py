@@ -1,0 +1,98 @@
+"""Embedded views: a tenant's pages inside another application, for people who have no key.
+
+That application's server, which has a key of the tenant, asks for a link and puts it into a frame's address: a fragment, which no server
+and no log sees. The page in the frame exchanges it, once, for a session that it holds in its memory: no cookie, which browsers keep from
+frames and which would sign in whoever else looks at plait in the same browser. Such a session may look, or operate where the key may;
+it can make no other, and ends with its key. Which sites may have such a frame the setting `api_embed` says.
+"""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Final, Literal
+from uuid import UUID
+
+from fastapi import Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from plait.api.guard import Guard, new_router
+from plait.api.problems import Refused
+from plait.api.shapes import Json
+from plait.api.tenancy import Ask
+from plait.model.errors import InvalidArguments
+from plait.model.roles import Role, may
+from plait.model.tokens import hash_of, new_token
+from plait.store import Store
+
+router = new_router("embeds")
+
+PAGE: Final = "/embed"
+
+
+class NewEmbed(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    role: Literal["viewer", "operator"] = Field("viewer", description="What the view may do: no more than your key.")
+    ttl_seconds: int = Field(3600, ge=60, le=86_400, description="How long it lasts.")
+
+
+class Embed(BaseModel):
+    url: str = Field(description="The frame's address. It works once, within five minutes.")
+    role: Role
+    expires_at: datetime = Field(description="When the view ends, however it is used.")
+
+
+class Enter(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    link: Annotated[str, Field(min_length=1, max_length=200)] = Field(
+        description="The fragment of the frame's address."
+    )
+
+
+class Entered(BaseModel):
+    token: str = Field(description="Send it as `Authorization: Session …`.")
+    role: Role
+    tenant_id: UUID
+    tenant: str
+    name: str
+    csrf: None
+    expires_at: datetime
+
+
+@router.post("/embeds", status_code=201, response_model=Embed)
+async def create(request: Request, ask: Ask, body: NewEmbed) -> Response:
+    """Ask for a link to your tenant's view, for a frame on another site."""
+    role = Role(body.role)
+    if ask.caller.embedded:
+        raise Refused(403, "not-allowed", "an embedded view makes no other")
+    if ask.caller.tenant_id is None:
+        raise InvalidArguments("a view is of one tenant: ask with a key of that tenant")
+    if not may(ask.caller.role, role):
+        raise Refused(403, "not-allowed", f"a view of the role {role} needs a key that has it")
+    link = new_token()
+    lasts = timedelta(seconds=body.ttl_seconds)
+    changing = ask.changing("embed.create", ask.caller.tenant, role=role)
+    ends = await changing.keys.open_embed(ask.caller.key_id, hash=hash_of(link), role=role, ttl=lasts)
+    base = (request.app.state.settings.api_url or str(request.base_url)).rstrip("/")
+    return Json({"url": f"{base}{PAGE}#{link}", "role": role, "expires_at": ends}, status_code=201)
+
+
+@router.post("/embeds/session", status_code=201, response_model=Entered)
+async def enter(request: Request, body: Enter) -> Response:
+    """Exchange a link for the session of its view: once."""
+    guard: Guard = request.app.state.guard
+    store: Store = request.app.state.store
+    token = new_token()
+    ends = await store.keys.enter_embed(hash_of(body.link), hash_of(token))
+    holder = await store.keys.authenticate_embed(hash_of(token)) if ends is not None else None
+    if holder is None:
+        guard.count_guess(request)
+    answer = {
+        "token": token,
+        "role": holder.role,
+        "tenant_id": holder.tenant_id,
+        "tenant": holder.tenant,
+        "name": holder.name,
+        "csrf": None,
+        "expires_at": ends,
+    }
+    return Json(answer, status_code=201)

@@ -1,0 +1,85 @@
+"""The audit: who changed what; filtered, and as far back as one scrolls."""
+
+import json
+
+from playwright.async_api import expect
+
+from plait.store.audit import Entry
+
+from ..api.calling import new_key
+from ..world import World
+from .browsing import Visitor
+from .hostile import EVERYTHING, RAN
+
+
+async def _record(
+    world: World, action: str, object_: str, *, actor: str = "key x", tenant: str = "default", **detail: str
+) -> None:
+    await world.store.audit.record(
+        Entry(
+            tenant_id=await world.tenant(tenant),
+            actor=actor,
+            action=action,
+            object=object_,
+            request_id="r-1",
+            detail=json.dumps(detail),
+        )
+    )
+
+
+async def test_entries_are_found_by_actor_action_and_object(world: World, visit: Visitor) -> None:
+    key, _ = await new_key(world.store, "operator", await world.tenant())
+    await _record(world, "queue.pause", "mail", actor=f"key {key}")
+    await _record(world, "queue.resume", "mail")
+    await _record(world, "trigger.change", "t-1")
+    await _record(world, "queue.pause", "mail", tenant="b")
+    page = await visit("admin", "/audit")
+    rows = page.locator("[data-key]")
+    await expect(rows).to_have_count(3)
+    await expect(rows.nth(2)).to_contain_text("a test's (plait_")
+    filter_ = page.get_by_role("combobox", name="Filter")
+    await filter_.fill("action:queue.p")
+    await page.get_by_role("option", name="action:queue.pause").click()
+    await expect(rows).to_have_count(1)
+    await expect(page).to_have_url(f"{visit.site}/audit?action=queue.pause")
+    await page.get_by_role("button", name="Remove all filters").click()
+    await filter_.fill("t-1")
+    await page.keyboard.press("Enter")
+    await expect(rows).to_have_count(1)
+    await expect(rows).to_contain_text("trigger.change")
+    await page.goto(f"/audit?actor=key+{key}")
+    await expect(rows).to_have_count(1)
+    await expect(page.locator("[data-token^='actor:a test']")).to_be_visible()
+
+
+async def test_a_long_audit_goes_on_as_one_scrolls(world: World, visit: Visitor) -> None:
+    await world.sql(
+        "insert into plait.audit (id, tenant_id, at, actor, action, object, detail)"
+        " select plait.uuidv7(), $1, plait.now(), 'key x', 'job.cancel', 'n ' || n, '{}' from generate_series(1, 250) n",
+        await world.tenant(),
+    )
+    page = await visit("admin", "/audit")
+    table = page.get_by_role("table", name="Audit")
+    await expect(table).to_have_attribute("aria-rowcount", "101")
+    await table.evaluate("table => table.scrollTo(0, table.scrollHeight)")
+    await expect(table).to_have_attribute("aria-rowcount", "201")
+    await table.evaluate("table => table.scrollTo(0, table.scrollHeight)")
+    await expect(table).to_have_attribute("aria-rowcount", "251")
+    await table.evaluate("table => table.scrollTo(0, table.scrollHeight)")
+    await expect(page.get_by_text("n 1", exact=True)).to_be_visible()
+
+
+async def test_an_entry_opens_whole_and_is_text(world: World, visit: Visitor) -> None:
+    job = await world.enqueue()
+    await _record(world, "job.cancel", str(job), reason=EVERYTHING)
+    await _record(world, EVERYTHING[:60], EVERYTHING, actor=EVERYTHING)
+    page = await visit("super-admin", "/audit")
+    await expect(page.locator("[data-key]")).to_have_count(2)
+    await page.get_by_text("job.cancel", exact=True).click()
+    dialog = page.get_by_role("dialog", name="job.cancel")
+    await expect(dialog).to_contain_text("r-1")
+    await expect(dialog).to_contain_text("<script>")
+    await page.keyboard.press("Escape")
+    await page.get_by_title(str(job)).first.click()
+    await expect(page).to_have_url(f"{visit.site}/jobs/{job}")
+    assert not await page.evaluate(RAN)

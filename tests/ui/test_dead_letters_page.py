@@ -1,0 +1,109 @@
+"""Dead letters: by what they died of, and brought back at a rate."""
+
+from uuid import UUID
+
+from playwright.async_api import Page, expect
+
+from ..world import World
+from .browsing import Visitor
+from .hostile import EVERYTHING, RAN
+
+
+async def _bury(
+    world: World, error: str, count: int = 1, *, definition: str = "add", tenant: str = "default"
+) -> list[UUID]:
+    """Jobs whose only attempt has failed."""
+    worker = await world.worker()
+    jobs = await world.enqueue_many(definition, count, tenant=tenant, max_attempts=1)
+    for number, lease in enumerate(await worker.claim(count)):
+        await worker.fail(lease, error.format(n=number))
+    await worker.leave()
+    assert set(await world.statuses(jobs)) == {"dead_letter"}
+    return jobs
+
+
+async def _begin(page: Page, group: str, *, rate: str) -> None:
+    await page.locator(".death", has_text=group).get_by_role("button", name="Redrive…").click()
+    dialog = page.get_by_role("dialog", name="Redrive dead letters?")
+    await dialog.get_by_label("Jobs a second, at most").fill(rate)
+    await dialog.get_by_label("Reason, for the audit").fill("the server is back")
+    await dialog.get_by_role("button", name="Redrive").click()
+    await expect(dialog).to_be_hidden()
+
+
+async def test_dead_letters_of_one_kind_are_one_group_that_leads_to_them(world: World, visit: Visitor) -> None:
+    await _bury(world, "KeyError: 'order {n}'", 3)
+    await _bury(world, "the mail server is gone", definition="other")
+    worker = await world.worker()
+    await world.enqueue("add")
+    await worker.fail(await worker.claim_one(), "only failed", permanent=True)
+    page = await visit("viewer", "/dead-letters")
+    await expect(page.locator(".death")).to_have_count(2)
+    first = page.locator(".death").first
+    await expect(first.locator(".count")).to_have_text("3")
+    await expect(first).to_contain_text("KeyError: 'order 2'")
+    await expect(page.get_by_role("main").get_by_role("button", name="Redrive")).to_have_count(0)
+    await first.get_by_role("link", name="all of them").click()
+    await expect(page.locator("[data-key]")).to_have_count(3)
+
+
+async def test_a_group_is_counted_then_brought_back_and_seen_to_its_end(world: World, visit: Visitor) -> None:
+    broken, other = await _bury(world, "KeyError: 'order {n}'", 3), await _bury(world, "something else", 2)
+    page = await visit("operator", "/dead-letters")
+    await page.locator(".death", has_text="KeyError").get_by_role("button", name="Redrive…").click()
+    dialog = page.get_by_role("dialog", name="Redrive dead letters?")
+    await expect(dialog).to_contain_text("3 jobs would be queued again")
+    assert await world.sql("select count(*) from plait.live") == 0, "a dry run changes nothing"
+    await dialog.get_by_role("button", name="Keep as it is").click()
+    await _begin(page, "KeyError", rate="100")
+    redrive = page.locator("[data-redrive]")
+    await expect(redrive).to_have_attribute("data-status", "succeeded")
+    await expect(redrive).to_contain_text("3 of 3 queued again")
+    await expect(page.locator(".death")).to_have_count(1)
+    assert set(await world.statuses(broken)) == {"queued"}
+    assert set(await world.statuses(other)) == {"dead_letter"}
+    [entry] = await world.rows(
+        "select distinct actor, detail->>'reason' as reason from plait.audit where action = 'job.retry'"
+    )
+    assert entry["reason"] == "the server is back"
+    await page.reload()
+    await expect(redrive).to_contain_text("3 of 3 queued again")
+    await page.get_by_role("button", name="Do not show it any more").click()
+    await expect(redrive).to_have_count(0)
+
+
+async def test_a_slow_redrive_shows_its_progress_and_can_be_stopped(world: World, visit: Visitor) -> None:
+    jobs = await _bury(world, "it broke", 4)
+    page = await visit("operator", "/dead-letters")
+    await _begin(page, "it broke", rate="0.01")
+    redrive = page.locator("[data-redrive]")
+    await expect(redrive).to_contain_text("1 of 4 queued again")
+    await expect(redrive.get_by_role("img", name="How far it is")).to_have_attribute("data-done", "1")
+    watcher = await visit("viewer", "/dead-letters")
+    await expect(watcher.locator("[data-redrive]")).to_contain_text("1 of 4 queued again")
+    await expect(watcher.locator("[data-redrive]").get_by_role("button")).to_have_count(0)
+    await redrive.get_by_role("button", name="Stop").click()
+    await expect(redrive).to_have_attribute("data-status", "canceled")
+    assert sorted(await world.statuses(jobs)) == ["dead_letter"] * 3 + ["queued"]
+
+
+async def test_an_error_is_text_wherever_it_is_shown(world: World, visit: Visitor) -> None:
+    for line in EVERYTHING.splitlines()[:4]:
+        await _bury(world, line.replace("{", "{{").replace("}", "}}"))
+    page = await visit("operator", "/dead-letters")
+    await expect(page.locator(".death")).to_have_count(4)
+    await page.locator(".death").first.get_by_role("button", name="Redrive…").click()
+    await expect(page.get_by_role("dialog")).to_contain_text("1 job would be queued again")
+    assert not await page.evaluate(RAN)
+
+
+async def test_the_time_that_is_looked_at_is_in_the_address(world: World, visit: Visitor) -> None:
+    await world.advance(days=-3)
+    await _bury(world, "long ago")
+    await world.advance(days=3)
+    page = await visit("viewer", "/dead-letters")
+    await page.get_by_role("button", name="24 h").click()
+    await expect(page.get_by_role("heading", name="No dead letters")).to_be_visible()
+    await expect(page).to_have_url(f"{visit.site}/dead-letters?span=24h")
+    await page.get_by_role("button", name="30 d").click()
+    await expect(page.locator(".death")).to_have_count(1)

@@ -1,0 +1,99 @@
+"""Queues: how long they are, and what a super-admin sets of them."""
+
+from playwright.async_api import Locator, Page, expect
+
+from ..world import World
+from .browsing import Visitor
+from .hostile import CORPUS, RAN
+
+
+def _row(page: Page, queue: str) -> Locator:
+    return page.locator(f"[data-key='{queue}']")
+
+
+async def test_a_queue_tells_its_depth_age_limits_and_who_serves_it(world: World, visit: Visitor) -> None:
+    worker = await world.worker(queues=["mail"])
+    await world.enqueue_many("add", 4, queue="mail")
+    await world.enqueue("add", queue="mail", delay_s=60.0)
+    await worker.claim(1)
+    await world.queue("mail", max_running=5, rate_count=10, rate_period_s=60.0)
+    await world.enqueue("add", queue="alone")
+    await world.advance(seconds=125)
+    page = await visit("viewer", "/queues")
+    mail = _row(page, "mail")
+    for state, count in {"queued": "3", "running": "1 / 5", "scheduled": "1", "waiting": "0"}.items():
+        await expect(mail.locator(f"[data-count={state}]")).to_have_text(count)
+    await expect(mail).to_contain_text("2 min 5 s")
+    await expect(mail).to_contain_text("10 per 1 min")
+    await expect(page.get_by_text("No worker serves alone, and jobs wait there.")).to_be_visible()
+    await mail.locator("[data-count=queued]").click()
+    await expect(page).to_have_url(f"{visit.site}/jobs?queue=mail&status=queued")
+
+
+async def test_depths_move_without_a_reload(world: World, visit: Visitor) -> None:
+    await world.queue("mail")
+    page = await visit("viewer", "/queues")
+    await expect(_row(page, "mail").locator("[data-count=queued]")).to_have_text("0")
+    await expect(page.locator("[data-live=live]")).to_be_visible()
+    await world.enqueue_many("add", 7, queue="mail")
+    await expect(_row(page, "mail").locator("[data-count=queued]")).to_have_text("7")
+
+
+async def test_a_super_admin_pauses_and_resumes_a_queue(world: World, visit: Visitor) -> None:
+    await world.queue("mail")
+    page = await visit("super-admin", "/queues")
+    await page.get_by_role("button", name="Pause mail").click()
+    await page.get_by_role("button", name="Pause the queue").click()
+    await expect(_row(page, "mail")).to_contain_text("paused")
+    assert await world.sql("select paused from plait.queues where name = 'mail'")
+    await page.get_by_role("button", name="Resume mail").click()
+    await expect(_row(page, "mail")).not_to_contain_text("paused")
+    assert not await world.sql("select paused from plait.queues where name = 'mail'")
+    actions = await world.rows("select action from plait.audit order by id")
+    assert [row["action"] for row in actions] == ["queue.pause", "queue.resume"]
+
+
+async def test_a_super_admin_sets_limits_and_makes_a_queue_serial(world: World, visit: Visitor) -> None:
+    await world.queue("mail", max_running=9)
+    page = await visit("super-admin", "/queues")
+    await expect(_row(page, "mail")).to_be_visible()
+    await page.keyboard.press("Control+k")
+    await page.get_by_role("combobox", name="What to do").fill("limits of queue mail")
+    await page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="Limits of mail")
+    await dialog.get_by_label("Running at once").fill("")
+    await dialog.get_by_label("Starts").fill("30")
+    await expect(dialog.get_by_text("say both, or neither")).to_be_visible()
+    await expect(dialog.get_by_role("button", name="Save")).to_be_disabled()
+    await dialog.get_by_label("in so many seconds").fill("60")
+    await dialog.get_by_label("Serial").check()
+    await dialog.get_by_role("button", name="Save").click()
+    await expect(dialog).to_be_hidden()
+    await expect(_row(page, "mail")).to_contain_text("serial")
+    await expect(_row(page, "mail")).to_contain_text("30 per 1 min")
+    [row] = await world.rows("select serial, max_running, rate_count, rate_period_s from plait.queues")
+    assert tuple(row.values()) == (True, None, 30, 60.0)
+
+
+async def test_who_may_not_manage_queues_is_offered_nothing(world: World, visit: Visitor) -> None:
+    await world.queue("mail")
+    for role in ("viewer", "operator", "admin"):
+        page = await visit(role, "/queues")
+        await expect(_row(page, "mail")).to_be_visible()
+        await expect(page.get_by_role("main").get_by_role("button")).to_have_count(0)
+
+
+async def test_a_queue_is_found_by_its_name_and_the_address_keeps_it(world: World, visit: Visitor) -> None:
+    for name in ("mail", "images"):
+        await world.queue(name)
+    page = await visit("viewer", "/queues")
+    await page.keyboard.press("/")
+    await page.keyboard.type(CORPUS[0])
+    await expect(page.get_by_role("heading", name="No queue is called like that")).to_be_visible()
+    await page.get_by_role("searchbox", name="Find a queue").fill("ma")
+    await expect(page.locator("[data-key]")).to_have_count(2)
+    await page.get_by_role("searchbox", name="Find a queue").fill("mai")
+    await expect(page.locator("[data-key]")).to_have_count(1)
+    await page.reload()
+    await expect(page.locator("[data-key]")).to_have_count(1)
+    assert not await page.evaluate(RAN)

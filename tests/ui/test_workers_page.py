@@ -1,0 +1,91 @@
+"""Workers and nodes: who lives, who has fallen silent, who leads."""
+
+import re
+
+from playwright.async_api import Locator, Page, expect
+
+from ..world import World
+from .browsing import Visitor
+from .hostile import EVERYTHING, RAN
+
+
+def _row(page: Page, worker: int) -> Locator:
+    return page.get_by_role("table", name="Workers").locator(f"[data-key='{worker}']")
+
+
+async def _register(world: World, host: str = "here", **more: object) -> int:
+    return await world.store.workers.register(
+        host=host,
+        pid=7,
+        version="1.2",
+        queues=["default"],
+        definitions=["add"],
+        lease_s=30,
+        metadata={"concurrency": 4, **more},
+    )
+
+
+async def test_a_worker_tells_its_slots_version_and_what_it_runs(world: World, visit: Visitor) -> None:
+    worker = await world.worker(node="n1")
+    other = await _register(world)
+    await world.enqueue_many("add", 2)
+    leases = await worker.claim(2)
+    await worker.heartbeat(holding=leases)
+    page = await visit("super-admin", "/workers")
+    await expect(_row(page, worker.id)).to_contain_text("alive")
+    await expect(_row(page, other)).to_contain_text("0 / 4")
+    await expect(_row(page, other)).to_contain_text("1.2")
+    await expect(page.get_by_text("2 versions")).to_be_visible()
+    await _row(page, worker.id).click()
+    await expect(page).to_have_url(f"{visit.site}/workers?worker={worker.id}")
+    running = page.locator(".now li")
+    await expect(running).to_have_count(2)
+    await expect(page.locator("[data-live=live]")).to_be_visible()
+    await worker.succeed(leases[0])
+    await expect(running).to_have_count(1)
+    await running.get_by_role("link", name="add").click()
+    await expect(page).to_have_url(f"{visit.site}/jobs/{leases[1].job_id}")
+
+
+async def test_a_worker_that_falls_silent_is_warned_of_without_a_reload(world: World, visit: Visitor) -> None:
+    worker = await _register(world, host="quiet-host")
+    page = await visit("super-admin", "/workers")
+    await expect(_row(page, worker)).to_contain_text("alive")
+    await expect(page.get_by_role("alert")).to_have_count(0)
+    await world.advance(seconds=20)
+    await expect(page.get_by_role("alert")).to_contain_text(f"{worker} on quiet-host")
+    await expect(_row(page, worker)).to_contain_text("stale")
+
+
+async def test_who_leads_since_when_and_what_each_node_has_is_told(world: World, visit: Visitor) -> None:
+    page = await visit("super-admin", "/workers")
+    await expect(page.get_by_text("nobody leads")).to_be_visible()
+    await world.worker(node="n1")
+    second = await world.worker(node="n2")
+    await world.lead("n1", lease_s=3600)
+    nodes = page.get_by_role("table", name="Nodes")
+    await expect(nodes.locator("[data-key=n1]")).to_contain_text("leader")
+    await expect(page.locator("[data-term]")).to_have_attribute("data-term", "1")
+    await world.store.workers.drain(second.id)
+    await expect(nodes.locator("[data-key=n2]")).to_contain_text("draining")
+    await expect(_row(page, second.id)).to_contain_text("draining")
+
+
+async def test_workers_that_left_are_shown_when_one_wants_to_see_them(world: World, visit: Visitor) -> None:
+    worker = await world.worker()
+    await worker.leave()
+    page = await visit("super-admin", "/workers")
+    left = page.get_by_label(re.compile(r"And \d+ that left within the hour"))
+    await expect(left).not_to_be_checked()
+    await expect(_row(page, worker.id)).to_have_count(0)
+    await left.check()
+    await expect(_row(page, worker.id)).to_contain_text("left")
+    await page.reload()
+    await expect(_row(page, worker.id)).to_contain_text("left")
+
+
+async def test_what_a_worker_says_of_itself_is_text(world: World, visit: Visitor) -> None:
+    worker = await _register(world, host=EVERYTHING, note=EVERYTHING)
+    page = await visit("super-admin", f"/workers?worker={worker}")
+    await expect(page.get_by_role("heading", name=f"Worker {worker}")).to_be_visible()
+    assert not await page.evaluate(RAN)

@@ -1,0 +1,103 @@
+/** Making a key. What it is comes back once, and stays on the screen only until one closes it. */
+
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { call } from "../api/client";
+import { useRead, useTenant } from "../api/hooks";
+import { useSession } from "../api/session";
+import type { Role } from "../api/types";
+import { Button } from "../parts/Button";
+import { Copy } from "../parts/Code";
+import { Confirm, Dialog } from "../parts/Dialog";
+
+const ROLES: { role: Role; about: string; everywhere?: boolean }[] = [
+  { role: "viewer", about: "reads what its tenant has" },
+  { role: "operator", about: "and enqueues, emits, cancels, retries" },
+  { role: "admin", about: "and manages its tenant's triggers and keys" },
+  { role: "super-admin", about: "all tenants, definitions, queues, workers", everywhere: true },
+  { role: "worker", about: "runs jobs of all tenants, and nothing else", everywhere: true },
+];
+const LASTS = { "30": "30 days", "90": "90 days", "365": "a year", "": "for ever" } as const;
+
+export function NewKey({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
+  const session = useSession();
+  const chosen = useTenant();
+  const [name, setName] = useState("");
+  const [role, setRole] = useState<Role>("operator");
+  const [days, setDays] = useState<keyof typeof LASTS>("90");
+  const [tenant, setTenant] = useState(chosen ?? "default");
+  const tenants = useRead("GET /tenants", undefined, { enabled: session.isSuper });
+  const everywhere = ROLES.some((one) => one.role === role && one.everywhere);
+  const make = useMutation({
+    mutationFn: () =>
+      call(
+        "POST /keys",
+        { body: { name: name.trim(), role, expires_at: days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null } },
+        session.isSuper && !everywhere ? tenant : null,
+      ),
+    onSuccess: onMade,
+  });
+  if (make.data) return <Made name={make.data.name} secret={make.data.key} onClose={onClose} />;
+  return (
+    <Confirm title="New key" action="Make the key" busy={make.isPending} disabled={!name.trim()} onConfirm={() => make.mutate()} onClose={onClose}>
+      <label className="field">
+        Name
+        <input autoFocus value={name} maxLength={200} placeholder="who will use it, and for what" onChange={(event) => setName(event.target.value)} />
+      </label>
+      <label className="field">
+        Role
+        <select value={role} onChange={(event) => setRole(event.target.value as Role)}>
+          {ROLES.filter((one) => session.isSuper || !one.everywhere).map((one) => (
+            <option key={one.role} value={one.role}>{`${one.role}: ${one.about}`}</option>
+          ))}
+        </select>
+      </label>
+      {session.isSuper && !everywhere && (
+        <label className="field">
+          For the tenant
+          <select value={tenant} onChange={(event) => setTenant(event.target.value)}>
+            {(tenants.data?.items ?? [{ slug: tenant }]).map(({ slug }) => (
+              <option key={slug} value={slug}>
+                {slug}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <label className="field">
+        Lasts
+        <select value={days} onChange={(event) => setDays(event.target.value as keyof typeof LASTS)}>
+          {(["30", "90", "365", ""] as const).map((one) => (
+            <option key={one} value={one}>
+              {LASTS[one]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <p role="alert" className="bad">
+        {make.error?.message ?? ""}
+      </p>
+    </Confirm>
+  );
+}
+
+function Made({ name, secret, onClose }: { name: string; secret: string; onClose: () => void }) {
+  return (
+    // It closes by its button alone: a click beside it would lose the key for ever.
+    <Dialog label={`${name} is made`} onClose={() => undefined}>
+      <div className="fields">
+        <h2>{`${name} is made`}</h2>
+        <p>This is the key. It is shown this once: only its hash is stored.</p>
+        <div className="secret">
+          <code data-secret>{secret}</code>
+          <Copy text={secret} label="Copy the key" words="Copy" />
+        </div>
+        <footer className="actions">
+          <Button kind="primary" onClick={onClose}>
+            I have stored it
+          </Button>
+        </footer>
+      </div>
+    </Dialog>
+  );
+}

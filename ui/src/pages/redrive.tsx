@@ -1,0 +1,63 @@
+/** Bringing dead letters back: how many it would be, how fast, and why. */
+
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { call } from "../api/client";
+import { refresh, useTenant } from "../api/hooks";
+import type { BulkFilter } from "../api/types";
+import { Confirm } from "../parts/Dialog";
+import { Whole } from "../parts/Fields";
+import { duration } from "../parts/Time";
+import { toast } from "../shell/toasts";
+
+export interface Group {
+  what: string;
+  filter: BulkFilter;
+  jobs: number;
+}
+
+/** What it does unless one says otherwise: slowly enough to see whether it helps. */
+const USUAL_RATE = 10;
+
+export function RedriveDialog({ group, onBegun, onClose }: { group: Group; onBegun: (job: string) => void; onClose: () => void }) {
+  const tenant = useTenant();
+  const client = useQueryClient();
+  const [rate, setRate] = useState<number | null>(USUAL_RATE);
+  const [reason, setReason] = useState("");
+  const dry = useQuery({
+    queryKey: ["POST /jobs/bulk", tenant, "retry", group.filter],
+    queryFn: () => call("POST /jobs/bulk", { body: { action: "retry", filter: group.filter, dry_run: true } }, tenant),
+    staleTime: 0,
+    gcTime: 0,
+  });
+  const run = useMutation({
+    mutationFn: () => call("POST /jobs/bulk", { body: { action: "retry", filter: group.filter, dry_run: false, rate, reason: reason || null } }, tenant),
+    onSuccess: (answer) => {
+      refresh(client);
+      onClose();
+      if (answer.job_id) onBegun(answer.job_id);
+    },
+    onError: (error) => toast.bad(error.message),
+  });
+  const matched = dry.data?.matched ?? 0;
+  const counted = dry.data && `${matched.toLocaleString()}${dry.data.more ? " or more" : ""} ${matched === 1 ? "job" : "jobs"}`;
+  const wrong = rate !== null && !(rate >= 0.01 && rate <= 10_000);
+  return (
+    <Confirm title="Redrive dead letters?" action={`Redrive ${counted ?? "…"}`} busy={run.isPending} disabled={!matched || wrong} onConfirm={() => run.mutate()} onClose={onClose}>
+      <p className="redrive-what">{group.what}</p>
+      {dry.error && <p className="bad">{dry.error.message}</p>}
+      <p aria-live="polite">{counted ? `${counted} would be queued again, with the attempts that they began with.` : !dry.error && "Counting…"}</p>
+      <Whole label="Jobs a second, at most" value={rate} least={0.01} most={10_000} onChange={setRate} about={lasting(matched, rate, dry.data?.more ?? false)} />
+      <label className="field">
+        Reason, for the audit
+        <input value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
+      </label>
+      <p className="quiet">It goes on when you leave, and can be stopped: what was not reached stays as it is.</p>
+    </Confirm>
+  );
+}
+
+function lasting(jobs: number, rate: number | null, more: boolean): string {
+  if (rate === null) return "Empty: as fast as it goes.";
+  return rate > 0 && jobs > 0 ? `It takes about ${duration(jobs / rate, true)}${more ? " or longer" : ""}.` : "";
+}

@@ -1,0 +1,93 @@
+/** Bulk jobs that are under way, and the one that was begun here, until one has seen how it ended. */
+
+import { Link } from "@tanstack/react-router";
+import { useChange, useRead } from "../api/hooks";
+import { useSession } from "../api/session";
+import type { JobPage } from "../api/types";
+import { Badge, isFinal } from "../parts/Badge";
+import { Bar } from "../parts/Bar";
+import { Button } from "../parts/Button";
+import { Panel } from "../parts/Page";
+import { duration } from "../parts/Time";
+
+const DEFINITION = "plait.bulk";
+
+/** As a bulk job tells of itself; see plait/api/bulk.py. */
+interface Progress {
+  done: number;
+  left: number;
+  total: number | null;
+  rate: number | null;
+}
+
+export function Redrives({ begun, onForget }: { begun: string; onForget: () => void }) {
+  const live = useRead("GET /jobs", { query: { definition_key: DEFINITION, status: ["scheduled", "queued", "running"], limit: 20 } }, { live: ["job"], every: 500, poll: 10_000 });
+  const ids = new Set([...(begun ? [begun] : []), ...(live.data?.items.map(({ id }) => id) ?? [])]);
+  if (!ids.size) return null;
+  return (
+    <Panel title="Under way" className="redrives">
+      <ul>
+        {[...ids].map((id) => (
+          <Redrive key={id} id={id} onForget={id === begun ? onForget : null} />
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Redrive({ id, onForget }: { id: string; onForget: (() => void) | null }) {
+  const session = useSession();
+  const job = useRead("GET /jobs/{job_id}", { path: { job_id: id } }, { live: ["job", "log"], when: (event) => event.kind === "log" || event.id === id, every: 300, poll: 1000 });
+  const stop = useChange("POST /jobs/{job_id}/cancel", { said: "It stops; what was not reached stays as it is." });
+  if (!job.data) return job.error ? <li className="quiet">{job.error.message}</li> : null;
+  const { action, reason } = (job.data.payload ?? {}) as { action?: string; reason?: string | null };
+  const progress = progressOf(job.data);
+  const ended = isFinal(job.data.status);
+  return (
+    <li className="redrive" data-redrive={id} data-status={job.data.status}>
+      <div className="row">
+        <Badge status={job.data.status} />
+        <Link to="/jobs/$jobId" params={{ jobId: id }}>
+          {action === "cancel" ? "Bulk cancel" : "Redrive"}
+        </Link>
+        <span className="quiet cut">{reason}</span>
+      </div>
+      {progress && progress.total !== null && (
+        <Bar
+          label="How far it is"
+          total={Math.max(progress.total, progress.done + progress.left)}
+          shares={[
+            { status: "succeeded", count: progress.done, label: action === "cancel" ? "canceled" : "queued again" },
+            { status: "skipped", count: progress.left, label: "left as they were" },
+          ]}
+        />
+      )}
+      <div className="row">
+        <span className="quiet" data-done={progress?.done ?? 0}>
+          {words(progress, ended, action === "cancel")}
+        </span>
+        {!ended && session.can("POST /jobs/{job_id}/cancel") && (
+          <Button icon="cancel" busy={stop.isPending || job.data.cancel_requested_at !== null} onClick={() => stop.mutate({ path: { job_id: id }, body: { reason: null } })}>
+            Stop
+          </Button>
+        )}
+        {ended && onForget && <Button kind="plain" icon="close" aria-label="Do not show it any more" onClick={onForget} />}
+      </div>
+    </li>
+  );
+}
+
+function progressOf(job: JobPage): Progress | null {
+  const said = (job.result ?? job.progress) as Partial<Progress> | null;
+  return said && typeof said.done === "number" ? { done: said.done, left: said.left ?? 0, total: said.total ?? null, rate: said.rate ?? null } : null;
+}
+
+function words(progress: Progress | null, ended: boolean, cancels: boolean): string {
+  if (!progress) return ended ? "" : "It begins…";
+  const { done, left, total, rate } = progress;
+  const parts = [`${done.toLocaleString()}${total === null ? "" : ` of ${total.toLocaleString()}`} ${cancels ? "canceled" : "queued again"}`];
+  if (left) parts.push(`${left.toLocaleString()} left as they were`);
+  if (!ended && rate) parts.push(`${rate.toLocaleString()} a second`);
+  if (!ended && rate && total !== null && total > done + left) parts.push(`about ${duration((total - done - left) / rate, true)} more`);
+  return parts.join(", ");
+}

@@ -1,0 +1,22 @@
+/** Fields of forms that more than one page has. */
+
+interface WholeProps {
+  label: string;
+  /** Null: empty. */
+  value: number | null;
+  least: number;
+  most?: number;
+  onChange: (value: number | null) => void;
+  about?: string;
+}
+
+/** A number, or nothing. */
+export function Whole({ label, value, least, most = 2_147_483_647, onChange, about }: WholeProps) {
+  return (
+    <label className="field">
+      {label}
+      <input type="number" min={least} max={most} step="any" value={value ?? ""} placeholder="no limit" onChange={(event) => onChange(event.target.value === "" ? null : Number(event.target.value))} />
+      {about && <small>{about}</small>}
+    </label>
+  );
+}

@@ -1,0 +1,59 @@
+/**
+ * What is around a tenant's pages in a frame: the pages that are the tenant's, and nothing that leads out of it. `?theme=dark` or `light`
+ * in the frame's address fits it to what is around it.
+ */
+
+import { Link, Outlet } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { tellEnded } from "../api/embed";
+import { useLiveState, watch } from "../api/live";
+import { useSession } from "../api/session";
+import { Icon } from "../parts/Icon";
+import { Empty } from "../parts/States";
+import { KeyHelp, listenToKeys, useKeys } from "./keys";
+import { PLACES } from "./nav";
+import "../styles/embed.css";
+
+const theme = new URLSearchParams(location.search).get("theme");
+if (theme === "dark" || theme === "light") document.documentElement.dataset["theme"] = theme;
+
+export function EmbedShell() {
+  const [keys, setKeys] = useState(false);
+  const session = useSession();
+  const live = useLiveState();
+  useEffect(() => watch(null), []);
+  useEffect(listenToKeys, []);
+  useKeys("Everywhere", { "?": ["Show this", () => setKeys(true)] });
+  const places = PLACES.flatMap(({ places }) => places).filter((place) => session.can(place.needs));
+  return (
+    <div className="embed">
+      <nav aria-label="Pages">
+        {places.map((place) => (
+          <Link key={place.to} to={place.to} activeOptions={{ exact: place.to === "/", includeSearch: false }} activeProps={{ "aria-current": "page" }}>
+            <Icon name={place.icon} />
+            {place.label}
+          </Link>
+        ))}
+        <span className={`live live-${live}`} data-live={live} title={live === "live" ? "Live" : "Asks every few seconds"}>
+          <span aria-hidden="true" />
+          <span className="hidden">{live}</span>
+        </span>
+      </nav>
+      <main id="main" tabIndex={-1}>
+        <Outlet />
+      </main>
+      {keys && <KeyHelp onClose={() => setKeys(false)} />}
+    </div>
+  );
+}
+
+export function Ended() {
+  useEffect(tellEnded, []);
+  return (
+    <main>
+      <Empty title="This view has ended" icon="clock">
+        <p className="quiet">Open the page around it again.</p>
+      </Empty>
+    </main>
+  );
+}
