@@ -81,9 +81,8 @@ class Guard:
     async def holder_of(self, request: Request, token: str, *, session: bool = False, embedded: bool = False) -> Holder:
         """Whose a key or a session is; a refusal where it is nobody's."""
         hash_ = hash_of(token)
-        if (
-            hash_ not in self._good
-        ):  # who was let in before still is: others may come from the same address, behind one proxy
+        # Who was let in before still is: others may come from the same address, behind one proxy.
+        if hash_ not in self._good:
             self.check_guesses(request)
         holder = await self._authenticated(hash_, session=session, embedded=embedded)
         if holder is None:
