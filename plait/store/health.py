@@ -110,7 +110,7 @@ class Health:
 
     async def diagnose(self, *, keep: timedelta | None = None) -> list[Finding]:
         """What plait's own tables tell. `keep`: how long final jobs are kept at the longest; None: for ever."""
-        return [_finding(row) for row in await self._db.fetch("select * from plait.diagnose($1)", keep)]
+        return [_finding(row) for row in await self._db.fetch("select * from plait.findings($1)", keep)]
 
     async def examine(self, *, old_s: float = 60, old_xids: int = 100_000) -> list[Finding]:
         """What the server's catalogue tells; as much of it as this login may see."""

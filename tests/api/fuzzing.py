@@ -96,6 +96,8 @@ class Sending:
             key = self.keys[lot if lot < len(self.keys) else 0]  # eight of ten may
             if isinstance(case.body, dict) and isinstance(case.body.get("wait_seconds"), int | float):
                 case.body["wait_seconds"] = min(case.body["wait_seconds"], 0)  # nobody enqueues: it would wait in vain
+            if isinstance(case.query, dict) and isinstance(case.query.get("wait_seconds"), int | float):
+                case.query["wait_seconds"] = min(case.query["wait_seconds"], 0)
             self._one(case, key)
             if case.path_parameters and ways == 2:  # and once more on what is there
                 case.path_parameters = {

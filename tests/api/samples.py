@@ -55,6 +55,12 @@ BODIES: dict[str, Any] = {
         "definition_key": "add",
     },
     "POST /jobs/triggers/preview": {"cron_expr": "0 2 * * *", "timezone": "Europe/Berlin"},
+    "POST /jobs/triggers/render": {
+        "definition_key": "add",
+        "payload_template": {"a": "{{event.a}}"},
+        "event_name": "x",
+        "data": {"a": 1},
+    },
     "PATCH /jobs/triggers/{trigger_id}": {"priority": 7},
     "POST /jobs/triggers/{trigger_id}/test": {"run": True},
     "POST /endpoints": {"label": "new", "url": "https://hooks.example.com/new", "statuses": ["succeeded"]},

@@ -126,6 +126,11 @@ async def _foreign_tenant(world: World) -> None:
         await world.sql(f"drop role {login}")
 
 
+async def _twice(world: World) -> None:
+    for _ in range(2):
+        await world.store.definitions.define([{"name": "add"}], new=True)
+
+
 PROVOKED: dict[type[errors.DatabaseError], Callable[[World], Awaitable[None]]] = {
     errors.InvalidJob: _bad_argument,
     errors.InvalidId: _bad_id,
@@ -141,6 +146,7 @@ PROVOKED: dict[type[errors.DatabaseError], Callable[[World], Awaitable[None]]] =
     errors.InvalidSetting: _bad_setting,
     errors.DedupeConflict: _dedupe,
     errors.ChangedMeanwhile: _changed,
+    errors.AlreadyExists: _twice,
 }
 
 

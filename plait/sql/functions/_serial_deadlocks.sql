@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   explain_job, diagnose
+--   called   explain_job, findings
 --
 -- `waits` is the tree that has work in `queue`, and `has` the one that has that queue: each of the two is in a row of its own.
 create or replace function plait._serial_deadlocks() returns table (waits uuid, queue text, has uuid)

@@ -7,7 +7,7 @@
 --
 -- Runs with the caller's own rights, and so is parsed once and for all: a login with pg_read_all_stats sees since when others'
 -- transactions are open, any other only how many transactions have begun meanwhile. p_old_s, p_old_xids: from when on something
--- counts as old. evidence: as in diagnose.
+-- counts as old. evidence: as in findings.
 create or replace function plait.examine(p_old_s float8 default 60, p_old_xids int default 100000)
 returns table (level text, code text, finding text, evidence jsonb, advice text)
 language sql stable security invoker
