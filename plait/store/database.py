@@ -113,7 +113,7 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def _connection(self) -> AsyncIterator[asyncpg.Connection]:
-        """One for the length of the block. asyncpg's own pool makes a task for each return, half of what a statement costs here."""
+        """One for the length of the block. asyncpg's own pool makes a task for each return, a third of what a small one costs here."""
         async with self._free:
             connection = self._last() or await self.connect()
             self._used.add(connection)
