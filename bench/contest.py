@@ -93,6 +93,7 @@ class Crew:
         self._members = members
         self._listening: list[asyncio.Task[None]] = []
         self._begun = asyncio.Event()
+        self._told = asyncio.Event()
         self.begun_at = 0.0
         self.counted = 0
 
@@ -123,6 +124,13 @@ class Crew:
         """Jobs that may be done and not told yet: a worker tells of every 500."""
         return 600 * len(self._members)
 
+    async def wait_for_more(self, timeout_s: float) -> None:
+        """Until one of them tells of more jobs."""
+        self._told.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._told.wait()
+
     def check(self) -> None:
         for task in self._listening:
             if task.done() and (error := task.exception()):
@@ -145,6 +153,7 @@ class Crew:
             line = await member.hear()
             if line.startswith("+"):
                 self.counted += int(line[1:])
+                self._told.set()
             elif line.startswith("begun "):
                 at = int(line.split()[1]) / 1e9
                 self.begun_at = min(self.begun_at or at, at)
@@ -204,7 +213,6 @@ class Contest:
         """
         deadline = time.monotonic() + limit_s
         looked_at = time.monotonic()
-        pause_s = 0.02
         while time.monotonic() < deadline:
             near = crew.counted >= jobs - crew.uncounted
             if near or time.monotonic() - looked_at > 1:
@@ -212,8 +220,10 @@ class Contest:
                 if not await self.ledger.unfinished(jobs):
                     return looked_at
                 crew.check()
-                pause_s = max(0.005, time.monotonic() - looked_at) if near else 0.02
-            await asyncio.sleep(pause_s)
+            if near:
+                await asyncio.sleep(max(0.002, time.monotonic() - looked_at))
+            else:
+                await crew.wait_for_more(1)
         left = await self.ledger.unfinished(jobs)
         raise Failed(f"{left} of {jobs} jobs were not done after {limit_s:.0f} s")
 

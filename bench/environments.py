@@ -1,20 +1,22 @@
-"""An environment of its own for every peer, made when it is first needed and made again when what it needs has changed.
+"""An environment of its own for every system, made when it is first needed and made again when what it needs has changed.
+
+plait is there too, from its lock file and the sources here, so that all who are written in Python run on the same one.
 
 A peer that can't be installed is no reason to stop: it is named as missing, with what the installer said.
 """
 
 import os
-import platform
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from bench.systems import System
+from plait import __version__
 
 HERE = Path(__file__).parent
 ENVIRONMENTS = HERE / ".envs"
+LOCK = HERE.parent / "requirements.lock"
 LONGEST_S = 600
 
 
@@ -23,8 +25,6 @@ class Missing(Exception):
 
 
 def python(system: System) -> Path:
-    if system.language == "plait":
-        return Path(sys.executable)
     return ENVIRONMENTS / system.name / "bin" / "python"
 
 
@@ -38,10 +38,10 @@ def command(system: System, role: str) -> list[str]:
 
 def prepare(system: System) -> None:
     """Make the system's environment, unless it is there already."""
-    if system.language == "plait":
-        return
     place = ENVIRONMENTS / system.name
     stamp, wanted = place / "made-from", "\n".join(system.requires)
+    if system.language == "plait":
+        wanted = LOCK.read_text()
     if not (stamp.exists() and stamp.read_text() == wanted):
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
@@ -58,24 +58,22 @@ def prepare(system: System) -> None:
 
 def versions(system: System) -> str:
     """What was installed, in one line."""
-    if system.language == "plait":
-        from plait import __version__
-
-        return f"{__version__}, python {platform.python_version()}"
     if system.language == "node":
         return ", ".join(system.requires)
     installed = _run([str(python(system)), "-c", "import sys; print('python', sys.version.split()[0])"])
-    return ", ".join([*system.requires, installed.strip()])
+    named = [__version__] if system.language == "plait" else system.requires
+    return ", ".join([*named, installed.strip()])
 
 
 def _install_python(place: Path, system: System) -> None:
     interpreter = _find_python(system.oldest_python)
+    requires = ["--no-deps", "-r", str(LOCK)] if system.language == "plait" else system.requires
     if shutil.which("uv"):
         _run(["uv", "venv", "--quiet", "--clear", "--python", interpreter, str(place)])
-        _run(["uv", "pip", "install", "--quiet", "--python", str(place / "bin/python"), *system.requires])
+        _run(["uv", "pip", "install", "--quiet", "--python", str(place / "bin/python"), *requires])
     else:
         _run([interpreter, "-m", "venv", "--clear", str(place)])
-        _run([str(place / "bin/python"), "-m", "pip", "install", "--quiet", *system.requires])
+        _run([str(place / "bin/python"), "-m", "pip", "install", "--quiet", *requires])
 
 
 def _find_python(oldest: tuple[int, int]) -> str:

@@ -5,11 +5,11 @@ These rows bear the names of the measures that they bound, with `limit_…` in t
 
 import asyncio
 import re
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Final
 
+from bench import environments
 from bench.contest import ROOT, Contest, Failed
 from bench.ledgers import PostgresLedger, Servers
 from bench.measures import Plan, fill, process
@@ -51,7 +51,12 @@ async def limits(servers: Servers, system: System, plan: Plan) -> list[Row]:
         assert row.value is not None
         rows.append(_row("cycle", "limit_bare_loop", row.value, batch=BATCH))
     rows.append(
-        _row("process_1", "limit_asyncio", await _asyncio_alone(plan.jobs * 4), what="tasks on uvloop, no database")
+        _row(
+            "process_1",
+            "limit_asyncio",
+            await _asyncio_alone(system, plan.jobs * 4),
+            what="tasks on uvloop, no database",
+        )
     )
     return rows
 
@@ -83,8 +88,8 @@ async def _pgbench(contest: Contest, script: str, *options: str) -> float:
     return float(found[1])
 
 
-async def _asyncio_alone(jobs: int) -> float:
-    return float(await _run(sys.executable, "-m", "bench.drivers.asyncio_alone", str(jobs)))
+async def _asyncio_alone(system: System, jobs: int) -> float:
+    return float(await _run(str(environments.python(system)), "-m", "bench.drivers.asyncio_alone", str(jobs)))
 
 
 async def _run(*argv: str) -> str:

@@ -32,7 +32,6 @@ MOST_BYTES = 256 * 1024 * 1024
 MAX_DEPTH = 200
 """Lists and objects within each other. Python reads what nests deeper only where its stack happens to have room."""
 
-_ENCODE = msgspec.json.Encoder().encode
 _PLAIN = (int, float, str, bool, type(None))
 """Defaults that may stand in the place of the function's own."""
 _REFUSED = (
@@ -108,18 +107,20 @@ class Codec:
         types = self._types or self._resolve()
         try:
             return types.arguments.decode(payload)
-        except RecursionError:
-            raise InvalidArguments(f"{self._name}: the payload is nested too deeply") from None
         except Exception as error:  # noqa: BLE001 - a model's own validators may raise anything
-            raise InvalidArguments(f"{self._name}: {message_of(error)}") from None
+            raise InvalidArguments(self._fault(error)) from None
+
+    def _fault(self, error: Exception) -> str:
+        said = "the payload is nested too deeply" if isinstance(error, RecursionError) else message_of(error)
+        return f"{self._name}: {said}"
 
     def decode_payload(self, payload: str) -> dict[str, Any]:
         """What the function is called with, for a payload that was stored: what is wrong now was not this process's mistake."""
         types = self._types or self._resolve()
         try:
-            arguments = asdict(self._decode(payload))
-        except InvalidArguments as error:
-            raise InvalidPayload(str(error)) from None
+            arguments = asdict(types.arguments.decode(payload))
+        except Exception as error:  # noqa: BLE001 - as in _decode
+            raise InvalidPayload(self._fault(error)) from None
         if types.unset and msgspec.UNSET in arguments.values():
             return {name: value for name, value in arguments.items() if value is not msgspec.UNSET}
         return arguments
@@ -238,11 +239,13 @@ def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:
 def encode(value: Any, *, what: str) -> str:
     """JSON text that Postgres and every reader can take; an error for what has none. TooLarge has it all the same: it may be kept elsewhere."""
     try:
-        text = msgspec.json.encode(value, enc_hook=_encode_other)
+        text = _ENCODE(value)
     except RecursionError:
         raise NotSerializable(f"{what} cannot be stored: nested deeper than {MAX_DEPTH}, or within itself") from None
     except Exception as error:  # noqa: BLE001 - a value's own methods may raise anything
         raise NotSerializable(f"{what} cannot be stored as JSON: {message_of(error)}") from None
+    if len(text) <= MAX_DEPTH and b"null" not in text:
+        return text.decode()  # nothing can be wrong with it
     if len(text) > MOST_BYTES:
         raise NotSerializable(f"{what} cannot be stored: {len(text):,} bytes, more than {MOST_BYTES:,}")
     if len(text) > MAX_DEPTH and text.count(b"[") + text.count(b"{") > MAX_DEPTH and _nests_too_deeply(text):
@@ -298,6 +301,9 @@ def _encode_other(value: Any) -> Any:
     if hasattr(type(value), "model_dump"):
         return value.model_dump(mode="json", by_alias=True, round_trip=True)
     raise NotImplementedError(f"objects of type {type(value).__name__} have no JSON form")
+
+
+_ENCODE = msgspec.json.Encoder(enc_hook=_encode_other).encode
 
 
 def _decode_other(kind: Any, value: Any) -> Any:

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Mode = Literal["AccessExclusiveLock", "ShareRowExclusiveLock", "ShareLock", "RowExclusiveLock"]
+Mode = Literal[
+    "AccessExclusiveLock", "ShareRowExclusiveLock", "ShareLock", "ShareUpdateExclusiveLock", "RowExclusiveLock"
+]
 Work = Literal["none", "reads it all", "writes it all", "unknown"]
 
 BIG: Final = 100_000
@@ -60,13 +62,15 @@ def _locks_of(statement: str) -> list[Lock]:
     def lock(table: str, mode: Mode | None, work: Work) -> list[Lock]:
         return [Lock(table=table, mode=mode, work=work, statement=statement)]
 
+    if match := re.match(r"alter table (?:only )?plait\.(\w+) set \((?:fillfactor|autovacuum_)[^)]*\)$", statement):
+        return lock(match[1], "ShareUpdateExclusiveLock", "none")
     if match := re.match(r"alter table (?:only )?plait\.(\w+) (.*)", statement):
         return lock(match[1], "AccessExclusiveLock", _work_of(match[2]))
     if match := re.match(r"create (?:unique )?index (concurrently )?.*? on plait\.(\w+)", statement):
         return [] if match[1] else lock(match[2], "ShareLock", "reads it all")
     if match := re.match(r"create policy \w+ on plait\.(\w+)", statement):
         return lock(match[1], "AccessExclusiveLock", "none")
-    if match := re.match(r"create (?:constraint )?trigger .*? on plait\.(\w+)", statement):
+    if match := re.match(r"create (?:or replace )?(?:constraint )?trigger .*? on plait\.(\w+)", statement):
         return lock(match[1], "ShareRowExclusiveLock", "none")
     if match := re.match(r"drop (?:table|view) (?:if exists )?plait\.(\w+)", statement):
         return lock(match[1], "AccessExclusiveLock", "none")
@@ -78,6 +82,8 @@ def _locks_of(statement: str) -> list[Lock]:
         return lock(match[1], "RowExclusiveLock", "none")
     if match := re.match(r"(?:update|delete from) plait\.(\w+)", statement):
         return lock(match[1], "RowExclusiveLock", "writes it all")  # and so locks each row of it
+    if re.match(r"alter index plait\.\w+ set \(", statement):
+        return []  # of the index alone, and in nobody's way
     if re.match(r"create (table|type|schema|function|or replace function)|select\b|comment on|grant|revoke", statement):
         return []
     return lock("?", None, "unknown")

@@ -16,7 +16,7 @@ import msgspec
 from plait.model.states import Ending
 from plait.store.database import UNREACHABLE, Database, translate
 
-_CYCLE: Final = "select * from plait.cycle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+_CYCLE: Final = "select * from plait.cycle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, true)"
 
 
 class Settlement(msgspec.Struct, frozen=True, gc=False):
@@ -266,13 +266,15 @@ class CycleConnection:
             for cursor, *moved in zip(at, row["o_cursors"], row["o_lane_cursors"], row["o_marks"], strict=True):
                 cursor.tenant, cursor.lane, cursor.marks = moved
         jobs = row["o_jobs"] or []
-        nothing = [None] * len(jobs)
+        count = len(jobs)
+        nothing = [None] * count
         return Cycle(
             alive=row["o_alive"],
             claimed=list(
                 map(
-                    Claimed, jobs, row["o_attempts"], row["o_tries"], row["o_max"], row["o_tenants"], row["o_definitions"],
-                    _all(row["o_queues"], len(jobs)), row["o_payloads"], row["o_timeouts"] or nothing, row["o_correlations"] or nothing,
+                    Claimed, jobs, _all(row["o_attempts"], count), _all(row["o_tries"], count), _all(row["o_max"], count),
+                    _all(row["o_tenants"], count), _all(row["o_definitions"], count), _all(row["o_queues"], count),
+                    row["o_payloads"], row["o_timeouts"] or nothing, row["o_correlations"] or nothing,
                 )
             ) if jobs else [],
             stale=[position - 1 for position in row["o_stale"] or ()],
@@ -283,20 +285,22 @@ class CycleConnection:
 
 def _columns(settlements: Sequence[Settlement]) -> list[Any]:
     """The six arrays of settle; a column that nobody uses is null, and no outcomes means that all have succeeded."""
-    results = [s.result for s in settlements]
-    details = [s.detail for s in settlements]
-    ran = [s.ran_ms for s in settlements]
+    endings = [s.ending for s in settlements]
     return [
         [s.job_id for s in settlements],
         [s.attempt for s in settlements],
-        None if all(s.ending is Ending.SUCCEEDED for s in settlements) else [s.ending.value for s in settlements],
-        results if any(value is not None for value in results) else None,
-        details if any(value is not None for value in details) else None,
-        ran if any(value is not None for value in ran) else None,
+        None if endings.count(Ending.SUCCEEDED) == len(endings) else [ending.value for ending in endings],
+        _used([s.result for s in settlements]),
+        _used([s.detail for s in settlements]),
+        _used([s.ran_ms for s in settlements]),
     ]
 
 
-def _all(values: list[str], count: int) -> list[str]:
+def _used(column: list[Any]) -> list[Any] | None:
+    return None if column.count(None) == len(column) else column
+
+
+def _all(values: list[Any], count: int) -> list[Any]:
     """One value stands for all."""
     return values if len(values) == count else values * count
 

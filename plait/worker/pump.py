@@ -25,7 +25,7 @@ from plait.worker.slots import Slots
 
 log = get_logger("worker")
 
-BATCH, PART = 1000, 500
+BATCH, PART = 2000, 500
 LINES = 2
 """Round trips under way at once, each on a connection of its own; a second one only when there is PART of a batch for it, and nobody
 else works on these queues: several workers keep the database busy by themselves, and skip each other's locked rows."""
@@ -97,6 +97,8 @@ class Pump:
                 break
             if self.reconcile:
                 await self._reconcile(worker)
+            elif not self._idle_lines:
+                await self._open()  # it takes a while: what to claim is decided after it
             elif wanted or self._outbox or not self._stop:
                 # When only one may claim, it does nothing else: the other one brings the outcomes.
                 apart = wanted and self._lines > 1 and time.monotonic() < self._together_at
@@ -206,9 +208,20 @@ class Pump:
             for cursor in self._cursors.values():
                 cursor.marks = None
 
+    async def _open(self) -> None:
+        self._under_way += 1
+        try:
+            self._idle_lines.append(await CycleConnection.open(self._store.database))
+        except DatabaseUnreachable as error:
+            log.warning("the database is out of reach", error=str(error))
+            await asyncio.sleep(min(1.0, self._poll_s))
+        finally:
+            self._under_way -= 1
+            self._wake.set()
+
     async def _cycle(self, worker: int, wanted: dict[str, int], batch: list[Settlement], *, sleep: bool) -> Cycle:
         self._forget_marks()
-        line = self._idle_lines.pop() if self._idle_lines else await CycleConnection.open(self._store.database)
+        line = self._idle_lines.pop()
         try:
             cycle = await line.cycle(worker, wanted, self._cursors, batch, sleep=sleep)
         except BaseException:

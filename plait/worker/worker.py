@@ -267,8 +267,7 @@ class Worker:
     def _ended(self, run: Run, finished: Finished | None) -> Coroutine[Any, Any, None] | None:
         if run.reporting is not None and finished is not None:
             return self._end_after_progress(run, finished)
-        if run in self._slots:  # else it was given up before it ended: its outcome is decided
-            self._end(run, finished)
+        self._end(run, finished)
         return None
 
     async def _end_after_progress(self, run: Run, finished: Finished) -> None:
@@ -276,11 +275,11 @@ class Worker:
         if run.definition.command is not None:
             finished = exited(finished)
         await self._send_progress(await self._app.store(), run)
-        if run in self._slots:
-            self._end(run, finished)
+        self._end(run, finished)
 
     def _end(self, run: Run, finished: Finished | None) -> None:
-        self._slots.finish(run)
+        if not self._slots.finish(run):
+            return  # it was given up before it ended: its outcome is decided
         if finished is not None:
             self._settle(run, finished)
             if finished.ending in (Ending.FAILED, Ending.TIMEOUT):

@@ -80,7 +80,7 @@ async def fill(database: TestDatabase) -> None:
     tenant = await store.tenants.set_tenant("ada", settings)
     await store.definitions.define(
         [
-            {"name": "work", "max_attempts": 3},
+            {"name": "work", "max_attempts": 3, "search_keys": ["path"]},
             {
                 "name": "limited",
                 "max_running": 2,
@@ -89,6 +89,9 @@ async def fill(database: TestDatabase) -> None:
                 "key_max_running": 1,
             },
         ]
+    )
+    await store.endpoints.set_endpoint(
+        "crm", {"url": "https://crm.example/hook", "statuses": ["succeeded"]}, tenant_id=tenant
     )
     await store.queues.set_queue("slow", {"max_running": 1, "rate_count": 5, "rate_period_s": 1})
     await store.leader.elect("somebody", lease_s=10)
@@ -158,6 +161,7 @@ async def fill(database: TestDatabase) -> None:
         await connection.execute("insert into plait.logins values ('ada_login', $1)", tenant)
         await trigger(store, connection, tenant)
         await access(store, tenant)
+        await connectors(store, tenant)
         # Children and triggers' jobs inherit another's, or have none.
         await connection.execute(
             "update plait.jobs j set correlation_id = s.status from plait.job s "
@@ -221,6 +225,13 @@ async def access(store: Store, tenant: UUID) -> None:
     await store.auditing(entry).queues.set_queue("slow", {"paused": True})
     await store.replies.reserve(tenant, key, "once", "hash of a request")
     await store.replies.keep(tenant, key, "once", 201, "{}")
+
+
+async def connectors(store: Store, tenant: UUID) -> None:
+    """What a tenant has set, a server that failed, and a delivery of an outcome."""
+    await store.connectors.set_connector("http", '{"timeout_s": 5}', tenant_id=tenant, by="cli")
+    await store.connectors.report_request(tenant, "https://crm.example", ok=False)
+    assert (await store.leader.announce())[0] > 0
 
 
 def dump(database: TestDatabase) -> str:

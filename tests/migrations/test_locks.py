@@ -16,7 +16,7 @@ from ..cli.calling import call
 from ..security.logins import as_superuser, connected
 from .snapshot import SNAPSHOTS
 
-STRENGTH = ["RowExclusiveLock", "ShareLock", "ShareRowExclusiveLock", "AccessExclusiveLock"]
+STRENGTH = ["RowExclusiveLock", "ShareUpdateExclusiveLock", "ShareLock", "ShareRowExclusiveLock", "AccessExclusiveLock"]
 LOCKED = """
 select c.relname, l.mode from pg_locks l join pg_class c on c.oid = l.relation
 where l.pid = pg_backend_pid() and l.locktype = 'relation' and c.relname = any($1) and l.mode = any($2)
@@ -90,6 +90,17 @@ def _strongest(locks: object) -> dict[str, str]:
             "reads it all",
         ),
         ("alter table plait.jobs add column a numeric(10, 2), drop column b", "AccessExclusiveLock", "none"),
+        (
+            "alter table plait.live set (fillfactor = 45, autovacuum_vacuum_cost_delay = 0)",
+            "ShareUpdateExclusiveLock",
+            "none",
+        ),
+        ("alter table plait.live set (fillfactor = 45), drop column b", "AccessExclusiveLock", "none"),
+        (
+            "create or replace trigger t before update on plait.live execute function f()",
+            "ShareRowExclusiveLock",
+            "none",
+        ),
         ("create unique index i on plait.jobs (node)", "ShareLock", "reads it all"),
         ("update plait.jobs set queue = 'a;b'", "RowExclusiveLock", "writes it all"),
         ("do $$ begin drop table plait.jobs; end $$", None, "unknown"),

@@ -70,7 +70,12 @@ async def test_jobs_of_a_snapshot_run_on(loaded: TestDatabase) -> None:
     await as_superuser(loaded, "update plait.workers set expires_at = plait.now() - interval '1 s'")
     assert (await store.leader.rescue()).lost == 1
     worker = await store.workers.register(
-        host="h", pid=2, version="1", queues=["default", "slow"], definitions=["work", "limited"], lease_s=30
+        host="h",
+        pid=2,
+        version="1",
+        queues=["default", "slow"],
+        definitions=["work", "limited", "connector.webhook.deliver"],
+        lease_s=30,
     )
     done = set()
     while claimed := await store.workers.claim(worker, "default", 10):
@@ -92,8 +97,13 @@ async def test_a_migrated_snapshot_is_what_a_new_database_is(versioned: TestServ
         await migrate_connection(one)
         await migrate_connection(two)
         migrated, installed = await catalogue(one), await catalogue(two)
-    for section in installed.keys() - {"rows"}:
+    for section in installed.keys() - {"rows", "constraints"}:
         assert migrated[section] == installed[section], section
+    # A dump that is read again has fewer brackets: what was `(a and b) and c` is `a and b and c`.
+    brackets = str.maketrans("", "", "()")
+    assert [line.translate(brackets) for line in migrated["constraints"]] == [
+        line.translate(brackets) for line in installed["constraints"]
+    ]
     await versioned.drop_database(new)
 
 

@@ -83,6 +83,9 @@ begin
                      case when h.first = h.last then h.first end);
     p_cursor := t.p_cursor;
     if cardinality(t.o_jobs) >= 100 and p_seen_at is not null then
+      if t.o_tenants[1] = all(t.o_tenants) and t.o_priorities[1] = all(t.o_priorities) then
+        t.o_tenants := t.o_tenants[1:1]; t.o_priorities := t.o_priorities[1:1];
+      end if;
       p_marks := plait._advance(p_marks, p_seen_at, p_queue, p_definitions, t.o_tenants, t.o_priorities);
     end if;
     o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_tries := o_tries || t.o_tries; o_max := o_max || t.o_max;

@@ -28,7 +28,7 @@ declare
   v_outcomes  plait.status[];      -- what those will be, where they failed by themselves
 begin
   if p_outcomes is null then
-    if (select min(a) < max(a) from unnest(p_attempts) a) then
+    if p_attempts[1] <> any(p_attempts) then
       p_outcomes := array_fill('succeeded'::text, array[cardinality(p_jobs)]);
     else
       v_done := plait._settle_succeeded(p_worker, p_now, p_attempts[1], p_jobs, p_jobs, p_attempts, p_results, p_ran_ms);
@@ -136,7 +136,7 @@ begin
       and a.job_id = x.id and a.attempt = x.attempt and a.worker = p_worker and a.status = 'succeeded' and a.exit_code is null;
   end if;
 
-  if exists (select from plait.running_state where job_id = any(p_jobs)) then
+  if exists (select from plait.running_state) and exists (select from plait.running_state where job_id = any(p_jobs)) then
     with r as (
       delete from plait.running_state s using unnest(p_jobs, p_attempts) x(id, attempt)
       where s.job_id = x.id and s.attempt = x.attempt

@@ -10,7 +10,7 @@
 -- than the limit, so every tenant in it gets at least one job, and the cursor passes nobody by. With weights it is as wide as it
 -- can be, and shares of less than one job are drawn by lot. Where a window yields nothing (paused tenants, definitions that this
 -- worker does not know) the next one is tried at once; where it yields too little, a few more.
--- Tenants without marks are looked for at intervals, or when those that have are not enough.
+-- Tenants without marks are looked for at intervals, or when those that have are not enough; until then a single one that has is all.
 -- p_only: everything that is queued here is this tenant's; there is nobody to be fair to.
 create or replace function plait._take(
   p_worker int, p_now timestamptz, p_queue text, p_lane text, p_limit int, p_definitions text[],
@@ -34,6 +34,7 @@ declare
   v_taken   int[];
   v_wrapped boolean := false;
   v_unmarked boolean := (p_marks).tenants is null or p_now >= plait._look_at(p_marks);
+  v_single  uuid := case when not v_unmarked and (p_marks).tenants[1] = all((p_marks).tenants) then (p_marks).tenants[1] end;
   r         record;
 begin
   o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}'; o_tenants := '{}'; o_priorities := '{}';
@@ -45,6 +46,8 @@ begin
     v_window := case when v_weights then 128 else least(p_limit - v_got, 128) end;
     if p_only is not null then
       v_tenants := array[p_only];
+    elsif v_single is not null then
+      v_tenants := array[v_single];
     else
       v_tenants := plait._tenants(p_queue, p_lane, p_cursor, case when v_wrapped then v_start else c_last end, v_window, p_marks, v_unmarked);
       if cardinality(v_tenants) < v_window and not v_wrapped and v_start > c_first then
@@ -122,6 +125,11 @@ begin
     end loop;
 
     p_cursor := v_tenants[v_n];
+    if v_single is not null and v_got < p_limit then
+      v_single := null;
+      v_unmarked := true;
+      continue;
+    end if;
     v_windows := v_windows + 1;
     exit when p_only is not null or v_got >= p_limit or v_n < v_window and v_unmarked or v_got > 0 and v_windows >= 4;
   end loop;

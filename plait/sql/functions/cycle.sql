@@ -12,7 +12,7 @@ create or replace function plait.cycle(
   p_worker int,
   p_queues text[], p_limits int[], p_cursors uuid[], p_lane_cursors text[],
   p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[], p_ran_ms float8[],
-  p_sleep boolean, p_marks text[],
+  p_sleep boolean, p_marks text[], p_short boolean default false,
   out o_alive boolean, out o_stale int[], out o_cancel_jobs uuid[], out o_cancel_attempts int[],
   out o_cursors uuid[], out o_lane_cursors text[], out o_marks text[],
   out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[], out o_tenants uuid[],
@@ -63,8 +63,21 @@ begin
   end loop;
 
   if cardinality(o_jobs) > 0 then
-    select f.* into o_jobs, o_attempts, o_tries, o_max, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations
-      from plait._fetch(o_jobs, o_attempts, o_tries, o_max) f;
+    if o_attempts[1] = all(o_attempts) and o_tries[1] = all(o_tries) and o_max[1] = all(o_max) then  -- then any order is theirs
+      select f.* into o_jobs, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations from plait._fetch_alike(o_jobs) f;
+      if p_short then
+        o_attempts := o_attempts[1:1]; o_tries := o_tries[1:1]; o_max := o_max[1:1];
+      end if;
+    else
+      select f.* into o_jobs, o_attempts, o_tries, o_max, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations
+        from plait._fetch(o_jobs, o_attempts, o_tries, o_max) f;
+    end if;
+    if p_short and o_tenants[1] = all(o_tenants) then
+      o_tenants := o_tenants[1:1];
+    end if;
+    if p_short and o_definitions[1] = all(o_definitions) then
+      o_definitions := o_definitions[1:1];
+    end if;
   end if;
   if cardinality(o_jobs) >= 100 then
     o_alone := not exists (select from plait.workers w where w.state = 'alive' and w.id <> p_worker and w.queues && v_worker.queues);

@@ -3,7 +3,7 @@
 -- speaks of them (plait/model/states.py, the docs) is tested against it.
 
 create table plait.live (
-  job_id           uuid primary key,
+  job_id           uuid primary key with (fillfactor = 45),
   tenant_id        uuid not null,
   run_at           timestamptz not null,             -- scheduled: when due; queued: since when; running: claimed when; waiting: since when
   cancel_requested timestamptz,                      -- running only: since when its handler is asked to stop
@@ -35,9 +35,10 @@ create table plait.live (
   -- So that _settle_tied sees to it: what a leader does counts only while it leads.
   constraint live_leader_is_tied check (tied or lane not in ('leader', 'suspect:leader'))
 ) with (
-  fillfactor = 50,                                   -- room for the next version of a row on its own page
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
-  autovacuum_analyze_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0
+  autovacuum_analyze_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0,
+  fillfactor = 45                                    -- room for the next version of a row on its own page, as its key has: a claim makes
+                                                     -- one of each, and its row is a little longer
 );
 
 create index live_claim on plait.live (queue, tenant_id, priority, run_at, job_id) where state = 'queued' and lane = '';
@@ -61,8 +62,9 @@ end $$;
 
 create trigger guard before update of state on plait.live for each row
 when (old.state <> new.state and not (
-     old.state = 'scheduled' and new.state = 'queued'                             -- promote, reschedule
-  or old.state = 'queued'    and new.state in ('running', 'scheduled')            -- claim; reschedule
+     old.state = 'queued'    and new.state = 'running'                            -- claim: most often, so it comes first
+  or old.state = 'queued'    and new.state = 'scheduled'                          -- reschedule
+  or old.state = 'scheduled' and new.state = 'queued'                             -- promote, reschedule
   or old.state = 'running'   and new.state in ('queued', 'scheduled', 'waiting')  -- settle, rescue; settle; suspend
   or old.state = 'waiting'   and new.state = 'queued'                             -- resume
 ))
