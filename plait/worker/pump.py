@@ -1,7 +1,7 @@
 """The one loop that talks to `plait.cycle`: outcomes out, jobs in.
 
-Outcomes wait for company, but no longer than 2 ms and not past half a batch; while a round trip is under way they gather for the
-next one. When there is half a batch to settle or to claim by then, a second connection takes it, so that the database works while
+Outcomes wait for company, but no longer than 2 ms and not past a quarter of a batch; while a round trip is under way they gather for
+the next one. When there is so much to settle or to claim by then, a second connection takes it, so that the database works while
 this process encodes and decodes. A round trip whose reply is lost is sent again: the database tells what it has from what is stale.
 """
 

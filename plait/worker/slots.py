@@ -32,6 +32,7 @@ class Slots:
         self._running: dict[Run, None] = {}  # in the order in which they started
         self._running_in: dict[str, int] = dict.fromkeys(queues, 0)
         self._asked: dict[str, int] = dict.fromkeys(queues, 0)  # of the database, by claims that are under way
+        self._turns = deque(queues)
         self._dry: set[str] = set()
         self._turn = 0
         self._rate = 0.0
@@ -119,19 +120,20 @@ class Slots:
         self._fill()
 
     def finish(self, run: Run) -> bool:
-        """A run has ended, or is given up: its slot goes to the next of its queue, else to whoever waits. False: it had none."""
+        """A run has ended, or is given up: its slot goes to the next that waits for one. False: it had none."""
         running, queue = self._running, run.claimed.queue
         if run not in running:
             return False
         del running[run]
         self._finished += 1
-        if ready := self._ready[queue]:
+        ready = self._ready[queue]
+        if ready and len(self._turns) == 1:
             following = ready.popleft()
             running[following] = None
             self._start(following)
         else:
             self._running_in[queue] -= 1
-            if len(running) + 1 >= self._total:
+            if ready or len(running) + 1 >= self._total:
                 self._fill()
         return True
 
@@ -171,9 +173,17 @@ class Slots:
             self._rated_at = now
 
     def _fill(self) -> None:
-        for queue, ready in self._ready.items():
-            while ready and self._running_in[queue] < self._limits[queue] and len(self._running) < self._total:
+        """Free slots to the queues in turn: one that always has more does not keep the others from running."""
+        passed = 0
+        while passed < len(self._turns) and len(self._running) < self._total:
+            queue = self._turns[0]
+            self._turns.rotate(-1)
+            ready = self._ready[queue]
+            if ready and self._running_in[queue] < self._limits[queue]:
                 run = ready.popleft()
                 self._running[run] = None
                 self._running_in[queue] += 1
                 self._start(run)
+                passed = 0
+            else:
+                passed += 1

@@ -54,6 +54,24 @@ def test_what_is_asked_for_takes_room_until_it_is_answered() -> None:
     assert held.wanted() == {"a": 10}
 
 
+def test_a_queue_that_always_has_more_does_not_keep_another_from_running() -> None:
+    started: list[str] = []
+    held = Slots({"a": 2, "b": 2}, 2, lambda run: started.append(run.claimed.queue))
+    held.add(runs("a", 10), {"a": 10})
+    held.add(runs("b", 10), {"b": 10})
+    for _ in range(8):
+        held.finish(next(held.running))
+    assert started[:2] == ["a", "a"]
+    assert sorted(started[2:]) == ["a"] * 4 + ["b"] * 4
+
+
+def test_with_much_to_hold_a_claim_asks_for_half_of_it() -> None:
+    held = slots({"a": 3000}, 3000)
+    assert held.wanted() == {"a": 1500}
+    assert slots({"a": 1200}, 1200).wanted() == {"a": 1000}
+    assert slots({"a": 900}, 900).wanted() == {"a": 900}
+
+
 def test_without_room_nothing_is_asked() -> None:
     held = slots({"a": 2, "b": 2}, 2)
     held.add(runs("a", 2), held.wanted())

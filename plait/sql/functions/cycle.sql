@@ -7,7 +7,9 @@
 --   called   plait.store.workers.cycle
 --
 -- o_stale holds the positions of outcomes that changed nothing. o_alive is false when the worker is lost: it must stop its
--- handlers and register anew. o_alone, of a good number of jobs: nobody else works on its queues. o_marks: to be sent with the next claims, see _advance. p_sleep: when nothing is claimed, enqueues shall notify this worker from now on.
+-- handlers and register anew. o_alone, of a good number of jobs: nobody else works on its queues. o_marks: to be sent with the next claims,
+-- see _advance. p_sleep: when nothing is claimed, enqueues shall notify this worker from now on. p_short: of what all the jobs have in
+-- common, one stands for all (workers of the release before do not know of it).
 create or replace function plait.cycle(
   p_worker int,
   p_queues text[], p_limits int[], p_cursors uuid[], p_lane_cursors text[],
