@@ -25,7 +25,7 @@ SETTINGS: Final = {
     "checkpoint_timeout": "30min",
 }
 WARM: Final = (
-    "create table warm as select g as n, repeat('x', 600) as text from generate_series(1, 0) g",
+    "create table warm (n int, text text)",
     "insert into warm select g, repeat('x', 600) from generate_series(1, 1500000) g",
     "drop table warm",
     "checkpoint",

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+import hypothesis
 import pytest
 
 from plait.testing import TestDatabase, TestServer
@@ -13,6 +14,9 @@ from .pooler.ways import Way, way
 from .world import World
 
 T = TypeVar("T")
+
+hypothesis.settings.register_profile("plait", deadline=None)  # how long an example takes is the machine's affair
+hypothesis.settings.load_profile("plait")
 
 
 @pytest.fixture(scope="session")

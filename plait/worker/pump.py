@@ -212,8 +212,8 @@ class Pump:
         self._under_way += 1
         try:
             self._idle_lines.append(await CycleConnection.open(self._store.database))
-        except DatabaseUnreachable as error:
-            log.warning("the database is out of reach", error=str(error))
+        except (PlaitError, asyncpg.PostgresError) as error:
+            log.warning("no connection for outcomes and claims", error=str(error))
             await asyncio.sleep(min(1.0, self._poll_s))
         finally:
             self._under_way -= 1

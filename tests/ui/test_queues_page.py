@@ -87,6 +87,7 @@ async def test_a_queue_is_found_by_its_name_and_the_address_keeps_it(world: Worl
     for name in ("mail", "images"):
         await world.queue(name)
     page = await visit("viewer", "/queues")
+    await expect(page.locator("[data-key]")).to_have_count(2)
     await page.keyboard.press("/")
     await page.keyboard.type(CORPUS[0])
     await expect(page.get_by_role("heading", name="No queue is called like that")).to_be_visible()
