@@ -31,6 +31,7 @@ begin
   end if;
   -- The queue, and what is in it. Where marks say from where to look, nobody looks from the beginning.
   select x as queue, exists (select from plait.live l where l.queue = p_queue and l.lane <> '' and l.state = 'queued') as lanes,
+         exists (select from plait.tenants where paused or weight <> 1 or max_running is not null) as special,
          case when (p_marks).tenants is null then
            (select l.tenant_id from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued' order by l.tenant_id limit 1) end as first,
          case when (p_marks).tenants is null then
@@ -67,8 +68,10 @@ begin
     return;
   end if;
   v_lanes := h.lanes;
-  v_main := h.first is not null or (p_marks).tenants is not null
-    and (not v_lanes or exists (select from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued'));
+  v_main := h.first is not null or (p_marks).tenants is not null;
+  if v_lanes and (p_marks).tenants is not null then
+    v_main := exists (select from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued');
+  end if;
   if v_lanes then
     v_part := case when v_main then p_limit / 2 + (p_limit % 2 = 1 and random() < 0.5)::int else p_limit end;
     t := plait._take_lanes(p_worker, p_now, p_queue, v_part, p_definitions, p_cursor, p_lane_cursor);
@@ -80,7 +83,7 @@ begin
   end if;
   if v_main and cardinality(o_jobs) < p_limit then
     t := plait._take(p_worker, p_now, p_queue, '', p_limit - cardinality(o_jobs), p_definitions, p_marks, p_cursor,
-                     case when h.first = h.last then h.first end);
+                     case when h.first = h.last then h.first end, h.special);
     p_cursor := t.p_cursor;
     if cardinality(t.o_jobs) >= 100 and p_seen_at is not null then
       if t.o_tenants[1] = all(t.o_tenants) and t.o_priorities[1] = all(t.o_priorities) then

@@ -11,15 +11,15 @@
 -- can be, and shares of less than one job are drawn by lot. Where a window yields nothing (paused tenants, definitions that this
 -- worker does not know) the next one is tried at once; where it yields too little, a few more.
 -- Tenants without marks are looked for at intervals, or when those that have are not enough; until then a single one that has is all.
--- p_only: everything that is queued here is this tenant's; there is nobody to be fair to.
+-- p_only: everything that is queued here is this tenant's; there is nobody to be fair to. p_special: whether some tenant is paused, or has a
+-- weight or a limit; null: not known.
 create or replace function plait._take(
   p_worker int, p_now timestamptz, p_queue text, p_lane text, p_limit int, p_definitions text[],
   p_marks plait.marks,
-  inout p_cursor uuid, p_only uuid default null, out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[],
+  inout p_cursor uuid, p_only uuid default null, p_special boolean default null, out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[],
   out o_tenants uuid[], out o_priorities smallint[]
 ) language plpgsql as $$
 declare
-  v_special boolean := exists (select from plait.tenants where paused or weight <> 1 or max_running is not null);
   v_weights boolean := false;
   v_window  int;
   c_first   constant uuid := '00000000-0000-0000-0000-000000000000';
@@ -39,7 +39,10 @@ declare
 begin
   o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}'; o_tenants := '{}'; o_priorities := '{}';
   p_cursor := v_start;
-  if v_special and p_only is null then
+  if p_special is null then
+    p_special := exists (select from plait.tenants where paused or weight <> 1 or max_running is not null);
+  end if;
+  if p_special and p_only is null then
     v_weights := exists (select from plait.tenants where weight <> 1);
   end if;
   loop
@@ -66,7 +69,7 @@ begin
 
     v_caps := null;
     v_shares := array_fill(greatest(1, (p_limit - v_got) / v_n), array[v_n]);
-    if v_special then
+    if p_special then
       select array_agg(s.share order by s.n), array_agg(s.cap order by s.n) into v_shares, v_caps
       from plait._shares(v_tenants, p_limit - v_got) s;
     end if;

@@ -38,7 +38,8 @@ begin
     o_stale := plait._settle(p_worker, v_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
   end if;
 
-  select definitions, asleep, queues into v_worker from plait.workers where id = p_worker and state = 'alive' for key share;
+  select w.definitions, w.asleep, w.queues, exists (select from plait.live l where l.worker = p_worker and l.cancel_requested is not null) as cancels
+    into v_worker from plait.workers w where w.id = p_worker and w.state = 'alive' for key share;
   o_alive := found;
   if not o_alive then
     return;
@@ -92,6 +93,8 @@ begin
     update plait.workers set asleep = true where id = p_worker;
   end if;
 
-  select array_agg(l.job_id), array_agg(l.attempt) into o_cancel_jobs, o_cancel_attempts
-    from plait.live l where l.worker = p_worker and l.cancel_requested is not null;
+  if v_worker.cancels then
+    select array_agg(l.job_id), array_agg(l.attempt) into o_cancel_jobs, o_cancel_attempts
+      from plait.live l where l.worker = p_worker and l.cancel_requested is not null;
+  end if;
 end $$;
