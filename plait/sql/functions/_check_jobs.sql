@@ -33,13 +33,20 @@ begin
     raise exception 'a source is manual, event, schedule or system, not %', coalesce(quote_literal(left(p_source, 80)), 'null')
       using errcode = 'PL001';
   end if;
-  -- One plain job, as most calls bring: a single expression tells that nothing is wrong with it.
-  v_plain := v_n = 1 and p_ids[1] between v_low and v_high and get_byte(uuid_send(p_ids[1]), 6) >> 4 = 7
-    and p_definitions[1] ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$' and octet_length(p_payloads[1]) <= 1048576
-    and coalesce(p_queues[1] ~ '^[A-Za-z0-9_.:-]{1,100}$', true) and coalesce(p_priorities[1] between -32768 and 32767, true)
-    and coalesce(p_max_attempts[1] between 1 and 10000, true)
+  -- Plain jobs of one definition and queue, as most calls bring: one look tells that nothing is wrong with them.
+  v_plain := cardinality(p_definitions) = 1 and p_definitions[1] ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'
+    and coalesce(cardinality(p_queues) = 1 and p_queues[1] ~ '^[A-Za-z0-9_.:-]{1,100}$', p_queues is null)
+    and coalesce(cardinality(p_priorities) = 1 and p_priorities[1] between -32768 and 32767, p_priorities is null)
+    and coalesce(cardinality(p_max_attempts) = 1 and p_max_attempts[1] between 1 and 10000, p_max_attempts is null)
     and num_nonnulls(p_scheduled_for, p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s,
                      p_limit_keys, p_correlation_ids) = 0;
+  if v_plain and v_n = 1 then
+    v_plain := p_ids[1] between v_low and v_high and get_byte(uuid_send(p_ids[1]), 6) >> 4 = 7 and octet_length(p_payloads[1]) <= 1048576;
+  elsif v_plain then
+    v_plain := not exists (select from unnest(p_ids, p_payloads) u(id, payload)
+                           where id is null or id < v_low or id > v_high or get_byte(uuid_send(id), 6) >> 4 <> 7
+                              or payload is null or octet_length(payload) > 1048576);
+  end if;
   if v_plain is not true then
     if exists (select from unnest(p_ids) i where i is null or i < v_low or i > v_high or get_byte(uuid_send(i), 6) >> 4 <> 7) then
       raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
