@@ -13,7 +13,7 @@ log = get_logger("leader")
 
 BATCH = 1000
 BETWEEN_BATCHES_S, BETWEEN_ROUNDS_S = 0.05, 60.0
-SHARE = 4
+SHARE = 6
 """After a batch it rests so many times as long as that took: the jobs that run now come first."""
 ARCHIVED_AT_ONCE = 16 * 1024 * 1024
 """Where a batch is larger than this the next one has fewer jobs: it is held in memory."""
