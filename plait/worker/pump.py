@@ -97,9 +97,11 @@ class Pump:
                 break
             if self.reconcile:
                 await self._reconcile(worker)
+            elif self._stop and not wanted and not self._outbox:
+                continue
             elif not self._idle_lines:
                 await self._open()  # it takes a while: what to claim is decided after it
-            elif wanted or self._outbox or not self._stop:
+            else:
                 # When only one may claim, it does nothing else: the other one brings the outcomes.
                 apart = wanted and self._lines > 1 and time.monotonic() < self._together_at
                 size = 0 if apart and len(self._outbox) >= PART else BATCH
