@@ -37,6 +37,35 @@ async def test_a_batch_comes_in_the_order_in_which_to_start_it(world: World) -> 
     assert [lease.job_id for lease in await worker.claim(3)] == [jobs[1], jobs[2], jobs[0]]
 
 
+async def test_each_lease_has_its_own_attempt_and_tenant_where_they_differ(world: World) -> None:
+    again, others = await world.enqueue("add"), await world.enqueue("add", tenant="acme", max_attempts=7)
+    worker = await world.worker(definitions=["add", "mul"])
+    leases = {lease.job_id: lease for lease in await worker.claim(2)}
+    assert leases[others].tenant_id == await world.tenant("acme") != leases[again].tenant_id
+    assert leases[others].max_attempts == 7 != leases[again].max_attempts
+    await worker.release(leases[again])
+    new = await world.enqueue("mul")
+    leases = {lease.job_id: lease for lease in await worker.claim(3)}
+    assert {job: (lease.attempt, lease.definition) for job, lease in leases.items()} == {
+        again: (2, "add"),
+        new: (1, "mul"),
+    }
+
+
+@pytest.mark.parametrize("short", [None, False, True])
+async def test_what_jobs_have_in_common_is_said_once_to_who_asks_for_it(world: World, short: bool | None) -> None:
+    """Workers of the release before do not ask."""
+    jobs = [await world.enqueue("add") for _ in range(3)]
+    worker = await world.worker()
+    call = "select * from plait.cycle($1, '{default}', '{5}', '{null}', '{null}', null, null, null, null, null, null, false, '{null}'"
+    [row] = await world.rows(f"{call}, {short})" if short is not None else f"{call})", worker.id)
+    count = 1 if short else 3
+    assert row["o_jobs"] == jobs
+    for column in ("o_attempts", "o_tries", "o_max", "o_tenants", "o_definitions"):
+        assert len(row[column]) == count, column
+    assert len(row["o_payloads"]) == 3
+
+
 async def test_a_lease_carries_what_a_handler_needs(world: World) -> None:
     acme = await world.tenant("acme")
     job = await world.enqueue("add", tenant="acme", payload={"a": 1}, timeout_s=7, correlation_id="c", max_attempts=3)
