@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 
-async def eventually(condition: Callable[[], Awaitable[bool]], *, within: float = 30.0, what: str = "it") -> None:
+async def eventually(condition: Callable[[], Awaitable[bool]], *, within: float = 120.0, what: str = "it") -> None:
     """Until the condition holds. The bound is for a broken program, not a figure to reach."""
     deadline = time.monotonic() + within
     while not await condition():

@@ -333,6 +333,14 @@ class World:
         finally:
             await connection.close()
 
+    async def rows_read(self) -> int:
+        """How many rows of plait's tables have been read so far. What a plan costs, on a machine of any speed."""
+        # The store's connection that was used last is used next, so this reports what it has read.
+        await self.store.database.fetchval("select pg_stat_force_next_flush()")
+        await self.sql("select pg_stat_clear_snapshot()")
+        read = "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint from pg_stat_user_tables where schemaname = 'plait'"
+        return int(await self.sql(read))
+
     async def until_blocked(self, n: int = 1) -> None:
         """Wait until n statements of others wait for a lock."""
         waiting = 0

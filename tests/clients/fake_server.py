@@ -74,7 +74,7 @@ class FakeServer:
             return [one for one in list(self.asked) if one.path.endswith(end)]
 
         with self._heard:
-            assert self._heard.wait_for(lambda: len(found()) >= nth, 20), f"no {end}: {self.paths()}"
+            assert self._heard.wait_for(lambda: len(found()) >= nth, 180), f"no {end}: {self.paths()}"
         return found()[nth - 1]
 
     def paths(self) -> list[str]:

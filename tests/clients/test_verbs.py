@@ -82,7 +82,7 @@ async def test_the_async_client_enqueues_and_waits_for_what_a_worker_returns(ser
     async with AsyncPlait(serving.url, await serving.key("operator")) as plait:
         handles = await asyncio.gather(*(plait.enqueue("double", {"n": n}) for n in range(5)))
         with worker("python", serving.url, await serving.key("worker")):
-            results: list[Any] = await asyncio.gather(*(one.result(timeout=60) for one in handles))
+            results: list[Any] = await asyncio.gather(*(one.result(timeout=120) for one in handles))
         assert [one["doubled"] for one in results] == [0, 2, 4, 6, 8]
         assert [one["status"] async for one in plait.list(status=["succeeded"])] == ["succeeded"] * 5
         assert (await plait.summary())["running"] == 0

@@ -54,7 +54,7 @@ async def said(app: Plait, kit: Kit, key: str, **payload: Any) -> dict[str, Any]
     """What the application read, run by a worker."""
     handle = await app.jobs[key].enqueue(**payload)
     await kit.run_until_idle()
-    found: dict[str, Any] = json.loads((await handle.result(timeout=20))["stdout"])
+    found: dict[str, Any] = json.loads((await handle.result(timeout=120))["stdout"])
     return found
 
 

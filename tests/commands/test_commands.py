@@ -47,14 +47,14 @@ async def test_a_command_runs_with_its_arguments_and_a_clean_environment(
     handle = await job.enqueue(y="a b; rm -rf / $(x)")
     other = await job.enqueue(y="", x=5)
     await kit.run_until_idle()
-    result = await handle.result(timeout=10)
+    result = await handle.result(timeout=120)
     arguments, environment = result["stdout"].splitlines()
     assert arguments == "['--path=a b; rm -rf / $(x)', '1']"
     assert "SECRET" not in environment
     assert "SEEN" in environment
     assert "PLAIT_JOB_ID" in environment
     assert (result["exit_code"], result["stderr"]) == (0, "oh\n")
-    assert (await other.result(timeout=10))["stdout"].startswith("['--path=', '--x', '5', '1']")
+    assert (await other.result(timeout=120))["stdout"].startswith("['--path=', '--x', '5', '1']")
 
 
 async def plain() -> None: ...
@@ -66,7 +66,7 @@ async def test_an_exit_code_is_kept_with_the_attempt_and_tails_with_it(app: Plai
     handle = await job.enqueue()
     await kit.run_until_idle()
     with pytest.raises(JobFailed, match="it exited with 3: why"):
-        await handle.result(timeout=10)
+        await handle.result(timeout=120)
     [attempt] = await (await app.store()).jobs.list_attempts(handle.id)
     assert (attempt.exit_code, attempt.reason, attempt.traceback) == (3, "exit_code", None)
     assert attempt.progress == '{"stdout":"out\\n","stderr":"why\\n"}'
@@ -77,7 +77,7 @@ async def test_an_exit_code_is_kept_with_the_attempt_and_tails_with_it(app: Plai
     handle = await missing.enqueue()
     await kit.run_until_idle()
     with pytest.raises(JobFailed, match="it cannot be started"):
-        await handle.result(timeout=10)
+        await handle.result(timeout=120)
     works = await app.command("works", "/bin/true").enqueue()
     alone = await app.job(plain).enqueue()
     await kit.run_until_idle()
@@ -165,7 +165,7 @@ async def test_what_it_says_is_seen_while_it_runs(app: Plait, kit: Kit, tmp_path
     while "at work" not in ((await store.jobs.get_job(handle.id)).progress or ""):
         await asyncio.sleep(0.02)  # sleep: until it is told
     (tmp_path / "end").touch()
-    assert (await handle.result(timeout=10))["stdout"] == "at work\n"
+    assert (await handle.result(timeout=120))["stdout"] == "at work\n"
     stop.request()
     await working
 
@@ -174,6 +174,6 @@ async def test_a_flood_of_output_is_read_to_its_end_and_only_its_tail_kept(app: 
     code = "import sys; sys.stdout.write('x' * 3_000_000 + 'end')"
     handle = await app.command("flood", sys.executable, ["-c", code]).enqueue()
     await kit.run_until_idle()
-    said = (await handle.result(timeout=10))["stdout"]
+    said = (await handle.result(timeout=120))["stdout"]
     assert said.endswith("xend")
     assert len(said) <= 65_600

@@ -84,7 +84,7 @@ async def begin(app: Plait, directory: Path, timeout: str = "1h") -> tuple[Handl
 async def time_out(app: Plait, directory: Path) -> None:
     handle, pids = await begin(app, directory, "1s")
     with pytest.raises(JobFailed):
-        await handle.result(timeout=60)
+        await handle.result(timeout=120)
     await gone(pids)
     [attempt] = await (await app.store()).jobs.list_attempts(handle.id)
     assert attempt.exit_code == 124
@@ -96,7 +96,7 @@ async def cancel(app: Plait, directory: Path) -> None:
     handle, pids = await begin(app, directory)
     await handle.cancel()
     with pytest.raises(JobCanceled):
-        await handle.result(timeout=60)
+        await handle.result(timeout=120)
     await gone(pids)
     [attempt] = await (await app.store()).jobs.list_attempts(handle.id)
     assert attempt.exit_code == 130
@@ -151,7 +151,7 @@ async def test_nothing_survives_a_warden_that_is_killed(app: Plait, kit: Kit, tm
         keeper = _stat(child)[1]
         os.kill(keeper if which == "keeper" else child, signal.SIGKILL)
         with pytest.raises(JobFailed, match="exited with 137"):
-            await handle.result(timeout=60)
+            await handle.result(timeout=120)
         await gone([*pids, keeper, child])
 
 

@@ -117,7 +117,7 @@ async def test_what_commits_late_is_told_and_nothing_twice(world: World) -> None
         await transaction.commit()
     assert await announce(world) == 1
     remembered = 2
-    async with asyncio.timeout(60):  # transactions of others on this server, which must have ended too
+    async with asyncio.timeout(180):  # transactions of others on this server, which must have ended too
         while remembered:
             await world.advance(seconds=1)
             assert await announce(world) == 0
@@ -132,7 +132,7 @@ async def test_a_database_that_was_restored_elsewhere_goes_on(world: World) -> N
     assert await announce(world) == 1
     await world.rows("update plait.announced set seen_xid = '9000000000000000000'")
     remembered = 1
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         while remembered:
             await world.advance(seconds=1)
             assert await announce(world) == 0
@@ -260,8 +260,7 @@ async def test_a_tenant_has_a_hundred_endpoints_at_most(world: World) -> None:
     await world.store.endpoints.set_endpoint("e7", {"enabled": False})
 
 
-@pytest.mark.timeout(60)  # one by one each outcome would be compared with all before it: minutes
-async def test_ten_thousand_outcomes_at_once_are_told_in_seconds(own_world: World) -> None:
+async def test_ten_thousand_outcomes_at_once_are_not_compared_with_each_other(own_world: World) -> None:
     world = own_world
     await subscribe(world)
     await world.rows("""
@@ -271,5 +270,7 @@ async def test_ten_thousand_outcomes_at_once_are_told_in_seconds(own_world: Worl
         insert into plait.attempts (job_id, tenant_id, finished_at, attempt, status, final)
         select id, tenant_id, plait.now(), 1, 'succeeded', 'succeeded' from j
     """, await world.tenant())  # fmt: skip
+    before = await world.rows_read()
     assert await announce(world) == 10_000
     assert await announce(world) == 0
+    assert await world.rows_read() - before < 1_000_000  # compared one by one, they would be 50 million

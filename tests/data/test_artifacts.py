@@ -48,7 +48,7 @@ async def test_handlers_and_callers_see_the_value(app: Plait, drain: Drain, plac
     assert path.read_bytes() == data
     assert path.parent.name == str(await app.tenant_id()), "a tenant's are apart"
     await drain(app)
-    assert await handle.result(timeout=10) == LARGE
+    assert await handle.result(timeout=120) == LARGE
     assert len(files(place)) == 2
     assert {row["kind"] for row in await over.rows("select kind from plait.artifacts")} == {"payload", "result"}
 
@@ -61,7 +61,7 @@ async def test_what_is_small_enough_stays_in_its_row(app: Plait, drain: Drain, p
     text = "x" * (MAX_BYTES - 20)
     handle = await echo.enqueue(text)
     await drain(app)
-    assert await handle.result(timeout=10) == text
+    assert await handle.result(timeout=120) == text
     assert files(place) == []
 
 
@@ -72,13 +72,13 @@ async def test_in_threads_and_in_processes_too(app: Plait, drain: Drain, place: 
 
     handle = await threaded.enqueue(LARGE)
     await drain(app)
-    assert await handle.result(timeout=10) == LARGE
+    assert await handle.result(timeout=120) == LARGE
 
     other = isolated.app
     other.settings, other.target = app.settings, Plait(database.url).target
     doubled = await isolated.double.enqueue(LARGE)
     await drain(other)
-    assert await doubled.result(timeout=20) == LARGE * 2
+    assert await doubled.result(timeout=120) == LARGE * 2
     await other.close()
 
 
@@ -99,8 +99,8 @@ async def test_sub_jobs_get_and_give_large_values(app: Plait, drain: Drain, over
     handle = await parent.enqueue(2)
     for _ in range(3):
         await drain(app)
-    spawned = app.handle(await handle.result(timeout=10))
-    assert await spawned.result(timeout=10) == LARGE
+    spawned = app.handle(await handle.result(timeout=120))
+    assert await spawned.result(timeout=120) == LARGE
     assert await over.sql("select count(*) from plait.artifacts") == 6
 
 
@@ -117,7 +117,7 @@ async def test_a_node_jobs_parts_and_its_leader_see_large_values(app: Plait, dat
 
     handle = await on_node.enqueue(LARGE)
     await kit.run_until_idle()
-    assert await handle.result(timeout=10) is True
+    assert await handle.result(timeout=120) is True
 
 
 async def test_a_sync_caller_and_a_transaction_of_the_callers(
@@ -139,7 +139,7 @@ async def test_a_sync_caller_and_a_transaction_of_the_callers(
         rolled_back = (await size.options(conn=conn).enqueue(LARGE)).id
         await transaction.rollback()
     await drain(app)
-    assert await inside.result(timeout=10) == await synced.result(timeout=10) == len(LARGE)
+    assert await inside.result(timeout=120) == await synced.result(timeout=120) == len(LARGE)
     assert await over.sql("select count(*) from plait.jobs where id = $1", rolled_back) == 0
 
 
@@ -167,12 +167,12 @@ async def test_a_missing_artifact_is_a_clear_error(app: Plait, drain: Drain, pla
     failed = [handle for handle in (gone, read) if (await handle.status()) == "dead_letter"]
     assert len(failed) == 1
     with pytest.raises(JobFailed, match="not in the artifact store any more"):
-        await failed[0].result(timeout=10)
+        await failed[0].result(timeout=120)
     for path in files(place):
         path.unlink()
     [other] = {gone, read} - set(failed)
     with pytest.raises(ArtifactMissing):
-        await other.result(timeout=10)
+        await other.result(timeout=120)
 
 
 async def test_altered_bytes_are_an_error_and_never_an_answer(app: Plait, drain: Drain, place: Path) -> None:
@@ -186,13 +186,13 @@ async def test_altered_bytes_are_an_error_and_never_an_answer(app: Plait, drain:
     [result] = set(files(place)) - {payload}
     result.write_bytes(result.read_bytes().replace("ä".encode(), "ö".encode(), 1))
     with pytest.raises(ArtifactAltered):
-        await handle.result(timeout=10)
+        await handle.result(timeout=120)
     other = await echo.enqueue(LARGE)
     [path] = set(files(place)) - {payload, result}
     path.write_bytes(b'{"text": "of somebody else"}')
     await drain(app)
     with pytest.raises(JobFailed, match="not what was put"):
-        await other.result(timeout=10)
+        await other.result(timeout=120)
 
 
 async def test_nobody_reads_anothers_artifact_by_writing_its_reference(app: Plait, drain: Drain, over: World) -> None:
@@ -214,8 +214,8 @@ async def test_nobody_reads_anothers_artifact_by_writing_its_reference(app: Plai
         await drain(app)
         assert await over.status(job) == "failed"
         assert (await over.attempts(job))[-1].reason == "bad_payload"
-        assert await forged.result(timeout=10) == reference, "a user's own JSON of that shape stays what it is"
-    assert await victim.result(timeout=10) == LARGE
+        assert await forged.result(timeout=120) == reference, "a user's own JSON of that shape stays what it is"
+    assert await victim.result(timeout=120) == LARGE
 
 
 async def test_what_only_looks_like_a_reference_stays_what_it_is(app: Plait, drain: Drain) -> None:
@@ -227,7 +227,7 @@ async def test_what_only_looks_like_a_reference_stays_what_it_is(app: Plait, dra
     for value in ({"$artifact": shape} for shape in shapes):
         handle = await echo.enqueue(value)
         await drain(app)
-        assert await handle.result(timeout=10) == value
+        assert await handle.result(timeout=120) == value
 
 
 async def test_without_a_store_the_bound_holds_and_the_error_says_what_to_do(
@@ -244,7 +244,7 @@ async def test_without_a_store_the_bound_holds_and_the_error_says_what_to_do(
     handle = await repeat.enqueue("x", 2 * MAX_BYTES)
     await drain(app)
     with pytest.raises(JobFailed, match="PLAIT_ARTIFACTS"):
-        await handle.result(timeout=10)
+        await handle.result(timeout=120)
     await app.close()
 
 
@@ -329,7 +329,7 @@ async def test_a_forked_job_has_the_payload_of_the_job_before(app: Plait, drain:
     store = await app.store()
     forked = await store.jobs.fork(first.id, tenant_id=await app.tenant_id())
     await drain(app)
-    assert await app.handle(forked, definition="size").result(timeout=10) == len(LARGE)
+    assert await app.handle(forked, definition="size").result(timeout=120) == len(LARGE)
 
 
 @pytest.mark.parametrize(

@@ -88,13 +88,13 @@ async def test_a_full_disk_loses_nothing_that_was_acknowledged(small_disk: Path)
         assert len(acknowledged) > 50
 
         ballast.unlink()
-        await eventually(lambda: _answers(postgres, database.url), what="the server's return", within=60)
+        await eventually(lambda: _answers(postgres, database.url), what="the server's return", within=180)
         admin = await asyncpg.connect(database.admin_url)
 
         async def all_have_ended() -> bool:
             return not await admin.fetchval("select exists (select from plait.live)")
 
-        await eventually(all_have_ended, what="the end of all jobs", within=60)
+        await eventually(all_have_ended, what="the end of all jobs", within=180)
         rows = await admin.fetch("select id, status::text from plait.job")
         ended = {UUID(bytes=row["id"].bytes): row["status"] for row in rows}
         assert acknowledged <= ended.keys()

@@ -68,7 +68,7 @@ async def test_large_values_go_through_a_bucket(s3: str, database: TestDatabase,
 
     handle = await echo.enqueue(LARGE)
     await drain(app)
-    assert await handle.result(timeout=10) == LARGE
+    assert await handle.result(timeout=120) == LARGE
     listed = boto3.client("s3").list_objects_v2(Bucket="plait", Prefix="below/")
     assert listed["KeyCount"] == 2
     await app.close()

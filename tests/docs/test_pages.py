@@ -75,7 +75,7 @@ async def test_the_hello_of_the_readme_is_the_example_and_says_hello(real_databa
         env={"PLAIT_DATABASE_URL": real_database.url, "PATH": ""},
         stdout=asyncio.subprocess.PIPE,
     )
-    output, _ = await asyncio.wait_for(process.communicate(), 60)
+    output, _ = await asyncio.wait_for(process.communicate(), 180)
     assert (process.returncode, output.decode()) == (0, "Hello, world!\n")
 
 

@@ -38,7 +38,7 @@ class Failing(Counted):
 async def test_a_broken_duty_does_not_end_the_others(database: TestDatabase) -> None:
     app, stop = Plait(database.url), Stop()
     counted = Counted(stop)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(180):
         await Leader(app, duties=[Broken(), counted]).run(stop)
     assert counted.runs >= 3
     await app.close()
@@ -48,7 +48,7 @@ async def test_a_broken_duty_is_tried_again(database: TestDatabase, monkeypatch:
     monkeypatch.setattr(leader, "AFTER_FAILURE_S", 0.0)
     app, stop = Plait(database.url), Stop()
     failing = Failing(stop)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(180):
         await Leader(app, duties=[failing]).run(stop)
     assert failing.runs >= 3
     await app.close()

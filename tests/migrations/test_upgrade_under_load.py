@@ -106,7 +106,7 @@ async def test_old_and_new_workers_run_side_by_side_through_a_migration(
             await migrate(database.admin_url)
             async with worker(database.url, ROOT):
                 await eventually(
-                    lambda: _workers_of_some(database.admin_url, 2), what="both to have worked", within=120
+                    lambda: _workers_of_some(database.admin_url, 2), what="both to have worked", within=240
                 )
                 both.set()
                 asked = await loading
@@ -114,7 +114,7 @@ async def test_old_and_new_workers_run_side_by_side_through_a_migration(
                 await store.jobs.enqueue_many(
                     [NewJob(id=new_id(), definition="add", payload='{"a": 1, "b": 1}', tenant_id=DEFAULT_TENANT)]
                 )
-                await eventually(lambda: _all_ended(admin, asked + 1), what="the end of all jobs", within=120)
+                await eventually(lambda: _all_ended(admin, asked + 1), what="the end of all jobs", within=240)
                 await store.close()
         by = dict(
             map(

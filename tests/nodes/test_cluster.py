@@ -166,7 +166,7 @@ async def rounds(database: TestDatabase, logs: Path, jobs: int) -> Counter[str]:
             there = await admin.fetchval("select count(*) from plait.list_nodes() where state = 'active'")
             return bool(there == len(NODES))
 
-        await eventually(all_there, what="five nodes", within=60)
+        await eventually(all_there, what="five nodes", within=180)
         began = time.monotonic()
         trouble = asyncio.create_task(disturb(nodes, watcher, chance, seen))
         try:
@@ -183,7 +183,7 @@ async def rounds(database: TestDatabase, logs: Path, jobs: int) -> Counter[str]:
             return not await admin.fetchval("select exists (select from plait.live)")
 
         try:
-            await eventually(nothing_left, what="the end of every job and of every part", within=60)
+            await eventually(nothing_left, what="the end of every job and of every part", within=180)
         except AssertionError:
             for row in await admin.fetch(LEFT):
                 print(dict(row))

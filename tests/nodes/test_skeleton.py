@@ -30,7 +30,7 @@ async def test_a_node_job_runs_on_the_only_node_and_then_on_the_leader(app: Plai
     [part] = await (await app.store()).nodes.job_nodes(handle.id)
     assert (part.status, part.total, part.needed) == (Status.QUEUED, 1, 1)
     await kit.run_until_idle()
-    assert await handle.result(5) == "users: 7 by quorum of 1"
+    assert await handle.result(120) == "users: 7 by quorum of 1"
     assert ran == [f"users on {part.node}", "users on the leader"]
     assert await over.endings(handle.id) == ["suspended", "succeeded"]
     await (await app.store()).workers.leave(stayed)
@@ -48,5 +48,5 @@ async def test_where_no_node_is_up_yet_the_leader_asks_them_when_it_comes(app: P
     handle = await flush.enqueue()
     assert await handle.status() == Status.QUEUED
     await kit.run_until_idle()
-    assert await handle.result(5) == [(await (await app.store()).nodes.list_nodes())[0].name]
+    assert await handle.result(120) == [(await (await app.store()).nodes.list_nodes())[0].name]
     assert await over.endings(handle.id) == ["suspended", "succeeded"]

@@ -44,6 +44,6 @@ async def test_what_follows_is_enqueued_once_whatever_is_killed(
 
 
 async def _until_all_final(connection: asyncpg.Connection) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         while await connection.fetchval("select count(*) from plait.live"):
             await asyncio.sleep(0.05)

@@ -48,7 +48,7 @@ async def test_a_nursery_waits_at_the_end_of_its_block(app: Plait, kit: Kit, ove
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    assert await handle.result(5) == [2, 4]
+    assert await handle.result(120) == [2, 4]
     assert failed == [["failed", "canceled"]]
 
 
@@ -90,7 +90,7 @@ async def test_a_job_whose_block_was_left_by_an_error_waits_for_what_is_open_in_
     await kit.advance(hours=1)
     await kit.run_until_idle()
     assert seen == [Status.WAITING] * 2
-    assert await handle.result(5) == "kept"
+    assert await handle.result(120) == "kept"
 
 
 async def test_what_fails_in_a_block_that_was_left_fails_the_job(app: Plait, kit: Kit, over: World) -> None:
@@ -114,7 +114,7 @@ async def test_what_fails_in_a_block_that_was_left_fails_the_job(app: Plait, kit
     handle = await parent.enqueue()
     await kit.run_until_idle()
     with pytest.raises(JobFailed, match=r"1 of 2 children did not succeed: child .* no one"):
-        await handle.result(5)
+        await handle.result(120)
 
 
 async def test_a_block_that_was_left_is_entered_again_by_the_next_try(app: Plait, kit: Kit, over: World) -> None:
@@ -139,7 +139,7 @@ async def test_a_block_that_was_left_is_entered_again_by_the_next_try(app: Plait
     await kit.run_until_idle()
     await kit.advance(minutes=5)
     await kit.run_until_idle()
-    assert await handle.result(5) == [1, 2, 3]
+    assert await handle.result(120) == [1, 2, 3]
     assert len(await handle.tree()) == 4
 
 
@@ -162,7 +162,7 @@ async def test_nurseries_may_be_nested(app: Plait, kit: Kit, over: World) -> Non
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    assert await handle.result(5) == [[1, 3], [2, 20]]
+    assert await handle.result(120) == [[1, 3], [2, 20]]
 
 
 @pytest.mark.parametrize("nested", [False, True])
@@ -198,7 +198,7 @@ async def test_a_tree_whose_nursery_failed_is_retried_where_it_failed(
     if nested:
         await kit.advance(hours=1)
         await kit.run_until_idle()
-    assert await handle.result(5) == 1
+    assert await handle.result(120) == 1
     assert sorted(ran) == ([0, 1, 1, 10] if nested else [0, 1, 1])
 
 
@@ -226,6 +226,6 @@ async def test_a_nursery_is_entered_once_and_takes_children_only_inside(app: Pla
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    await handle.result(5)
+    await handle.result(120)
     assert ["entered once" in text for text in refused[-3:]] == [False, False, True]
     assert all("takes children inside" in text for text in refused[-3:-1])

@@ -106,14 +106,14 @@ async def test_a_tree_that_failed_is_retried_where_it_failed(app: Plait, kit: Ki
     handle = await parent.enqueue()
     await kit.run_until_idle()
     with pytest.raises(JobFailed):
-        await handle.result(5)
+        await handle.result(120)
     with pytest.raises(IllegalMove, match="retry the whole tree"):
         await over.retry(handle.id)
     broken = False
     await (await app.store()).jobs.retry_tree(handle.id)
     await kit.run_until_idle()
     assert ran == [0, 1, 1, 2]
-    assert await handle.result(5) == "whole"
+    assert await handle.result(120) == "whole"
 
 
 async def test_none_is_passed_over_because_its_row_is_locked(world: World) -> None:

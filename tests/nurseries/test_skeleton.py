@@ -30,7 +30,7 @@ async def test_a_job_that_has_spawned_waits_and_succeeds_with_its_children(app: 
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    assert await handle.result(5) == "kept"
+    assert await handle.result(120) == "kept"
     assert sorted(ran[:3]) == ["child 0", "child 1", "child 2"]
     assert ran[3:] == ["report"]
     assert await over.endings(handle.id) == ["suspended", "succeeded"]
@@ -54,6 +54,6 @@ async def test_a_parent_fails_after_all_its_children_have_ended_and_names_those_
     handle = await parent.enqueue()
     await kit.run_until_idle()
     with pytest.raises(JobFailed, match=r"1 of 3 children did not succeed: child .* no one") as failed:
-        await handle.result(5)
+        await handle.result(120)
     assert failed.value.reason == "children_failed"
     assert await over.counts() == {Status.SUCCEEDED: 2, Status.DEAD_LETTER: 1, Status.FAILED: 1}

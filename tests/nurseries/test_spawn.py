@@ -78,7 +78,7 @@ async def test_nonsense_is_refused_with_a_sentence(app: Plait, kit: Kit, over: W
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    await handle.result(5)
+    await handle.result(120)
     assert await over.counts() == {Status.SUCCEEDED: 1}
 
 
@@ -200,7 +200,7 @@ async def test_none_and_many_are_spawned_at_once(app: Plait, kit: Kit, over: Wor
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    assert await handle.result(5) == 5_000
+    assert await handle.result(120) == 5_000
     assert await over.counts() == {Status.SUCCEEDED: 5_001}
 
 

@@ -52,7 +52,7 @@ async def test_a_def_handler_spawns_and_spawns_once(app: Plait, kit: Kit, over: 
         await kit.run_until_idle()
         await kit.advance(minutes=5)
     await kit.run_until_idle()
-    assert await handle.result(5) == "kept"
+    assert await handle.result(120) == "kept"
     assert sorted(ran) == [0, 1, 2, 3, 9]
     assert sorted(said) == [False, True]
     assert len(await handle.tree()) == 5

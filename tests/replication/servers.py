@@ -60,7 +60,7 @@ class Server:
                 str(self._bin_dir / "postgres"), "-D", str(self.directory), "-p", str(self.port), *options,
                 stdout=log, stderr=log, cwd="/", start_new_session=True, **self._user,
             )  # fmt: skip
-        await eventually(self._answers, what="the start of a server", within=60)
+        await eventually(self._answers, what="the start of a server", within=180)
 
     async def kill(self) -> None:
         """All of it, at once: nothing is written any more. Its children are no part of its process group: they are named one by one."""
@@ -120,7 +120,7 @@ class Pair:
         )  # with this setting: when it takes over, it waits for a standby of its own
         await self.standby.start()
         await self.primary.execute("select pg_reload_conf()")
-        await eventually(self._in_step, what="a standby that is in step", within=60)
+        await eventually(self._in_step, what="a standby that is in step", within=180)
 
     async def _in_step(self) -> bool:
         state = await self.primary.execute("select sync_state from pg_stat_replication")

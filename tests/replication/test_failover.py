@@ -96,7 +96,7 @@ async def fail_over(servers: Pair, times: int) -> None:
                 async def some_more(before: int = before) -> bool:
                     return len(load.stored) >= before + 10 * BATCH
 
-                await eventually(some_more, what="load after a failover", within=60)
+                await eventually(some_more, what="load after a failover", within=180)
                 await servers.fail_over()
             asked_s = time.monotonic() - began
             asking.request()
@@ -105,7 +105,7 @@ async def fail_over(servers: Pair, times: int) -> None:
             async def all_done() -> bool:
                 return not await admin.fetchval("select exists (select from plait.live)")
 
-            await eventually(all_done, what="the end of all jobs", within=120)
+            await eventually(all_done, what="the end of all jobs", within=240)
         except BaseException:
             for task in tasks:
                 task.cancel()  # not gracefully: the database may answer nobody

@@ -34,7 +34,7 @@ with EmbeddedPostgres(Path(sys.argv[1]), linger=0.2) as server:
 """
 
 
-def eventually(look: Callable[[], T], *, within: float = 20) -> T:
+def eventually(look: Callable[[], T], *, within: float = 120) -> T:
     """The first truthy answer; the only place in these tests that sleeps."""
     deadline = time.monotonic() + within
     while not (answer := look()):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -85,9 +84,7 @@ def test_two_processes_share_a_server_and_the_last_one_stops_it(data_dir: Path) 
         server = mine.start()
         assert str(server.socket_dir) == theirs
         assert len(postmasters(data_dir)) == 1
-        before = time.monotonic()
-        mine.stop()
-        assert time.monotonic() - before < 5  # others use it: nothing to wait for
+        mine.stop()  # others use it: nothing to wait for
         assert query(server, "select 1") == 1
     eventually(lambda: not postmasters(data_dir))
     assert cluster_state(data_dir) == "shut down"

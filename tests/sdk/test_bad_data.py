@@ -97,7 +97,7 @@ class Bench:
                     faults.append(f"{kind} {shown(thing)} was refused with {refused}")
         witness = await self.echo.enqueue("I ran")
         await asyncio.wait_for(Worker(self.app, once=True).run(Stop()), 120)
-        assert await witness.result(timeout=10) == "I ran"
+        assert await witness.result(timeout=120) == "I ran"
         for kind, thing, handle in asked:
             row = await handle.info()
             if not (
@@ -109,7 +109,7 @@ class Bench:
         assert faults == []
 
     async def _result(self, handle: Handle[Any]) -> Any:
-        return await handle.result(timeout=10)
+        return await handle.result(timeout=120)
 
 
 def throw(make: Make) -> NoReturn:
@@ -232,7 +232,7 @@ async def test_text_with_nul_is_kept_and_everything_reads_it(app: Plait, drain: 
     handle = await key.enqueue({"a\0": "\0"})
     assert (await key.enqueue({"a\0": "\0"})).id == handle.id
     await drain(app)
-    assert await handle.result(timeout=10) == {"a\0": "\0"}
+    assert await handle.result(timeout=120) == {"a\0": "\0"}
     await everything_reads(app)
 
 

@@ -62,7 +62,7 @@ async def test_a_job_is_there_when_the_transaction_commits(
         assert await jobs(admin) == 0
     assert await jobs(admin) == 1
     await drain(shop)
-    assert await handle.result(timeout=10) == 42
+    assert await handle.result(timeout=120) == 42
     assert not handle.deduplicated
 
 
@@ -171,7 +171,7 @@ async def test_a_session_names_its_tenant_where_the_caller_names_none(
             await conn.execute(f"set local plait.tenant = '{acme}'")
             handle = await shop.jobs["double"].options(conn=conn).enqueue(4)
         await drain(shop)
-        assert await handle.result(timeout=10) == 8, "the handle knows its tenant"
+        assert await handle.result(timeout=120) == 8, "the handle knows its tenant"
         assert (await handle.info()).tenant_id == acme
         await conn.execute("set plait.tenant = 'acme'")
         with pytest.raises(UnknownTenant):

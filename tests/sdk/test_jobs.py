@@ -158,7 +158,7 @@ async def test_a_dedupe_key_is_free_again_when_its_job_is_final(app: Plait, drai
     first, second = await once.enqueue(), await once.enqueue()
     assert (second.id, second.deduplicated, first.deduplicated) == (first.id, True, False)
     await drain(app)
-    assert await second.result(timeout=10) == 1
+    assert await second.result(timeout=120) == 1
     third = await once.enqueue()
     assert (third.id != first.id, third.deduplicated) == (True, False)
 
@@ -184,7 +184,7 @@ async def test_a_call_of_many_is_a_tuple_a_mapping_or_one_argument(app: Plait, d
 
     handles = await join.enqueue_many([("x", "y"), {"b": "1", "a": "2"}, "z"])
     await drain(app)
-    assert [await handle.result(timeout=10) for handle in handles] == ["xy", "21", "z-"]
+    assert [await handle.result(timeout=120) for handle in handles] == ["xy", "21", "z-"]
     assert await join.enqueue_many([]) == []
     for options in ({"dedupe_key": "k"}, {"idempotency_key": "k"}, {"job_id": new_id()}):
         with pytest.raises(InvalidArguments, match="enqueue it alone"):

@@ -39,8 +39,8 @@ async def test_sync_code_has_every_form(app: Plait, work: Job[[int], int], drain
         assert many[0].retry_sync() == Status.QUEUED
         with pytest.raises(TimeoutError):
             handle.result_sync(timeout=0.01)
-        asyncio.run_coroutine_threadsafe(drain(app), loop).result(30)
-        assert [one.result_sync(timeout="10s") for one in (handle, *many)] == [1, 2, 3]
+        asyncio.run_coroutine_threadsafe(drain(app), loop).result(120)
+        assert [one.result_sync(timeout="2m") for one in (handle, *many)] == [1, 2, 3]
 
     loop = asyncio.get_running_loop()
     await asyncio.to_thread(use)
@@ -151,5 +151,5 @@ async def test_a_fork_gets_a_way_in_of_its_own(database: TestDatabase, app: Plai
     """Pre-forking servers load the app, and then fork."""
     command = (sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING, database.url)
     process = await asyncio.create_subprocess_exec(*command)
-    assert await asyncio.wait_for(process.wait(), 60) == 0
+    assert await asyncio.wait_for(process.wait(), 180) == 0
     assert (await (await app.store()).jobs.summary())[Status.QUEUED] == 3

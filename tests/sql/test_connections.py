@@ -68,7 +68,7 @@ async def test_what_nobody_needs_is_ended(two: Database, monkeypatch: pytest.Mon
     ended = asyncio.get_running_loop().create_future()
     (connection, _), *_ = two._idle
     connection.add_termination_listener(lambda _: ended.set_result(None))
-    await asyncio.wait_for(ended, 10)
+    await asyncio.wait_for(ended, 180)
     assert await two.fetchval(PID) != pid
 
 

@@ -57,7 +57,7 @@ def test_no_metric_and_no_line_of_a_worker_has_one(real_database: TestDatabase, 
             failed += "an attempt failed" in line
         metrics = httpx.get(url).text
         process.terminate()
-        _, rest = process.communicate(timeout=30)
+        _, rest = process.communicate(timeout=180)
         log += rest
     assert CANARY not in metrics
     assert "plait_worker_settled_total" in metrics
@@ -83,8 +83,8 @@ async def test_no_span_has_one(app: Plait, running: Running, spans: InMemorySpan
     async with running(app):
         handle = await leak.enqueue(CANARY)
         with pytest.raises(JobFailed):
-            await handle.result(timeout=30)
-        await (await returns.enqueue(CANARY)).result(timeout=30)
+            await handle.result(timeout=120)
+        await (await returns.enqueue(CANARY)).result(timeout=120)
     told = [span.to_json() for span in spans.get_finished_spans()]
     assert len(told) == 3
     assert CANARY not in "".join(told)

@@ -60,10 +60,10 @@ async def test_whatever_a_handler_logs_says_which_attempt_it_is_of(
 
     async with running(app) as worker:
         handle = await talks.enqueue()
-        trace_id = await handle.result(timeout=30)
-        await (await talks_in_a_thread.enqueue()).result(timeout=30)
+        trace_id = await handle.result(timeout=120)
+        await (await talks_in_a_thread.enqueue()).result(timeout=120)
         with pytest.raises(JobFailed):
-            await (await fails.enqueue()).result(timeout=30)
+            await (await fails.enqueue()).result(timeout=120)
         worker_id = worker.id
     told = {line["event"]: line for line in read(lines)}
     for event in ("by its own", "by structlog's", "by Python's"):

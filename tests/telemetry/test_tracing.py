@@ -52,9 +52,9 @@ async def test_a_run_is_in_the_trace_of_whoever_enqueued_it_and_so_are_its_steps
     with trace.get_tracer("web").start_as_current_span("GET /order") as request:
         handle = await first.enqueue()
     async with running(app):
-        told = await handle.result(timeout=30)
+        told = await handle.result(timeout=120)
         [second_job] = await (await app.store()).jobs.list_jobs(definition="second", all_tenants=True)
-        await app.handle(second_job.id).result(timeout=30)
+        await app.handle(second_job.id).result(timeout=120)
     [one], [two] = named(spans, "run first"), named(spans, "run second")
     assert request.get_span_context().trace_id == one.context.trace_id == two.context.trace_id
     assert told == hex_trace(one), "the handler is told the same"
@@ -87,7 +87,7 @@ async def test_each_attempt_is_a_span_and_says_how_it_failed(
     handle = await flaky.enqueue()
     async with running(app):
         with pytest.raises(JobSkipped):
-            await handle.result(timeout=30)
+            await handle.result(timeout=120)
     failed, skipped = named(spans, "run flaky")
     assert failed.context.trace_id == skipped.context.trace_id, "a job is one trace"
     assert hex_trace(failed) == trace_of(handle.id).trace_id, "and anybody can work it out"
@@ -189,9 +189,9 @@ async def test_an_attempt_in_a_process_of_its_own_is_a_span_too(
 ) -> None:
     isolated.app.target = app.target
     async with running(isolated.app, processes=1):
-        await (await isolated.pid_of.enqueue()).result(timeout=60)
+        await (await isolated.pid_of.enqueue()).result(timeout=120)
         with pytest.raises(JobFailed):
-            await (await isolated.fails.enqueue()).result(timeout=60)
+            await (await isolated.fails.enqueue()).result(timeout=120)
     [succeeded], [failed] = named(spans, "run pid_of"), named(spans, "run fails")
     assert succeeded.attributes is not None
     assert succeeded.attributes["plait.ending"] == "succeeded"

@@ -37,7 +37,7 @@ async def test_a_job_is_asserted_and_run(plait: Kit) -> None:
     await plait.assert_enqueued(greet, name="ada", count=1)
     await plait.run_until_idle()
     assert ran == ["ada"]
-    assert await handle.result(timeout=5) == "hello ada"
+    assert await handle.result(timeout=120) == "hello ada"
     assert await plait.enqueued() == []
 
 
@@ -67,7 +67,7 @@ async def test_retries_follow_the_backoff_without_waiting(plait: Kit) -> None:
         await plait.advance(minutes=minutes)
     await plait.run_until_idle()
     with pytest.raises(JobDeadLettered, match="not yet"):
-        await handle.result(timeout=5)
+        await handle.result(timeout=120)
 
 
 async def test_jobs_that_enqueue_jobs_are_run_to_the_end(plait: Kit) -> None:

@@ -124,7 +124,7 @@ async def test_a_new_step_behind_a_version_is_none(app: Plait, kit: Kit) -> None
 
     handle = await new.enqueue()
     await run(kit, handle)
-    assert await handle.result(5) == [2, 1]
+    assert await handle.result(120) == [2, 1]
 
 
 async def test_a_version_that_the_code_no_longer_has_is_an_error(app: Plait, kit: Kit) -> None:
@@ -163,7 +163,7 @@ async def test_steps_side_by_side_have_no_order(app: Plait, kit: Kit) -> None:
 
     handle = await parent.enqueue()
     await run(kit, handle)
-    assert await handle.result(5) == ["a2", "b2", "end"]
+    assert await handle.result(120) == ["a2", "b2", "end"]
     assert sorted(ran) == ["a1", "a2", "b1", "b2", "end"]
 
 
@@ -182,4 +182,4 @@ async def test_a_step_within_a_step_is_a_step(app: Plait, kit: Kit) -> None:
 
     handle = await parent.enqueue()
     await run(kit, handle)
-    assert await handle.result(5) == 3
+    assert await handle.result(120) == 3

@@ -25,12 +25,12 @@ async def test_what_failed_in_a_tree_is_retried_and_what_succeeded_stays(tree: T
     handle = await tree.node.enqueue("r", 2)
     await kit.run_until_idle()
     with pytest.raises(JobFailed):
-        await handle.result(5)
+        await handle.result(120)
     before = list(tree.ran)
     tree.fail = set()
     retried = await handle.retry_tree()
     await kit.run_until_idle()
-    assert await handle.result(5) == ["r.0.0", "r.0.1", "r.1.0", "r.1.1"]
+    assert await handle.result(120) == ["r.0.0", "r.0.1", "r.1.0", "r.1.1"]
     again = tree.ran[len(before) :]
     assert "r.0.0" not in again  # it had succeeded
     assert not [what for what in again if what.startswith("note") and what in before]  # steps are kept
@@ -79,7 +79,7 @@ async def test_a_child_is_retried_alone_while_its_fan_out_is_open(app: Plait, ki
     await kit.complete_sub_job(first.id, 10)
     await kit.fail_sub_job(second.id)
     await kit.run_until_idle()
-    assert await handle.result(5) == [10]
+    assert await handle.result(120) == [10]
     with pytest.raises(IllegalMove, match="retry the whole tree"):
         await over.retry(second.id)
     assert await over.status(second.id) == Status.FAILED
@@ -113,7 +113,7 @@ async def test_a_retried_parent_does_its_failed_fan_out_anew(app: Plait, kit: Ki
     fails.clear()
     await handle.retry()
     await kit.run_until_idle()
-    assert (await handle.result(5), ran, len(await handle.tree())) == ([1], ["before"], 4)
+    assert (await handle.result(120), ran, len(await handle.tree())) == ([1], ["before"], 4)
 
     fails.append(True)
     handle = await parent.enqueue()
@@ -121,7 +121,7 @@ async def test_a_retried_parent_does_its_failed_fan_out_anew(app: Plait, kit: Ki
     fails.clear()
     await handle.retry(drop_steps=True)
     await kit.run_until_idle()
-    assert (await handle.result(5), ran) == ([1], ["before"] * 3)
+    assert (await handle.result(120), ran) == ([1], ["before"] * 3)
 
 
 async def test_an_error_that_was_borne_stays_on_record(app: Plait, kit: Kit) -> None:
@@ -153,5 +153,5 @@ async def test_an_error_that_was_borne_stays_on_record(app: Plait, kit: Kit) -> 
     assert await handle.status() == Status.FAILED
     await handle.retry()
     await kit.run_until_idle()
-    assert await handle.result(5) == "good"
+    assert await handle.result(120) == "good"
     assert ran == ["bad", "good", "ship", "ship"]

@@ -24,7 +24,7 @@ async def test_fan_out_fail_fast(bench: Bench, kit: Kit, over: World) -> None:
     handle = await bench.parent.enqueue("fail_fast")
     await kit.run_until_idle()
     with pytest.raises(JobFailed, match="fan-out failed: 1/5 sub-jobs failed"):
-        await handle.result(5)
+        await handle.result(120)
     [error] = bench.seen
     assert (error.total_count, error.failed_count, error.strategy) == (5, 1, "fail_fast")
     assert [(f.index, f.error, f.attempt) for f in error.failures] == [(2, "as told", 1)]
@@ -46,7 +46,7 @@ async def test_fan_out_collect_all(bench: Bench, kit: Kit, over: World) -> None:
     bench.children(1, "fail", 3, "skip", 5)
     handle = await bench.parent.enqueue("collect_all")
     await kit.run_until_idle()
-    assert await handle.result(5) == [1, 3, 5]
+    assert await handle.result(120) == [1, 3, 5]
     [results] = bench.seen
     assert [r.index for r in results] == [0, 1, 2, 3, 4]
     good, bad = partition(results)
@@ -70,7 +70,7 @@ async def test_a_canceled_child_is_counted_and_is_no_success(bench: Bench, kit: 
     await kit.run_until_idle()
     [results] = bench.seen
     assert [r.error and r.error.status for r in results] == ["canceled", None, "failed"]
-    assert await handle.result(5) == [2]
+    assert await handle.result(120) == [2]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ async def test_fan_out_threshold(bench: Bench, kit: Kit) -> None:
     bench.children("fail", 1, "fail", 2)
     handle = await bench.parent.enqueue("half")
     await kit.run_until_idle()
-    assert await handle.result(5) == [1, 2]
+    assert await handle.result(120) == [1, 2]
     assert len(bench.seen[0]) == 4
 
 
@@ -109,7 +109,7 @@ async def test_a_threshold_fails_as_soon_as_it_cannot_be_reached(bench: Bench, k
     handle = await bench.parent.enqueue("half")
     await kit.run_until_idle()
     with pytest.raises(JobFailed, match="3/4 sub-jobs failed"):
-        await handle.result(5)
+        await handle.result(120)
 
 
 async def test_a_quorum_goes_on_as_soon_as_enough_have_succeeded(bench: Bench, kit: Kit, over: World) -> None:
@@ -122,7 +122,7 @@ async def test_a_quorum_goes_on_as_soon_as_enough_have_succeeded(bench: Bench, k
     await kit.complete_sub_job(children[1].id, 2)
     await kit.complete_sub_job(children[0].id, 1)  # late, and before the parent runs again
     await kit.run_until_idle()
-    assert await handle.result(5) == [2, 4]
+    assert await handle.result(120) == [2, 4]
     await kit.fail_sub_job(children[2].id)
     [fan] = await over.rows("select decision, succeeded, failed, decided_ended, cancel_due from plait.fan_outs")
     assert tuple(fan) == ("succeeded", 3, 1, 2, False)
@@ -133,7 +133,7 @@ async def test_a_quorum_fails_as_soon_as_it_cannot_be_reached(bench: Bench, kit:
     handle = await bench.parent.enqueue("majority")
     await kit.run_until_idle()
     with pytest.raises(JobFailed, match="2/4 sub-jobs failed"):
-        await handle.result(5)
+        await handle.result(120)
 
 
 async def test_a_quorum_of_more_than_there_are_is_refused(bench: Bench, kit: Kit) -> None:
@@ -141,7 +141,7 @@ async def test_a_quorum_of_more_than_there_are_is_refused(bench: Bench, kit: Kit
     handle = await bench.parent.enqueue("two")
     await kit.run_until_idle()
     with pytest.raises(JobFailed, match="a quorum of 2 cannot be reached: there are 1"):
-        await handle.result(5)
+        await handle.result(120)
 
 
 @pytest.mark.parametrize("strategy", ["fail_fast", "collect_all", "half", "majority"])
@@ -149,5 +149,5 @@ async def test_an_empty_fan_out_returns_at_once(bench: Bench, kit: Kit, over: Wo
     """T20."""
     handle = await bench.parent.enqueue(strategy)
     await kit.run_until_idle()
-    assert await handle.result(5) == []
+    assert await handle.result(120) == []
     assert await over.endings(handle.id) == ["succeeded"]

@@ -39,7 +39,7 @@ async def test_results_come_in_the_order_in_which_they_ended(app: Plait, kit: Ki
     for n in order:
         await kit.complete_sub_job(children[n].id, n)
         await kit.run_until_idle()
-    assert await handle.result(5) == order
+    assert await handle.result(120) == order
     assert all(order[: len(run)] == run for run in runs)
     assert len(runs) >= 6
     assert await over.rescue() is not None
@@ -69,7 +69,7 @@ async def test_a_stream_is_replayed_from_the_record(app: Plait, kit: Kit, over: 
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    result = await handle.result(5)
+    result = await handle.result(120)
     assert sorted(result) == [n for n in range(20) if n % 3]
     assert result == seen
 
@@ -97,7 +97,7 @@ async def test_a_stream_ends_as_its_strategy_says(app: Plait, kit: Kit) -> None:
 
     handle = await fails.enqueue()
     await kit.run_until_idle()
-    assert await handle.result(5) == "fan-out failed: 1/3 sub-jobs failed [1]"
+    assert await handle.result(120) == "fan-out failed: 1/3 sub-jobs failed [1]"
     assert sorted(seen) == [0, 1]
     assert [n.status for n in await handle.tree()] == [
         Status.SUCCEEDED,
@@ -117,7 +117,7 @@ async def test_a_stream_ends_as_its_strategy_says(app: Plait, kit: Kit) -> None:
     for n in (2, 0, 1):
         await kit.complete_sub_job(children[n].id, n)
     await kit.run_until_idle()
-    assert await handle2.result(5) == [2, 0]
+    assert await handle2.result(120) == [2, 0]
 
 
 async def test_an_empty_stream_ends_at_once(app: Plait, kit: Kit, over: World) -> None:
@@ -129,5 +129,5 @@ async def test_an_empty_stream_ends_at_once(app: Plait, kit: Kit, over: World) -
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    assert await handle.result(5) == 0
+    assert await handle.result(120) == 0
     assert await over.endings(handle.id) == ["succeeded"]

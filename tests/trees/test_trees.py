@@ -1,7 +1,6 @@
 """A tree as a whole: canceled, retried, listed, forgotten; and a job forked from its past."""
 
 import asyncio
-import time
 from datetime import timedelta
 from typing import Any
 
@@ -62,7 +61,7 @@ async def test_running_handlers_of_a_tree_are_stopped(app: Plait, kit: Kit) -> N
         await asyncio.sleep(0.01)
     done = await handle.cancel_tree()
     assert (done.canceled, done.asked) == (1, 3)
-    await asyncio.wait_for(running, 20)
+    await asyncio.wait_for(running, 180)
     assert {n.status for n in await handle.tree()} == {Status.CANCELED}
 
 
@@ -84,7 +83,7 @@ async def test_a_job_that_is_asked_to_stop_opens_no_fan_out(app: Plait, kit: Kit
     await started.wait()
     await over.sql("update plait.live set cancel_requested = plait.now() where job_id = $1", handle.id)  # not yet heard
     go.set()
-    await asyncio.wait_for(running, 20)
+    await asyncio.wait_for(running, 180)
     assert await statuses(handle) == ["0 canceled"]
 
 
@@ -98,9 +97,9 @@ async def test_a_tree_of_thousands_is_read_by_pages(app: Plait, kit: Kit, over: 
 
     handle = await parent.enqueue(10_000)
     await kit.run_until_idle()
-    began = time.monotonic()
+    before = await over.rows_read()
     page = await over.store.jobs.job_tree(handle.id)
-    assert time.monotonic() - began < 3  # some 0.2 s; this is for a plan gone wrong
+    assert await over.rows_read() - before < 200_000  # a few for each job; a plan gone wrong reads millions
     assert len(page) == 10_000
     assert [n.fan_out_index for n in page[1:]] == list(range(9_999))
     rest = await over.store.jobs.job_tree(handle.id, after=page[-1])
@@ -225,7 +224,7 @@ async def test_a_job_is_forked_from_a_step_of_its_past(app: Plait, kit: Kit, ove
     assert ran == ["b"]
     await kit.advance(hours=1)
     await kit.run_until_idle()
-    assert await forked.result(5) == ["a", 1, 2, "b", "c"]
+    assert await forked.result(120) == ["a", 1, 2, "b", "c"]
     assert (await forked.info()).forked_from == handle.id
     whole = app.handle(await jobs.fork(handle.id))
     ran.clear()

@@ -43,7 +43,7 @@ async def test_an_hour_long_sleep_takes_no_time_and_no_worker(app: Plait, kit: K
     assert await handle.status() == Status.WAITING
     await kit.advance(minutes=1)
     await kit.run_until_idle()
-    assert await handle.result(5) == "rested"
+    assert await handle.result(120) == "rested"
     assert (await over.job(handle.id)).attempt == 2
 
 
@@ -103,7 +103,7 @@ async def test_a_moment_without_a_time_zone_is_refused(app: Plait, kit: Kit) -> 
     handle = await nap.enqueue()
     await kit.run_until_idle()
     with pytest.raises(JobFailed, match="a moment with a time zone"):
-        await handle.result(5)
+        await handle.result(120)
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ async def test_a_signal_resumes_who_waits_for_it(approval: Any, kit: Kit) -> Non
     assert await handle.signal("other", 1) == Status.WAITING
     assert await handle.signal("approved", {"by": "ada"}) == Status.QUEUED
     await kit.run_until_idle()
-    assert await handle.result(5) == {"by": "ada"}
+    assert await handle.result(120) == {"by": "ada"}
 
 
 async def test_a_signal_that_comes_before_the_wait_is_kept(approval: Any, kit: Kit) -> None:
@@ -133,7 +133,7 @@ async def test_a_signal_that_comes_before_the_wait_is_kept(approval: Any, kit: K
     handle = await approval.enqueue()
     assert await handle.signal("approved", 1) == Status.QUEUED
     await kit.run_until_idle()
-    assert await handle.result(5) == 1
+    assert await handle.result(120) == 1
     with pytest.raises(IllegalMove, match="final"):
         await handle.signal("approved", 2)
 
@@ -162,7 +162,7 @@ async def test_signals_are_given_out_once_and_in_order_and_a_repeated_one_is_one
         await kit.run_until_idle()
         await kit.advance(minutes=2)
     await kit.run_until_idle()
-    assert await handle.result(5) == [1, 2, 3]
+    assert await handle.result(120) == [1, 2, 3]
 
 
 async def test_a_signal_that_does_not_come_times_out_once(approval: Any, kit: Kit, over: World) -> None:
@@ -175,7 +175,7 @@ async def test_a_signal_that_does_not_come_times_out_once(approval: Any, kit: Ki
     assert await handle.status() == Status.WAITING
     await kit.advance(minutes=2)
     await kit.run_until_idle()
-    assert await handle.result(5) == "no signal 'approved' came in time"
+    assert await handle.result(120) == "no signal 'approved' came in time"
 
 
 async def test_no_sweeper_resumes_who_waits_for_a_signal(approval: Any, kit: Kit, over: World) -> None:
@@ -196,7 +196,7 @@ async def test_a_signal_and_a_wait_that_cross_find_each_other(approval: Any, app
     await asyncio.gather(*(handle.signal("approved", n) for n, handle in enumerate(handles)))
     await running
     await kit.run_until_idle()
-    assert [await handle.result(5) for handle in handles] == list(range(100))
+    assert [await handle.result(120) for handle in handles] == list(range(100))
     assert await over.sql("select count(*) from plait.signals where consumed") == 100
 
 
@@ -229,9 +229,9 @@ async def test_a_payload_is_checked_by_its_type(app: Plait, kit: Kit) -> None:
     await good.signal("n", 3)
     await bad.signal("n", "three")
     await kit.run_until_idle()
-    assert await good.result(5) == 3
+    assert await good.result(120) == 3
     with pytest.raises(JobFailed, match="payload that does not fit"):
-        await bad.result(5)
+        await bad.result(120)
 
 
 async def test_a_job_signals_another_once_however_often_it_is_replayed(app: Plait, kit: Kit, over: World) -> None:
@@ -251,7 +251,7 @@ async def test_a_job_signals_another_once_however_often_it_is_replayed(app: Plai
     await kit.run_until_idle()
     await kit.advance(hours=1)
     await kit.run_until_idle()
-    assert await heard.result(5) == [1, 2]
+    assert await heard.result(120) == [1, 2]
     assert await over.sql("select count(*) from plait.signals") == 2
 
 

@@ -14,7 +14,7 @@ from plait.runtime.service import Service, Signals, Stop, run_services
 from plait.runtime.settings import Settings
 from plait.worker.worker import Worker
 
-app = Plait(settings=Settings(lease=2, heartbeat=0.3, poll=0.2, grace=float(os.environ.get("GRACE", "10"))))
+app = Plait(settings=Settings(lease=3, heartbeat=0.3, poll=0.2, grace=float(os.environ.get("GRACE", "10"))))
 
 
 @app.job(retries=2)

@@ -34,17 +34,17 @@ async def test_async_handlers_run_on_the_loop_and_sync_ones_in_threads(app: Plai
         return threading.get_ident()
 
     async with running(app):
-        assert await (await on_loop.enqueue()).result(30) == threading.get_ident()
-        assert await (await in_thread.enqueue()).result(30) != threading.get_ident()
+        assert await (await on_loop.enqueue()).result(120) == threading.get_ident()
+        assert await (await in_thread.enqueue()).result(120) != threading.get_ident()
 
 
 async def test_isolated_handlers_run_in_a_process_that_is_used_again(app: Plait, running: Running) -> None:
     isolated.app.target = app.target
     async with running(isolated.app, processes=1):
-        first = await (await isolated.pid_of.enqueue()).result(30)
-        second = await (await isolated.pid_of.enqueue()).result(30)
+        first = await (await isolated.pid_of.enqueue()).result(120)
+        second = await (await isolated.pid_of.enqueue()).result(120)
         assert first == second != os.getpid()
-        assert await (await isolated.async_pid_of.enqueue()).result(30) == first
+        assert await (await isolated.async_pid_of.enqueue()).result(120) == first
     await isolated.app.close()
 
 
@@ -57,7 +57,7 @@ async def test_a_handler_knows_its_attempt(app: Plait, running: Running) -> None
 
     async with running(app):
         handle = await who.options(correlation_id="order 7").enqueue()
-        assert await handle.result(30) == {
+        assert await handle.result(120) == {
             "job": str(handle.id),
             "attempt": 1,
             "max": 4,
@@ -82,7 +82,7 @@ async def test_progress_is_seen_while_it_runs_and_kept_with_the_attempt(app: Pla
         await eventually(half)
         assert (await handle.info()).progress == '{"done":1,"total":2,"message":"half"}'
         go_on.set()
-        await handle.result(30)
+        await handle.result(120)
         store = await app.store()
         (attempt,) = await store.jobs.list_attempts(handle.id)
         assert attempt.progress == '{"done":1,"total":2,"message":"half"}'
@@ -119,14 +119,14 @@ async def test_a_handler_steers_what_becomes_of_its_job(app: Plait, running: Run
 
     async with running(app):
         with pytest.raises(JobFailed, match="no such account") as permanently:
-            await (await permanent.enqueue()).result(30)
+            await (await permanent.enqueue()).result(120)
         assert permanently.value.reason == "permanent"
         with pytest.raises(JobSkipped, match="already done"):
-            await (await skip.enqueue()).result(30)
-        assert await (await later.enqueue()).result(30) == "done"
-        assert await (await snooze.enqueue()).result(30) == 4  # three snoozes, and not a try burnt
+            await (await skip.enqueue()).result(120)
+        assert await (await later.enqueue()).result(120) == "done"
+        assert await (await snooze.enqueue()).result(120) == 4  # three snoozes, and not a try burnt
         with pytest.raises(JobDeadLettered, match="ValueError: boom") as failed:
-            await (await fails.enqueue()).result(30)
+            await (await fails.enqueue()).result(120)
         assert failed.value.traceback is not None
         assert "raise ValueError" in failed.value.traceback
 
@@ -160,7 +160,7 @@ async def test_runs_share_a_task_and_nothing_else(app: Plait, running: Running) 
     async with running(app, concurrency=1):
         leaves = ["nothing", "mark", "nothing", "cancel", "nothing", "incomparable"] * 5 + ["nothing"] * 30
         jobs = await tidy.enqueue_many([(leave,) for leave in leaves])
-        assert {await job.result(30) for job in jobs} == {"1 clean"}
+        assert {await job.result(120) for job in jobs} == {"1 clean"}
     assert 15 < len(tasks) < len(leaves) - 10  # one in two of the first, and then one in eight
 
 
@@ -184,8 +184,8 @@ async def test_a_handler_that_exits_or_interrupts_does_not_end_the_worker(app: P
     async with running(app):
         for job in (leave, leave_thread, cancels_itself):
             with pytest.raises(JobDeadLettered):
-                await (await job.enqueue()).result(30)
-        assert await (await fine.enqueue()).result(30) == "alive"
+                await (await job.enqueue()).result(120)
+        assert await (await fine.enqueue()).result(120) == "alive"
 
 
 async def test_unknown_kinds_are_not_claimed_and_the_reason_is_told(app: Plait, running: Running) -> None:
@@ -202,7 +202,7 @@ async def test_unknown_kinds_are_not_claimed_and_the_reason_is_told(app: Plait, 
 
     async with running(app):
         handle = await unknown.enqueue()
-        await (await known.enqueue()).result(30)
+        await (await known.enqueue()).result(120)
         assert await handle.status() == Status.QUEUED
         store = await app.store()
         assert "unknown_definition" in [code for code, _ in await store.jobs.explain_job(handle.id)]

@@ -39,7 +39,7 @@ async def test_a_canceled_job_of_a_killed_worker_ends_as_canceled(client: Plait,
     assert await handle.cancel() == Status.RUNNING  # nobody is there to hear it
     async with worker_process(real_database.url):
         with pytest.raises(JobCanceled):
-            await handle.result(60)
+            await handle.result(120)
     await client.close()
 
 
@@ -140,7 +140,7 @@ async def test_a_blocked_loop_does_not_cost_the_lease(client: Plait, real_databa
     """T47: the handler blocks its loop for longer than the lease, and a second worker waits for its jobs."""
     async with worker_process(real_database.url) as first, worker_process(real_database.url):
         handle = await process.block.enqueue(5.0)
-        await handle.result(60)
+        await handle.result(120)
     store = await client.store()
     assert [a.status for a in await store.jobs.list_attempts(handle.id)] == ["succeeded"]
     assert first.returncode is not None

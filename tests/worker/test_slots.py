@@ -85,4 +85,4 @@ async def test_an_empty_queue_does_not_hide_another(app: Plait, running: Running
 
     async with running(app):  # of both queues, with all of its room for either
         handle = await rare.enqueue()
-        assert await handle.result(10) == "seen"
+        assert await handle.result(120) == "seen"

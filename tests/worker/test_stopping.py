@@ -27,7 +27,7 @@ async def test_a_timeout_stops_an_async_handler(app: Plait, running: Running) ->
     async with running(app):
         handle = await slow.enqueue()
         with pytest.raises(JobDeadLettered, match=r"longer than 0\.2 s"):
-            await handle.result(30)
+            await handle.result(120)
         assert cleaned.is_set()
         store = await app.store()
         assert [a.status for a in await store.jobs.list_attempts(handle.id)] == ["timeout"]
@@ -40,7 +40,7 @@ async def test_a_job_may_have_a_timeout_of_its_own(app: Plait, running: Running)
 
     async with running(app):
         with pytest.raises(JobDeadLettered, match=r"longer than 0\.1 s"):
-            await (await slow.options(timeout=0.1).enqueue()).result(30)
+            await (await slow.options(timeout=0.1).enqueue()).result(120)
 
 
 async def test_a_handler_that_ignores_its_timeout_loses_its_slot(app: Plait, running: Running) -> None:
@@ -66,8 +66,8 @@ async def test_a_handler_that_ignores_its_timeout_loses_its_slot(app: Plait, run
     async with running(app, concurrency=1):
         for job in (stubborn, stubborn_thread):
             with pytest.raises(JobDeadLettered):
-                await (await job.enqueue()).result(30)
-            assert await (await next_one.enqueue()).result(30) == "ran"
+                await (await job.enqueue()).result(120)
+            assert await (await next_one.enqueue()).result(120) == "ran"
         let_go.set()
 
 
@@ -79,7 +79,7 @@ async def test_a_timeout_kills_an_isolated_handler_and_its_children(
     async with running(isolated.app):
         handle = await isolated.hang.enqueue(str(pids))
         with pytest.raises(JobDeadLettered, match=r"longer than 0\.3 s"):
-            await handle.result(30)
+            await handle.result(120)
 
         async def all_gone() -> bool:
             return not any(_alive(int(pid)) for pid in pids.read_text().split())
@@ -93,13 +93,13 @@ async def test_the_death_of_an_isolated_handler_is_told_with_its_exit_code(app: 
     async with running(isolated.app):
         died = await isolated.die.enqueue(7)
         with pytest.raises(JobDeadLettered, match="exit code 7"):
-            await died.result(30)
+            await died.result(120)
         crashed = await isolated.segfault.enqueue()
         with pytest.raises(JobDeadLettered, match="SIGSEGV"):
-            await crashed.result(30)
+            await crashed.result(120)
         failed = await isolated.fails.enqueue()
         with pytest.raises(JobDeadLettered, match="ValueError: from the child"):
-            await failed.result(30)
+            await failed.result(120)
         store = await isolated.app.store()
         (attempt,) = await store.jobs.list_attempts(died.id)
         assert (attempt.exit_code, attempt.reason) == (7, "process_died")
@@ -120,7 +120,7 @@ async def test_a_running_job_is_canceled(app: Plait, running: Running) -> None:
         await started.wait()
         assert await handle.cancel() == Status.RUNNING
         with pytest.raises(JobCanceled):
-            await handle.result(30)
+            await handle.result(120)
 
 
 async def test_a_running_thread_may_see_that_it_is_canceled(app: Plait, running: Running) -> None:
@@ -141,7 +141,7 @@ async def test_a_running_thread_may_see_that_it_is_canceled(app: Plait, running:
         await asyncio.to_thread(started.wait, 30)
         await handle.cancel()
         with pytest.raises(JobCanceled):
-            await handle.result(30)
+            await handle.result(120)
         assert saw.is_set()
 
 
@@ -162,7 +162,7 @@ async def test_a_success_that_comes_after_the_cancel_still_counts(app: Plait, ru
         handle = await finishes.enqueue()
         await started.wait()
         await handle.cancel()
-        assert await handle.result(30) == "done all the same"
+        assert await handle.result(120) == "done all the same"
 
 
 async def test_a_cancel_reaches_a_job_that_was_claimed_ahead(app: Plait, running: Running) -> None:
@@ -181,7 +181,7 @@ async def test_a_cancel_reaches_a_job_that_was_claimed_ahead(app: Plait, running
         second = await work.enqueue(2)
         await second.cancel()
         with pytest.raises(JobCanceled):
-            await second.result(30)
+            await second.result(120)
         go_on.set()
     assert ran == [1]
 
