@@ -29,7 +29,7 @@ def _plait(system: System) -> bool:
 
 def _fast(system: System) -> bool:
     """Who would not take half an hour to enqueue a million jobs."""
-    return system.name in {"plait", "graphile-worker", "pgqueuer", "pg-boss"}
+    return system.name in {"plait", "plait-before", "graphile-worker", "pgqueuer", "pg-boss"}
 
 
 def _postgres(system: System) -> bool:

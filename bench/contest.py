@@ -37,7 +37,7 @@ class Process:
         self.pid = process.pid
 
     @classmethod
-    async def start(cls, argv: list[str], env: Mapping[str, str], log: Path) -> "Process":
+    async def start(cls, argv: list[str], env: Mapping[str, str], log: Path, tree: Path = ROOT) -> "Process":
         with log.open("ab") as errors:
             process = await asyncio.create_subprocess_exec(
                 *argv,
@@ -45,7 +45,7 @@ class Process:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=errors,
                 env=dict(env),
-                cwd=ROOT,
+                cwd=tree,
                 start_new_session=True,
             )
         return cls(process, log)
@@ -228,12 +228,13 @@ class Contest:
         raise Failed(f"{left} of {jobs} jobs were not done after {limit_s:.0f} s")
 
     async def _start(self, role: str) -> Process:
+        tree = environments.sources(self.system)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
         env = kept | {
             "BENCH_URL": self.ledger.url,
             "BENCH_SETTINGS": json.dumps(self.settings),
             "BENCH_LATENCIES": str(self.latencies),
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": str(tree),
             "PYTHONNOUSERSITE": "1",
         }
-        return await Process.start(environments.command(self.system, role), env, self._place / f"{role}.log")
+        return await Process.start(environments.command(self.system, role), env, self._place / f"{role}.log", tree)

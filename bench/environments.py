@@ -28,6 +28,11 @@ def python(system: System) -> Path:
     return ENVIRONMENTS / system.name / "bin" / "python"
 
 
+def sources(system: System) -> Path:
+    """The tree that the system's driver runs from."""
+    return ENVIRONMENTS / system.name / "tree" if system.commit else HERE.parent
+
+
 def command(system: System, role: str) -> list[str]:
     """How to start the system's driver."""
     if system.language == "node":
@@ -41,7 +46,7 @@ def prepare(system: System) -> None:
     place = ENVIRONMENTS / system.name
     stamp, wanted = place / "made-from", "\n".join(system.requires)
     if system.language == "plait":
-        wanted = LOCK.read_text()
+        wanted = (system.commit or "") + LOCK.read_text()
     if not (stamp.exists() and stamp.read_text() == wanted):
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
@@ -49,6 +54,8 @@ def prepare(system: System) -> None:
             _install_node(place, system.requires)
         else:
             _install_python(place, system)
+        if system.commit:
+            _check_out(system.commit, sources(system))
         stamp.write_text(wanted)
     if system.language == "node":
         # Modules are looked for beside the importing file, so the drivers go to where the packages are.
@@ -74,6 +81,14 @@ def _install_python(place: Path, system: System) -> None:
     else:
         _run([interpreter, "-m", "venv", "--clear", str(place)])
         _run([str(place / "bin/python"), "-m", "pip", "install", "--quiet", *requires])
+
+
+def _check_out(commit: str, tree: Path) -> None:
+    tree.mkdir()
+    archive = tree.with_suffix(".tar")
+    _run(["git", "-C", str(HERE.parent), "archive", "--output", str(archive), commit])
+    _run(["tar", "-xf", str(archive), "-C", str(tree)])
+    archive.unlink()
 
 
 def _find_python(oldest: tuple[int, int]) -> str:

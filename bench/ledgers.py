@@ -1,5 +1,6 @@
 """Where a system keeps its jobs, as the harness sees it: what is stored, what is done, what that cost."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -7,11 +8,20 @@ from typing import Any, Protocol
 
 import asyncpg
 
+from bench import environments
 from bench.redis import Redis
 from bench.server import Postgres
 from bench.systems import System
 from plait.store.migrate import migrate
 from plait.store.roles import DEV_LOGIN, ensure_dev_login
+
+MIGRATE = """
+import asyncio, sys
+from plait.store.migrate import migrate
+from plait.store.roles import ensure_dev_login
+asyncio.run(migrate(sys.argv[1]))
+asyncio.run(ensure_dev_login(sys.argv[1]))
+"""
 
 
 class Ledger(Protocol):
@@ -55,13 +65,24 @@ class Servers:
             return
         async with self.postgres.fresh_database() as database:
             if system.language == "plait":
-                await migrate(self.postgres.url(database))
-                await ensure_dev_login(self.postgres.url(database))
+                await _migrate(system, self.postgres.url(database))
             connection = await asyncpg.connect(self.postgres.url(database))
             try:
                 yield PostgresLedger(self.postgres, system, database, connection)
             finally:
                 await connection.close()
+
+
+async def _migrate(system: System, url: str) -> None:
+    if system.commit is None:
+        await migrate(url)
+        await ensure_dev_login(url)
+        return
+    process = await asyncio.create_subprocess_exec(
+        str(environments.python(system)), "-c", MIGRATE, url, cwd=environments.sources(system)
+    )
+    if await process.wait():
+        raise environments.Missing(f"plait at {system.commit} could not migrate")
 
 
 class PostgresLedger:

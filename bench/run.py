@@ -25,7 +25,7 @@ from bench.measures import Plan
 from bench.redis import Redis
 from bench.rows import Row, medians
 from bench.server import SETTINGS, Postgres
-from bench.systems import SYSTEMS, System
+from bench.systems import SYSTEMS, System, plait_before
 
 QUICK_SYSTEMS = ("plait", "graphile-worker", "pgqueuer")
 
@@ -51,6 +51,7 @@ def _arguments() -> argparse.Namespace:
         type=_list_of([measure.name for measure in MEASURES]),
         help="some of " + "; ".join(f"{measure.name} ({measure.rows})" for measure in MEASURES),
     )
+    parser.add_argument("--before", metavar="COMMIT", help="measure plait at this commit too, as plait-before")
     parser.add_argument("--rounds", type=int, help="3 unless given; 1 with --quick")
     parser.add_argument("--jobs", type=int, help="the backlog; 50,000 unless given, 20,000 with --quick")
     parser.add_argument(
@@ -74,6 +75,8 @@ def _list_of(known: Sequence[str]) -> Any:
 async def _run(asked: argparse.Namespace) -> int:
     chosen = asked.systems or (QUICK_SYSTEMS if asked.quick else [system.name for system in SYSTEMS])
     systems = [system for system in SYSTEMS if system.name in chosen]
+    if asked.before:
+        systems.append(plait_before(asked.before))
     measures = [
         measure
         for measure in MEASURES

@@ -7,7 +7,7 @@ power failure may cost.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 
@@ -38,9 +38,12 @@ class System:
     durable_settings: Mapping[str, Any] | None = None
     """What differs for fan-outs and steps; None where it has none."""
 
+    commit: str | None = None
+    """An earlier plait: the commit whose sources and driver run."""
+
     @property
     def module(self) -> str:
-        return self.name.replace("-", "_")
+        return "plait" if self.language == "plait" else self.name.replace("-", "_")
 
 
 NODE: Final = ("node@22.23.3",)
@@ -218,3 +221,8 @@ SYSTEMS: Final = (
 
 def system(name: str) -> System:
     return next(system for system in SYSTEMS if system.name == name)
+
+
+def plait_before(commit: str) -> System:
+    """plait as it was at a commit, beside plait as it is: a change is measured in one run."""
+    return replace(SYSTEMS[0], name="plait-before", commit=commit, note=f"plait at {commit}")
