@@ -46,6 +46,7 @@ TICK_S = 0.1
 PROGRESS_S = 0.25
 STOP_GRACE_S = 1.0
 """How long a handler may take to stop when asked, before its slot is taken from it."""
+LAST_PROGRESS_S = 5.0
 FLUSH_S = 5.0
 """How long a stopping worker tries to record its last outcomes when the database does not answer."""
 
@@ -101,6 +102,7 @@ class Worker:
         await self._schemas.learn(store)
         artifacts = await self._app.artifacts()
         self._executor.artifacts = artifacts
+        self._executor.original.loop = asyncio.get_running_loop()
         self._durables = Durables(store, self._app.definitions, artifacts, node=self._node)
         self._pump = Pump(
             store,
@@ -274,7 +276,9 @@ class Worker:
         """Its last word before its outcome: afterwards nobody would take it. A command always has one."""
         if run.definition.command is not None:
             finished = exited(finished)
-        await self._send_progress(await self._app.store(), run)
+        with contextlib.suppress(TimeoutError):  # a database that does not answer must not hold up its outcome
+            async with asyncio.timeout(LAST_PROGRESS_S):
+                await self._send_progress(await self._app.store(), run)
         self._end(run, finished)
 
     def _end(self, run: Run, finished: Finished | None) -> None:
@@ -319,6 +323,7 @@ class Worker:
         )
         for run in self._slots.running:
             run.stop(Stopping.LOST)
+            run.over = True
             self._keep(run)
         self._slots.clear()
         self._pump.forget()
@@ -335,6 +340,7 @@ class Worker:
                 elif now >= run.stopping_at + STOP_GRACE_S and run.definition.isolation != "process":
                     log.warning("a handler does not stop; it loses its slot", **run.current().about())
                     self._keep(run)
+                    run.over = True
                     self._end(run, abandoned(run))
             for run in self._slots.give_back(older_than_s=GIVE_BACK_S):
                 self._settle(run, ended(Ending.RELEASED))
