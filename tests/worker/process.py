@@ -5,13 +5,14 @@ import os
 import sys
 import time
 
-from plait import Plait
+from plait import NotDurable, Plait, current, spawn_sync
 from plait.leader.leader import Leader
 from plait.leader.promote import Promote
 from plait.leader.rescue import Rescue
 from plait.runtime.logging import configure
 from plait.runtime.service import Service, Signals, Stop, run_services
 from plait.runtime.settings import Settings
+from plait.sdk.context import NoCurrentJob
 from plait.worker.worker import Worker
 
 app = Plait(settings=Settings(lease=2, heartbeat=0.3, poll=0.2, grace=float(os.environ.get("GRACE", "10"))))
@@ -32,6 +33,47 @@ async def block(seconds: float) -> int:
 @app.job(retries=20)
 async def poison() -> None:
     os._exit(9)
+
+
+@app.job(retries=0)
+async def fork_on_loop(how: str) -> list[int]:
+    """The exit code of its forked copy, and whose result this is."""
+    forever = asyncio.get_running_loop().create_future()
+    if child := os.fork():
+        return [await asyncio.to_thread(_exit_code, child), os.getpid()]
+    if how == "awaits":
+        await forever
+    return _in_copy(how)
+
+
+@app.job(retries=0)
+def fork_in_thread(how: str) -> list[int]:
+    if child := os.fork():
+        return [_exit_code(child), os.getpid()]
+    return _in_copy(how)
+
+
+def _exit_code(child: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _in_copy(how: str) -> list[int]:
+    match how:
+        case "raises":
+            raise ValueError("of the copy")
+        case "exits":
+            sys.exit(3)
+        case "asks":
+            try:
+                current()
+            except NoCurrentJob:
+                sys.exit(4)
+        case "spawns":
+            try:
+                spawn_sync("work", seconds=0.0)
+            except NotDurable:
+                sys.exit(5)
+    return [-1, -1]
 
 
 async def main() -> int:
