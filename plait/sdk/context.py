@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Callable
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
@@ -113,6 +113,11 @@ def attempt() -> Attempt:
         return _attempt.get()
     except LookupError:
         raise NoCurrentJob from None
+
+
+def running_attempt(context: Context | None = None) -> Attempt | None:
+    """Whose code runs in this context, or here."""
+    return _attempt.get(None) if context is None else context.get(_attempt)
 
 
 def _about() -> dict[str, Any]:

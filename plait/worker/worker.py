@@ -39,6 +39,7 @@ from plait.worker.run import Run, Stopping
 from plait.worker.schemas import Schemas
 from plait.worker.slots import GIVE_BACK_S, Slots
 from plait.worker.tracing import TracedProcesses, traced
+from plait.worker.watchdog import Watchdog
 
 log = get_logger("worker")
 
@@ -145,15 +146,24 @@ class Worker:
             return True
         self._lost.clear()
         self._durables.worker = worker
+        bound_s = self._settings.loop_timeout
+        self._watchdog = watchdog = Watchdog(
+            bound_s=self._settings.lease if bound_s is None else bound_s,
+            runs=lambda: self._slots.running,
+            ends_process=stop.owns_process,
+            lost=self._lost.set,
+        )
         heartbeat = Heartbeat(
             store.database,
             worker,
             every_s=self._settings.heartbeat,
             lease_s=self._settings.lease,
             running=lambda: len(self._slots),
+            watchdog=watchdog,
             beat=self._beaten,
             lost=self._lost.set,
         )
+        watchdog.start()
         heartbeat.start()
         log.info("worker started", worker_id=worker, queues=self._queues)
         try:
@@ -174,6 +184,7 @@ class Worker:
             log.info("worker stopped", worker_id=worker)
             return True
         finally:
+            await watchdog.close()
             await heartbeat.close()
 
     async def _register(self, store: Store, stop: Stop) -> int | None:
@@ -296,6 +307,8 @@ class Worker:
             self._empty.set()
 
     def _settle(self, run: Run, finished: Finished) -> None:
+        if not self._watchdog.may_renew:
+            return  # the loop was blocked for too long: others run these jobs
         job_id, attempt = run.key
         ending, result, detail = finished.ending, finished.result, finished.detail
         self._pump.settle(Settlement(job_id, attempt, ending, result, detail, run.ran_ms(), run.claimed.definition))

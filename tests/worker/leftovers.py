@@ -16,7 +16,7 @@ from plait import Plait, current
 from plait.runtime.settings import Settings
 from plait.sdk.context import NoCurrentJob
 
-app = Plait(settings=Settings(lease=2, heartbeat=0.3, poll=0.2, grace=5))
+app = Plait(settings=Settings(lease=2, heartbeat=0.3, poll=0.2, grace=5, loop_timeout=60))
 
 _seen: ContextVar[str] = ContextVar("seen", default="nothing")
 

@@ -136,13 +136,13 @@ async def test_a_step_left_behind_does_not_cancel_the_job_that_runs_now(app: Pla
 
 
 @pytest.mark.parametrize(
-    ("how", "code"), [("returns", 0), ("raises", 1), ("exits", 3), ("awaits", 0), ("asks", 4), ("spawns", 5)]
+    ("how", "code"), [("returns", 0), ("raises", 1), ("exits", 3), ("awaits", 0), ("asks", 4), ("spawns", 5), ("is ended", -15)]
 )
 @pytest.mark.parametrize("isolation", ["loop", "thread"])
 async def test_a_forked_copy_of_the_worker_ends_with_its_handler(
     real_database: TestDatabase, isolation: str, how: str, code: int
 ) -> None:
-    """It has the worker's connections: a word on one of them would be taken for the worker's."""
+    """It has the worker's connections: a word on one of them would be taken for the worker's. A signal that it gets is its own."""
     process.app.target = Plait(real_database.url).target
     async with worker_process(real_database.url) as worker:
         forks = process.fork_on_loop if isolation == "loop" else process.fork_in_thread
