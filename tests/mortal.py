@@ -20,7 +20,7 @@ from plait.runtime.service import Signals, Stop, run_services
 from plait.runtime.settings import Settings
 from plait.worker.worker import Worker
 
-SETTINGS = Settings(lease=3, heartbeat=0.2, poll=0.1, grace=5)
+SETTINGS = Settings(lease=3, heartbeat=0.2, poll=0.1, grace=5, loop_timeout=60)
 
 
 def serve(app: Plait) -> int:

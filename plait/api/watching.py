@@ -155,10 +155,14 @@ class Watch:
         return True
 
     async def _installation(self, *, workers: bool) -> dict[tuple[str, str], str]:
-        """Queues as they are set, and, for super-admins, who works: whether it lives, and whether it has fallen silent."""
+        """Queues as they are set, and, for super-admins, who works: whether it lives, whether it has fallen silent, and whether its loop is
+        blocked."""
         found: dict[tuple[str, str], str] = {}
+        blocked = await self._store.workers.list_blocked() if workers else {}
         for worker in await self._store.workers.list_workers() if workers else ():
             shown = {"worker_id": worker.id, "state": worker.state, "stale": worker.stale, "hostname": worker.host}
+            if worker.id in blocked:
+                shown["blocked"] = True
             found["worker", str(worker.id)] = msgspec.json.encode(shown).decode()
         for queue in await self._store.queues.list_settings():
             found["queue", queue.name] = msgspec.json.encode(queue).decode()

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import Any, ClassVar
+from uuid import UUID
 
 from fastapi import Response
 from pydantic import Field
@@ -39,17 +40,25 @@ class Worker(Shape):
     node: str | None = Field(description="The machine that it is on.")
     draining: bool = Field(description="It was asked to stop, and finishes what it has.")
     leads: bool = Field(description="Its process does the leader's work too.")
+    blocked_since: datetime | None = Field(description="Since when a handler blocks its event loop; null: it turns.")
+    blocked_job_id: UUID | None = Field(description="The job that blocks it; null where that is not known.")
 
 
 @router.get("/workers", response_model=Page[Worker])
 async def list_workers(ask: Ask) -> Response:
     """Those that live, and those that left or were lost within the last hour."""
-    rows, places = await ask.store.workers.list_workers(), await ask.store.workers.list_places()
+    workers = ask.store.workers
+    rows, places, blocked = await workers.list_workers(), await workers.list_places(), await workers.list_blocked()
     items = [
         Worker.of(
-            row, node=place and place.node, draining=bool(place and place.draining), leads=bool(place and place.leads)
+            row,
+            node=place and place.node,
+            draining=bool(place and place.draining),
+            leads=bool(place and place.leads),
+            blocked_since=block and block.since,
+            blocked_job_id=block and block.job_id,
         )
         for row in rows
-        for place in (places.get(row.id),)
+        for place, block in ((places.get(row.id), blocked.get(row.id)),)
     ]
     return Json({"items": items, "next": None})

@@ -208,5 +208,6 @@ def run_async(coroutine: Coroutine[Any, Any, int | None]) -> int | None:
         import uvloop
 
         new_loop = uvloop.new_event_loop
-    with asyncio.Runner(loop_factory=new_loop) as runner:
-        return runner.run(coroutine)
+    from plait.runtime.service import run_to_end
+
+    return run_to_end(coroutine, loop_factory=new_loop)

@@ -68,7 +68,7 @@ async def demo(cli: Invocation) -> int:
     configure(level="error")
     view = demo_report.view(silent=cli.json)
     stop = Stop()
-    with Signals(stop) as signals:
+    with Signals(stop, grace_s=app.settings.grace) as signals:
         view.say(f"Starting an embedded Postgres in {data_dir}")
         async with connected(app, stop, signals):
             worker = Worker(app, queues={"default": 7, "pictures": 4}, concurrency=11)

@@ -67,7 +67,7 @@ async def run(
 
     configure_logs(app, cli, level="warning")
     stop = Stop()
-    with Signals(stop) as signals:
+    with Signals(stop, grace_s=app.settings.grace) as signals:
         async with connected(app, stop, signals, develop=True):
             handle = await job.options(tenant=tenant).enqueue(**arguments)
             async with asyncio.TaskGroup() as group:

@@ -57,7 +57,7 @@ async def serve(
 ) -> int:
     """Connect, say `told` and what `then` gives, and run services until a signal or their own end; the exit code."""
     stop = Stop()
-    with Signals(stop) as signals:
+    with Signals(stop, grace_s=app.settings.grace) as signals:
         async with connected(app, stop, signals, develop=develop):
             collect_seldom()
             for line in [*told, *(await then() if then is not None else ())]:

@@ -1,11 +1,12 @@
 """`plait workers`: who runs jobs, and since when nobody has heard of whom."""
 
 import json
+from dataclasses import asdict
 
 import typer
 
 from plait.cli.command import Invocation, command
-from plait.cli.output import show_json, show_table, span
+from plait.cli.output import say, show_json, show_table, span
 
 
 def register(app: typer.Typer) -> None:
@@ -15,16 +16,25 @@ def register(app: typer.Typer) -> None:
 async def workers(cli: Invocation) -> None:
     """Show the workers that live, and those that left or were lost within the last hour."""
     async with cli.store() as store:
-        rows = await store.workers.list_workers()
+        rows, blocked = await store.workers.list_workers(), await store.workers.list_blocked()
     if cli.json:
-        show_json(rows)
+        show_json(
+            [
+                {
+                    **asdict(row),
+                    "blocked_since": blocked[row.id].since if row.id in blocked else None,
+                    "blocked_job": blocked[row.id].job_id if row.id in blocked else None,
+                }
+                for row in rows
+            ]
+        )
         return
     show_table(
         ("worker", "state", "host", "pid", "running", "at most", "queues", "seen", "version"),
         [
             (
                 row.id,
-                "stale" if row.stale else row.state,
+                "blocked" if row.state == "alive" and row.id in blocked else "stale" if row.stale else row.state,
                 row.host,
                 row.pid,
                 row.running,
@@ -38,3 +48,8 @@ async def workers(cli: Invocation) -> None:
         optional=("version", "at most", "pid"),
         empty="No workers. Start one: plait worker APP",
     )
+    for row in rows:
+        if row.state == "alive" and row.id in blocked:
+            block = blocked[row.id]
+            by = f"job {block.job_id}" if block.job_id else "an unknown job"
+            say(f"worker {row.id}: its event loop has been blocked for {span(block.blocked_s)} by {by}")

@@ -5,13 +5,33 @@ what it holds and returns at once. One process may run several; when one of them
 """
 
 import asyncio
+import contextlib
+import math
+import os
+import select
 import signal
-from collections.abc import Sequence
-from typing import Protocol
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 from plait.runtime.logging import get_logger
 
 log = get_logger("service")
+
+T = TypeVar("T")
+
+BLOCKED: Final = 70
+"""The exit code of a process whose event loop was blocked or stopped by a handler."""
+LAST_S: Final = 15.0
+"""Past the grace period, or the second signal: how long a process may take to give up what it holds and to close."""
+LOOP_S: Final = 3.0
+"""The same for a process whose loop does not turn: it can give up nothing."""
+_STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
+_HANDLED: Final = 0x80
 
 
 class Stop:
@@ -20,6 +40,8 @@ class Stop:
     def __init__(self) -> None:
         self._gracefully = asyncio.Event()
         self._now = asyncio.Event()
+        self.owns_process = False
+        """The process is there for its services alone, and may be ended where they can't go on."""
 
     def request(self) -> None:
         if self._gracefully.is_set():
@@ -70,28 +92,150 @@ async def run_services(services: Sequence[Service], stop: Stop) -> None:
 
 
 class Signals:
-    """While entered, SIGTERM and SIGINT ask to stop; a second one stops hard. Works as PID 1 too, since it installs handlers."""
+    """While entered, SIGTERM and SIGINT ask to stop; a second one stops hard. Works as PID 1 too, since it installs handlers.
 
-    def __init__(self, stop: Stop) -> None:
+    A thread reads the signals, so they count also while the event loop is blocked. The process always ends: soon after the second signal, or
+    soon after the grace period. If its services do not end it by then, `os._exit` does.
+    """
+
+    def __init__(self, stop: Stop, *, grace_s: float = 30.0) -> None:
+        """`grace_s`: how long the services may take to stop after the first signal."""
         self._stop = stop
+        self._grace_s = grace_s
         self.received: signal.Signals | None = None
 
     def __enter__(self) -> "Signals":
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._receive, number)
+        self._loop = asyncio.get_running_loop()
+        self._reader, self._writer = socket.socketpair()
+        self._writer.setblocking(False)
+        self._before = {number: signal.signal(number, self._handle) for number in _STOPPING}
+        self._wakeup_before = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
+        self._thread = threading.Thread(target=self._watch, name="plait-signals", daemon=True)
+        self._thread.start()
+        self._stop.owns_process = True
+        _entered.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
-
-    def _receive(self, number: signal.Signals) -> None:
-        self.received = number
-        log.info("stopping hard" if self._stop.requested else "stopping", signal=signal.Signals(number).name)
-        self._stop.request()
+        _entered.remove(self)
+        signal.set_wakeup_fd(self._wakeup_before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if self.received is None:  # else the thread watches until the process has ended
+            self._writer.close()
+            self._thread.join(5)
+            self._reader.close()
 
     @property
     def exit_code(self) -> int:
         return 0 if self.received is None else 128 + self.received
+
+    def _handle(self, number: int, _frame: object) -> None:
+        """Beside the wakeup descriptor, which somebody else may take: asyncio does, where a signal's handler is added to its loop."""
+        with contextlib.suppress(OSError):
+            self._writer.send(bytes([number | _HANDLED]))
+
+    def _watch(self) -> None:
+        """In a thread of its own."""
+        by_descriptor: list[signal.Signals] = []
+        by_handler: list[signal.Signals] = []
+        told, guard = 0, _Guard(self._loop)
+        while True:
+            ready, _, _ = select.select([self._reader], [], [], guard.wait_s())
+            if ready:
+                data = self._reader.recv(256)
+                if not data:
+                    return  # closed
+                for byte in data:
+                    if (number := byte & ~_HANDLED) in _STOPPING:
+                        (by_handler if byte & _HANDLED else by_descriptor).append(signal.Signals(number))
+            # Each signal comes by both ways, unless one of them is barred.
+            for received in max(by_descriptor, by_handler, key=len)[told:]:
+                told += 1
+                self.received = received
+                log.info("stopping hard" if told > 1 else "stopping", signal=received.name)
+                with contextlib.suppress(RuntimeError):  # the loop is closed
+                    self._loop.call_soon_threadsafe(self._stop.request)
+                guard.end_after(0.0 if told > 1 else self._grace_s)
+            if guard.is_late():
+                end_process(self.exit_code, "the process did not stop in time: it is ended now")
+
+
+_entered: list[Signals] = []
+
+
+def _in_copy() -> None:
+    """A forked copy must not tell this process of the signals that it gets itself."""
+    if _entered:
+        signal.set_wakeup_fd(-1)
+        for number in _STOPPING:
+            signal.signal(number, signal.SIG_DFL)
+
+
+os.register_at_fork(after_in_child=_in_copy)
+
+
+class _Guard:
+    """When a process that was asked to stop is ended: LAST_S after its time, or LOOP_S after it, where its loop does not turn any more."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._ask_at = self._answer_by = self._end_at = math.inf
+        self._turns = threading.Event()
+
+    def end_after(self, seconds: float) -> None:
+        self._ask_at = min(self._ask_at, time.monotonic() + seconds)
+        self._end_at = min(self._end_at, self._ask_at + LAST_S)
+
+    def wait_s(self) -> float | None:
+        until = min(self._ask_at, self._answer_by, self._end_at)
+        return None if until == math.inf else max(0.0, until - time.monotonic())
+
+    def is_late(self) -> bool:
+        now = time.monotonic()
+        if now >= self._ask_at:
+            self._ask_at, self._answer_by = math.inf, now + LOOP_S
+            try:
+                self._loop.call_soon_threadsafe(self._turns.set)
+            except RuntimeError:  # it is closed: only threads are left
+                self._turns.set()
+        if self._turns.is_set():
+            self._answer_by = math.inf
+        return now >= min(self._answer_by, self._end_at)
+
+
+def end_process(code: int, why: str, **about: object) -> NoReturn:
+    """End this process at once, whatever its loop and its threads do. The log says where the main thread is."""
+
+    def tell() -> None:
+        log.critical(why, exit_code=code, stack=stack_of(threading.main_thread().ident), **about)
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+    telling = threading.Thread(target=tell, daemon=True)  # the main thread may hold the lock of a stream
+    telling.start()
+    telling.join(2)
+    os._exit(code)
+
+
+def stack_of(thread: int | None) -> str:
+    """Where a thread is now."""
+    frame = None if thread is None else sys._current_frames().get(thread)
+    return "" if frame is None else "".join(traceback.format_stack(frame, limit=50))
+
+
+def run_to_end(coroutine: Coroutine[Any, Any, T], *, loop_factory: Callable[[], asyncio.AbstractEventLoop]) -> T:
+    """As `asyncio.run`. A loop that was stopped under the services ends the process before anything is recorded for what they ran."""
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        main: list[asyncio.Task[Any] | None] = []
+
+        async def run() -> T:
+            main.append(asyncio.current_task())
+            return await coroutine
+
+        try:
+            return runner.run(run())
+        except RuntimeError:
+            if main and main[0] is not None and not main[0].done() and _entered:
+                end_process(BLOCKED, "the event loop was stopped by code that runs on it: it must not call loop.stop()")
+            raise

@@ -45,6 +45,11 @@ class Settings(BaseSettings):
 
     lease: float = Field(30, gt=0, description="seconds after which a silent worker is declared lost")
     heartbeat: float = Field(10, gt=0, description="seconds between a worker's heartbeats")
+    loop_timeout: float | None = Field(
+        None,
+        ge=0,
+        description="seconds that a handler may block a worker's event loop before the process ends; the lease when it is not set; 0: for ever",
+    )
     poll: float = Field(1, gt=0, description="seconds between an idle worker's looks, when no notification comes")
     grace: float = Field(30, ge=0, description="seconds that running jobs get to finish when a worker is stopped")
     listen: bool = Field(True, description="use LISTEN for fast pick-up; polling is always on")

@@ -1,6 +1,7 @@
 """Commands as jobs: a definition whose handler starts a program, and passes on what it says while it runs."""
 
 import asyncio
+import contextlib
 import inspect
 import json
 import os
@@ -19,7 +20,7 @@ from plait.model.texts import MARGIN, clean, message_of
 from plait.runtime import warden
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import Codec, encode
-from plait.sdk.context import current
+from plait.sdk.context import NoCurrentJob, current
 
 TAIL: Final = 65_536
 TELL_S: Final = 0.5
@@ -196,7 +197,8 @@ class _Execution:
 
     def _report(self) -> None:
         self._news = False
-        self._job.report({name: self._text(name) for name in self._tails})
+        with contextlib.suppress(NoCurrentJob):  # it was given up: what is left of it ends all the same
+            self._job.report({name: self._text(name) for name in self._tails})
 
     def _text(self, name: str) -> str:
         return clean(hide(self._tails[name].decode(errors="replace"))[-TAIL:], TAIL)

@@ -1,8 +1,9 @@
 """`current()`: what a handler may ask about the attempt that it is."""
 
 import math
+import os
 from collections.abc import Callable
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
@@ -16,7 +17,7 @@ MAX_MESSAGE = 1_000
 
 
 class NoCurrentJob(PlaitError):
-    """There is no current job here: `current()` works inside a handler that a worker runs."""
+    """There is no current job here: `current()` works inside a handler that a worker runs, until that handler ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,12 +115,40 @@ def attempt() -> Attempt:
         raise NoCurrentJob from None
 
 
+def running_attempt(context: Context | None = None) -> Attempt | None:
+    """Whose code runs in this context, or here."""
+    return _attempt.get(None) if context is None else context.get(_attempt)
+
+
 def _about() -> dict[str, Any]:
     running = _attempt.get(None)
-    return {} if running is None else running.current().about()
+    return {} if running is None or isinstance(running, _Copy) else running.current().about()
 
 
 tell_with_each_line(_about)
+
+
+def ended(job_id: object, attempt: int) -> str:
+    """Why code that has outlived its handler is refused."""
+    return f"attempt {attempt} of job {job_id} has ended: code that outlives its handler can't write for it any more"
+
+
+class _Copy:
+    """In a forked copy of a process that runs a handler: the job stays with the original."""
+
+    def current(self) -> Current:
+        raise NoCurrentJob("this process is a forked copy of the one that runs the job: only the original can use plait")
+
+    def durable(self) -> Any:
+        return self.current()
+
+
+def _in_copy() -> None:
+    if _attempt.get(None) is not None:
+        _attempt.set(_Copy())
+
+
+os.register_at_fork(after_in_child=_in_copy)
 
 
 def set_attempt(attempt: Attempt) -> None:

@@ -17,7 +17,7 @@ from uuid import UUID
 from plait.model.errors import DatabaseUnreachable, DeterminismError, LeaseLost, NotDurable
 from plait.sdk.artifacts import Artifacts
 from plait.sdk.checkpoints import Checkpoints
-from plait.sdk.context import NoCurrentJob, attempt
+from plait.sdk.context import NoCurrentJob, attempt, ended
 from plait.sdk.definition import Definition
 from plait.store import Store
 from plait.store.database import is_transient
@@ -38,6 +38,8 @@ class Holder(Protocol):
 
     suspended: bool
     """The attempt ends by waiting: it is no longer held, and that is no loss."""
+    over: bool
+    """The handler has ended. A task or thread that it has left behind takes no steps."""
 
     def lost(self) -> None: ...
     def canceled(self) -> None: ...
@@ -95,6 +97,8 @@ class Durable:
         """The next step of this name. Numbered at once: what comes first in the code is first, whatever is awaited meanwhile."""
         if asyncio.get_running_loop() is not self._loop:
             raise NotDurable
+        if self._holder.over:
+            raise NotDurable(ended(self.lease.job_id, self.lease.attempt))
         occurrence = self._occurrences[name] = self._occurrences.get(name, 0) + 1
         self._seq += 1
         step = Step(self, StepKey(name, occurrence, self._seq), kind)
@@ -202,7 +206,8 @@ class Durable:
 
     async def stop_for(self, status: Suspension) -> NoReturn:
         """The lease is lost, or the job was asked to stop: the handler is canceled, here and now."""
-        if not self._holder.suspended:  # else the handler has ended, and this is a task that it has left behind
+        # Else the handler has ended, and this is a task that it has left behind.
+        if not self._holder.suspended and not self._holder.over:
             if status == "canceled":
                 self._holder.canceled()
             else:
@@ -264,6 +269,6 @@ def durable() -> Durable:
     """The durable side of the job that runs here."""
     try:
         found: Durable = attempt().durable()
-    except NoCurrentJob:
-        raise NotDurable from None
+    except NoCurrentJob as error:
+        raise NotDurable(*error.args) from None
     return found

@@ -105,6 +105,16 @@ class Place:
     leads: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockedRow:
+    """A worker whose event loop a handler blocks; `job_id` is None where it is not known which."""
+
+    worker: int
+    since: datetime
+    blocked_s: float
+    job_id: UUID | None
+
+
 class Workers:
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -164,13 +174,24 @@ class Workers:
             for row in rows
         ]  # fmt: skip
 
-    async def heartbeat(self, worker: int, *, running: int, held: Sequence[tuple[UUID, int]] | None = None) -> Beat:
+    async def heartbeat(
+        self,
+        worker: int,
+        *,
+        running: int,
+        held: Sequence[tuple[UUID, int]] | None = None,
+        blocked_s: float | None = None,
+        blocked_job: UUID | None = None,
+    ) -> Beat:
+        """`blocked_s`: for how long its event loop has not turned, and in which job."""
         row = await self._db.fetchrow(
-            "select * from plait.heartbeat($1, $2, $3, $4)",
+            "select * from plait.heartbeat($1, $2, $3, $4, $5, $6)",
             worker,
             running,
             None if held is None else [job for job, _ in held],
             None if held is None else [attempt for _, attempt in held],
+            blocked_s,
+            blocked_job,
         )
         return Beat(
             running=row["o_running"],
@@ -207,6 +228,11 @@ class Workers:
         """By worker, those that are gone too."""
         rows = await self._db.fetch("select * from plait.list_places()")
         return {row["worker"]: Place(**row) for row in rows}
+
+    async def list_blocked(self) -> dict[int, BlockedRow]:
+        """By worker."""
+        rows = await self._db.fetch("select * from plait.list_blocked()")
+        return {row["worker"]: BlockedRow(**row) for row in rows}
 
 
 class CycleConnection:

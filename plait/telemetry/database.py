@@ -108,7 +108,7 @@ class DatabaseMetrics:
 
     def _others(self, reading: Reading) -> list[Family]:
         workers = catalogue.WORKERS.gauge()
-        for state in ("alive", "stale", "lost"):
+        for state in ("alive", "blocked", "stale", "lost"):
             workers.add_metric([state], reading.workers.get(state, 0.0))
         return [
             workers,

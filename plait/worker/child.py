@@ -1,51 +1,39 @@
 """The process that runs handlers with isolation="process": `python -m plait.worker.child FD PARENT`.
 
-It has no connection to the database and reports to its worker alone, over one socket. Messages are JSON behind a length.
+It has no connection to the database and answers its worker alone, over one socket (channel.py). Only this process may answer, never a forked
+copy of it, and only for the job that runs. After each job it says whether it may run another: not when the handler has left
+processes behind, or threads that used `current()`.
 """
 
 import asyncio
+import contextvars
 import ctypes
 import importlib
 import importlib.util
 import os
 import signal
-import struct
 import sys
 import threading
 import time
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 from uuid import UUID
-
-import msgspec
 
 from plait.model.errors import InvalidDefinition, NotDurable, TooLarge
 from plait.model.states import Ending
 from plait.runtime.logging import configure
 from plait.runtime.settings import Settings
-from plait.sdk.context import Current, set_attempt
+from plait.sdk.context import Current, NoCurrentJob, ended, set_attempt
 from plait.sdk.definition import Definition
 from plait.sdk.job import Job
 from plait.worker import outcomes
+from plait.worker.channel import Channel, ChannelClosed, Message, NoMessage, Request
+from plait.worker.leftovers import Descendants, end_copy
 from plait.worker.outcomes import Finished
 
-_PR_SET_PDEATHSIG = 1
-_sending = threading.Lock()  # a handler may report progress from threads of its own
-
-
-async def read_message(reader: asyncio.StreamReader) -> dict[str, Any]:
-    try:
-        (length,) = struct.unpack("!I", await reader.readexactly(4))
-        message: dict[str, Any] = msgspec.json.decode(await reader.readexactly(length))
-    except asyncio.IncompleteReadError:
-        raise EOFError from None
-    return message
-
-
-async def write_message(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
-    body = msgspec.json.encode(message)
-    writer.write(struct.pack("!I", len(body)) + body)
-    await writer.drain()
+_PR_SET_PDEATHSIG: Final = 1
+CLOSED: Final = 74
+"""The exit code of a child whose handler has closed its channel."""
 
 
 def main() -> None:
@@ -53,17 +41,15 @@ def main() -> None:
     _die_with(parent)
     settings = Settings()
     configure(level=settings.log_level, form=settings.log_format)
-    with os.fdopen(fd, "r+b", buffering=0) as channel:
-        while True:
-            head = _read_exactly(channel, 4)
-            if head is None:
-                return
-            (length,) = struct.unpack("!I", head)
-            body = _read_exactly(channel, length)
-            if body is None:
-                return
-            finished = _handle(msgspec.json.decode(body), channel)
-            _send(channel, {"ending": finished.ending, "result": finished.result, "detail": finished.detail})
+    descendants, channel = Descendants(), Channel(fd)
+    try:
+        while (request := channel.receive()) is not None:
+            attempt = _Attempt(request, channel)
+            # In a context of its own: the next handler must not see what this one has set.
+            finished = contextvars.copy_context().run(_handle, request, attempt, channel)
+            attempt.end(finished, descendants)
+    except ChannelClosed:
+        os._exit(CLOSED)
 
 
 def _die_with(parent: int) -> None:
@@ -73,48 +59,36 @@ def _die_with(parent: int) -> None:
         sys.exit(1)  # it died before the death signal was set
 
 
-def _read_exactly(channel: Any, count: int) -> bytes | None:
-    data = b""
-    while len(data) < count:
-        part = channel.read(count - len(data))
-        if not part:
-            return None
-        data += part
-    return data
-
-
-def _send(channel: Any, message: dict[str, Any]) -> None:
-    body = msgspec.json.encode(message)
-    data = memoryview(struct.pack("!I", len(body)) + body)
-    with _sending:
-        while data:
-            data = data[channel.write(data) :]
-
-
-def _handle(request: dict[str, Any], channel: Any) -> Finished:
+def _handle(request: Request, attempt: "_Attempt", channel: Channel) -> Finished:
     try:
         definition = _find(request)
-        arguments = definition.codec.decode_payload(request["payload"])
-        set_attempt(_Attempt(request, channel))
-        _send(channel, {"started": True})
+        arguments = definition.codec.decode_payload(request.payload)
+        set_attempt(attempt)
+        attempt.say(started=True)
         value = definition.function(**arguments)
         if asyncio.iscoroutine(value):
             value = asyncio.run(value)
-        try:
-            return outcomes.succeeded(value, definition.codec)
-        except TooLarge as large:
-            return Finished(Ending.SUCCEEDED, large.text)  # the worker keeps it elsewhere
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is the handler's outcome
+        if not channel.is_ours:
+            end_copy(error)
+        return outcomes.raised(error)
+    if not channel.is_ours:
+        end_copy(None)
+    try:
+        return outcomes.succeeded(value, definition.codec)
+    except TooLarge as large:
+        return Finished(Ending.SUCCEEDED, large.text)  # the worker keeps it elsewhere
+    except BaseException as error:  # noqa: BLE001 - a value may do anything when it is encoded
         return outcomes.raised(error)
 
 
-def _find(request: dict[str, Any]) -> Definition:
-    target: Any = _module(request["module"], request["file"])
-    for name in request["qualname"].split("."):
+def _find(request: Request) -> Definition:
+    target: Any = _module(request.module, request.file)
+    for name in request.qualname.split("."):
         target = getattr(target, name, None)
     if not isinstance(target, Job):
         raise InvalidDefinition(
-            f"{request['module']}.{request['qualname']} is not a job in a new process: define it at the top of its module"
+            f"{request.module}.{request.qualname} is not a job in a new process: define it at the top of its module"
         )
     return target.definition
 
@@ -134,29 +108,69 @@ def _module(name: str, file: str | None) -> ModuleType:
 
 
 class _Attempt:
-    def __init__(self, request: dict[str, Any], channel: Any) -> None:
+    _late = False
+    """Something that outlived its job has used plait: nobody knows what else it will do."""
+
+    def __init__(self, request: Request, channel: Channel) -> None:
         self._request = request
         self._channel = channel
-        self._deadline = time.monotonic() + request["timeout_s"]
+        self._deadline = time.monotonic() + request.timeout_s
+        self._over = False
+        self._threads: set[threading.Thread] = set()
 
     def durable(self) -> NoReturn:
+        self._called()
+        if self._over:
+            raise NotDurable(self._refusal())
         raise NotDurable("a job with isolation='process' has no steps: call it from an `async def` job, by fan_out")
 
     def current(self) -> Current:
+        self._called()
         request = self._request
         return Current(
-            job_id=UUID(request["job_id"]),
-            attempt=request["attempt"],
-            tries=request["tries"],
-            max_attempts=request["max_attempts"],
-            tenant_id=UUID(request["tenant_id"]),
-            definition=request["definition"],
-            queue=request["queue"],
-            correlation_id=request["correlation_id"],
+            job_id=UUID(request.job),
+            attempt=request.attempt,
+            tries=request.tries,
+            max_attempts=request.max_attempts,
+            tenant_id=UUID(request.tenant),
+            definition=request.definition,
+            queue=request.queue,
+            correlation_id=request.correlation_id,
             deadline=self._deadline,
-            report=lambda progress: _send(self._channel, {"progress": progress}),
-            worker=request["worker"],
+            report=self._report,
+            worker=request.worker,
         )
+
+    def say(self, **said: Any) -> None:
+        request = self._request
+        self._channel.send(Message(nonce=request.nonce, job=request.job, attempt=request.attempt, **said))
+
+    def end(self, finished: Finished, descendants: Descendants) -> None:
+        """Its outcome; nothing that is said about this job afterwards counts."""
+        self._over = True
+        left = _Attempt._late or any(thread.is_alive() for thread in self._threads) or descendants.any_left()
+        try:
+            self.say(ending=finished.ending, result=finished.result, detail=finished.detail, reusable=not left)
+        except NoMessage as error:
+            failed = outcomes.failed(str(error), reason="bad_result", permanent=True)
+            self.say(ending=failed.ending, detail=failed.detail, reusable=not left)
+
+    def _report(self, progress: dict[str, Any]) -> None:
+        self._called()
+        if self._over or not self._channel.is_ours:
+            raise NoCurrentJob(self._refusal())
+        self.say(progress=progress)
+
+    def _called(self) -> None:
+        if self._over:
+            _Attempt._late = True
+        elif (thread := threading.current_thread()) is not threading.main_thread():
+            self._threads.add(thread)
+
+    def _refusal(self) -> str:
+        if not self._channel.is_ours:
+            return "this process is a forked copy of the one that runs the job: only the original can use plait"
+        return ended(self._request.job, self._request.attempt)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from plait.sdk.context import set_attempt
 from plait.sdk.durable import Suspended
 from plait.store.workers import Claimed
 from plait.worker import outcomes
+from plait.worker.leftovers import Original, end_copy
 from plait.worker.outcomes import Finished
 from plait.worker.processes import Processes
 from plait.worker.run import Run, Stopping
@@ -38,7 +39,8 @@ class Executor:
         unfit: Callable[[Claimed], str | None],
     ) -> None:
         """`unfit` says what is wrong with a payload that was too large to be looked at before."""
-        self._threads = Threads()
+        self.original = Original()
+        self._threads = Threads(self.original)
         self._processes = processes
         self._ended = ended
         self._unfit = unfit
@@ -92,6 +94,11 @@ class Executor:
                 finished = abandoned(run) if run.stopping is not None else outcomes.failed(error)
             except BaseException as error:  # noqa: BLE001 - a handler may raise anything, and the worker lives
                 finished = outcomes.raised(error)
+                if self.original.copied:
+                    end_copy(error)
+            if self.original.copied:
+                end_copy(None)
+            run.over = True
             if run.stopping is Stopping.LOST or run.suspended:  # whatever the handler made of that
                 finished = None
             task = run.task

@@ -1,6 +1,6 @@
 """The worker's lease, renewed from a thread with a loop and a connection of its own.
 
-A handler that blocks the worker's loop must not cost the worker its lease. The thread also keeps, by the monotonic clock, the
+A handler that blocks the worker's loop for a while does not cost the worker its lease: the watchdog says for how long. The thread also keeps, by the monotonic clock, the
 moment up to which the lease surely holds: past it the worker stops its handlers by itself, before others take them over.
 """
 
@@ -16,6 +16,7 @@ from plait.model.errors import DatabaseUnreachable, PlaitError, WorkerLost
 from plait.runtime.logging import get_logger
 from plait.store import Database, Store
 from plait.store.workers import Beat
+from plait.worker.watchdog import Watchdog
 
 log = get_logger("heartbeat")
 
@@ -31,6 +32,7 @@ class Heartbeat:
         every_s: float,
         lease_s: float,
         running: Callable[[], int],
+        watchdog: Watchdog,
         beat: Callable[[Beat], None],
         lost: Callable[[], None],
     ) -> None:
@@ -39,6 +41,7 @@ class Heartbeat:
         self._every_s = every_s
         self._lease_s = lease_s
         self._running = running
+        self._watchdog = watchdog
         self._on_beat = beat
         self._on_lost = lost
         self._worker_loop = asyncio.get_running_loop()
@@ -76,10 +79,20 @@ class Heartbeat:
     async def _beat(self, store: Store) -> float:
         """One beat; how long to wait for the next."""
         sent = time.monotonic()
+        if not self._watchdog.may_renew:
+            if sent >= self._valid_until:
+                self._lost()
+            return min(1.0, self._every_s)
+        blocked = self._watchdog.blocked
         try:
             # No longer than the lease surely holds: a connection that hangs must not hide that it has ended.
             async with asyncio.timeout(max(0.01, min(self._lease_s / 2, self._valid_until - sent))):
-                beat = await store.workers.heartbeat(self._worker, running=self._running())
+                beat = await store.workers.heartbeat(
+                    self._worker,
+                    running=self._running(),
+                    blocked_s=None if blocked is None else blocked.seconds,
+                    blocked_job=None if blocked is None else blocked.job_id,
+                )
         except WorkerLost:
             self._lost()
             return 0.0

@@ -1,27 +1,37 @@
 """Processes for handlers with isolation="process": each runs one at a time, and can be killed.
 
-A child is started when it is first needed, imports the application once, and is used again while it behaves. It is in a session
-of its own, so that its whole group can be killed, and dies with this process whatever happens (a death signal, where there is
-one; else it notices that its socket has closed).
+A child is started when it is first needed, imports the application once, and is used again while it behaves and its handlers leave nothing
+behind. It is in a session of its own, so that its whole group can be killed, and dies with this process whatever happens (a death signal,
+where there is one; else it notices that its socket has closed).
+
+What goes wrong with a child is the outcome of the run during which it happened. A child that fails before it has started the handler
+failed because of an earlier job, so another one takes the run.
 """
 
 import asyncio
 import contextlib
 import os
+import secrets
 import signal
 import socket
 import sys
-from typing import Any
 
 import msgspec
 
 from plait.model.states import Ending
+from plait.runtime.logging import get_logger
 from plait.worker import outcomes
-from plait.worker.child import read_message, write_message
+from plait.worker.channel import ChannelClosed, NoMessage, Request, framed, read_message
+from plait.worker.child import CLOSED
+from plait.worker.leftovers import kill_descendants
 from plait.worker.outcomes import Finished
 from plait.worker.run import Run
 
+log = get_logger("worker")
+
 _TERM_GRACE_S = 1.0
+_EXIT_S = 5.0
+"""How long a process whose channel has ended may take to exit by itself, so that its own exit code is told."""
 START_S = 60.0
 """How long a new process may take to import the application: not the handler's time, but not for ever either."""
 
@@ -34,30 +44,43 @@ class Processes:
 
     async def run(self, run: Run) -> Finished:
         async with self._free:
-            child = self._idle.pop() if self._idle else await _Child.start()
-            self._all.add(child)
-            run.begin(after_s=START_S)
-            try:
-                finished = await child.run(run)
-            except asyncio.CancelledError:
-                await self._discard(child)
-                raise
-            except (EOFError, OSError, msgspec.MsgspecError):
-                code = await self._discard(child)
-                return outcomes.failed(_died(code), reason="process_died", pid=child.pid, exit_code=code)
-            self._idle.append(child)
+            while True:
+                reused = bool(self._idle)
+                child = self._idle.pop() if reused else await _Child.start()
+                self._all.add(child)
+                run.begin(after_s=START_S)
+                try:
+                    finished = await child.run(run)
+                except asyncio.CancelledError:
+                    await self._discard(child)
+                    raise
+                except (EOFError, OSError, NoMessage) as error:
+                    try:
+                        cause, code = await child.cause(error)
+                    finally:
+                        await self._discard(child)
+                    if not (reused and not child.started):
+                        return outcomes.failed(cause, reason="process_died", pid=child.pid, exit_code=code)
+                    log.info("a process failed before its next job, which another one takes", pid=child.pid, cause=cause)
+                else:
+                    break
+            if child.reusable:
+                self._idle.append(child)
+            else:
+                with contextlib.suppress(asyncio.CancelledError):  # its outcome is known
+                    await self._discard(child)
             return finished
 
     async def close(self) -> None:
         for child in list(self._all):
             await self._discard(child)
 
-    async def _discard(self, child: "_Child") -> int | None:
+    async def _discard(self, child: "_Child") -> None:
         self._all.discard(child)
         if child in self._idle:
             self._idle.remove(child)
         # Shielded: when the worker stops hard while this waits, the child must still be gone.
-        return await asyncio.shield(child.kill())
+        await asyncio.shield(child.kill())
 
 
 class _Child:
@@ -67,7 +90,13 @@ class _Child:
         self._process = process
         self._reader = reader
         self._writer = writer
+        self._exited = asyncio.ensure_future(self._watch())
+        self._killed = False
+        self._dropped = False
         self.pid = process.pid
+        self.started = False
+        """Whether the handler of the last run has begun."""
+        self.reusable = True
 
     @classmethod
     async def start(cls) -> "_Child":
@@ -87,55 +116,89 @@ class _Child:
         return cls(process, reader, writer)
 
     async def run(self, run: Run) -> Finished:
-        await write_message(self._writer, _request(run))
+        request = _request(run)
+        self.started = False
+        self._writer.write(framed(request))
+        await self._writer.drain()
         while True:
             message = await read_message(self._reader)
-            if "started" in message:
+            if message.run != request.run:
+                self._drop(run)
+            elif message.started:
+                self.started = True
                 run.begin()
-                continue
-            if "progress" in message:
-                run.report(message["progress"])
-                continue
-            detail = message["detail"]
-            if message["ending"] != Ending.SUCCEEDED:
-                detail = msgspec.json.encode({**msgspec.json.decode(detail or b"{}"), "pid": self.pid}).decode()
-            return Finished(Ending(message["ending"]), message["result"], detail)
+            elif message.progress is not None:
+                run.hear(message.progress)
+            elif message.ending is not None:
+                self.reusable = self.reusable and message.reusable
+                detail = message.detail
+                if message.ending is not Ending.SUCCEEDED:
+                    detail = msgspec.json.encode({**msgspec.json.decode(detail or b"{}"), "pid": self.pid}).decode()
+                return Finished(message.ending, message.result, detail)
 
-    async def kill(self) -> int | None:
-        """End the child and its process group, gently first; its exit code."""
+    def _drop(self, run: Run) -> None:
+        """Something that an earlier job has left behind wants to speak for this one."""
+        self.reusable = False
+        if not self._dropped:
+            self._dropped = True
+            log.warning("dropped a message that a process sent about another job", pid=self.pid, **run.current().about())
+
+    async def cause(self, error: Exception) -> tuple[str, int | None]:
+        """Why it answers no more, and its exit code if it has ended by itself. Asked before it is killed: that is not the cause."""
+        if isinstance(error, NoMessage):
+            return f"{error}; it was ended", None
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(self._exited), _EXIT_S)
+        code = self._process.returncode
+        if self._killed:
+            return "the worker ended its process", None
+        if code is None or code == CLOSED:
+            return str(ChannelClosed()), None
+        return _died(code), code
+
+    async def kill(self) -> None:
+        """End the child and all that it has started, gently first."""
+        self._killed = True
         for number, wait_s in ((signal.SIGTERM, _TERM_GRACE_S), (signal.SIGKILL, 10.0)):
+            if self._process.returncode is None:
+                kill_descendants(self.pid)
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._process.wait(), wait_s)
+                await asyncio.wait_for(asyncio.shield(self._exited), wait_s)
                 break
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)  # what the handler itself had started
         self._writer.close()
-        return self._process.returncode
+
+    async def _watch(self) -> None:
+        """A forked copy may keep the channel open after the process has ended: what it has sent is read, then it is closed."""
+        await self._process.wait()
+        asyncio.get_running_loop().call_later(1.0, self._writer.close)
 
 
-def _request(run: Run) -> dict[str, Any]:
+def _request(run: Run) -> Request:
     function, claimed = run.definition.function, run.claimed
-    return {
-        "module": function.__module__,
-        "file": getattr(sys.modules.get(function.__module__), "__file__", None),
-        "qualname": function.__qualname__,
-        "definition": claimed.definition,
-        "payload": claimed.payload,
-        "job_id": str(claimed.job_id),
-        "attempt": claimed.attempt,
-        "tries": claimed.tries,
-        "max_attempts": claimed.max_attempts,
-        "tenant_id": str(claimed.tenant_id),
-        "queue": claimed.queue,
-        "correlation_id": claimed.correlation_id,
-        "worker": run.durables.worker if run.durables else None,
-        "timeout_s": claimed.timeout_s or run.definition.timeout_s,
-    }
+    return Request(
+        nonce=secrets.token_hex(8),
+        job=str(claimed.job_id),
+        attempt=claimed.attempt,
+        module=function.__module__,
+        file=getattr(sys.modules.get(function.__module__), "__file__", None),
+        qualname=function.__qualname__,
+        definition=claimed.definition,
+        payload=claimed.payload,
+        tries=claimed.tries,
+        max_attempts=claimed.max_attempts,
+        tenant=str(claimed.tenant_id),
+        queue=claimed.queue,
+        correlation_id=claimed.correlation_id,
+        worker=run.durables.worker if run.durables else None,
+        timeout_s=claimed.timeout_s or run.definition.timeout_s,
+    )
 
 
-def _died(code: int | None) -> str:
-    if code is not None and code < 0:
+def _died(code: int) -> str:
+    if code < 0:
         return f"its process was killed by {signal.Signals(-code).name}"
     return f"its process ended with exit code {code}"

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from plait.model.errors import NotDurable
-from plait.sdk.context import Current
+from plait.sdk.context import Current, NoCurrentJob, ended
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, Durables
 from plait.store.workers import Claimed
@@ -44,6 +44,8 @@ class Run(msgspec.Struct, eq=False):
     reporting: asyncio.Lock | None = None
     steps: Durable | None = None
     suspended: bool = False
+    over: bool = False
+    """Its handler has ended, or was given up: code that outlives it can't write for this job, nor stop what runs now."""
 
     def begin(self, *, after_s: float = 0.0) -> None:
         """The handler starts now, or in at most `after_s`: its time runs."""
@@ -69,6 +71,8 @@ class Run(msgspec.Struct, eq=False):
         )
 
     def durable(self) -> Durable:
+        if self.over:
+            raise NotDurable(ended(*self.key))
         if self.steps is None:
             if self.durables is None or self.definition.isolation == "process":
                 raise NotDurable
@@ -92,8 +96,9 @@ class Run(msgspec.Struct, eq=False):
 
     def stop(self, why: Stopping) -> None:
         """Ask the handler to stop. The first reason stands, but a lost lease overrides all: then nothing may be written.
-        A lease that the attempt gives up itself, by waiting, is not lost (T15)."""
-        if self.suspended and why is Stopping.LOST:
+        A lease that the attempt gives up itself, by waiting, is not lost (T15). A run that is over has no task: another run may
+        have it now."""
+        if self.over or (self.suspended and why is Stopping.LOST):
             return
         if self.stopping is None or why is Stopping.LOST:
             if self.stopping is None:
@@ -106,7 +111,13 @@ class Run(msgspec.Struct, eq=False):
         return (time.monotonic() - self.started_at) * 1000 if self.started_at else 0.0
 
     def report(self, progress: dict[str, Any]) -> None:
-        """What the handler says of itself, from whatever thread; the worker sends the latest."""
+        """What the handler says of itself, from whatever thread."""
+        if self.over:
+            raise NoCurrentJob(ended(*self.key))
+        self.hear(progress)
+
+    def hear(self, progress: dict[str, Any]) -> None:
+        """Keep it; the worker sends the latest."""
         if self.reporting is None:
             self.reporting = asyncio.Lock()  # most handlers never say anything
         if "info" in progress:  # each key stays until it is said again

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from plait.model.texts import shown
+from plait.worker.leftovers import Original, end_copy
 
 _IDLE_S = 30.0
 _NOT_CARRIED = (StopIteration, GeneratorExit)
@@ -18,7 +19,8 @@ _NOT_CARRIED = (StopIteration, GeneratorExit)
 class Threads:
     """As many threads as are needed at once; idle ones end after a while. All are daemons: none can hold up the process's exit."""
 
-    def __init__(self) -> None:
+    def __init__(self, original: Original) -> None:
+        self._original = original
         self._work: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._idle = 0
@@ -49,7 +51,7 @@ class Threads:
 
     def _serve(self, call: "_Call | None") -> None:
         while call is not None:
-            call.run()
+            call.run(self._original)
             with self._lock:
                 if self._closed:
                     return
@@ -78,11 +80,13 @@ class _Call:
         self._arguments = arguments
         self.future: asyncio.Future[Any] = loop.create_future()
 
-    def run(self) -> None:
+    def run(self, original: Original) -> None:
         try:
             value, error = self._context.run(self._function, **self._arguments), None
         except BaseException as raised:  # noqa: BLE001 - whatever it is, it is the handler's outcome
             value, error = None, raised
+        if original.copied:
+            end_copy(error)
         with contextlib.suppress(RuntimeError):  # the loop is closed: the worker has gone, and so has the lease
             self._loop.call_soon_threadsafe(self._done, value, error)
 

@@ -22,7 +22,7 @@ Running = Callable[..., AbstractAsyncContextManager[Worker]]
 @pytest.fixture
 async def app(real_database: TestDatabase) -> AsyncIterator[Plait]:
     """An app without jobs: each test defines its own."""
-    app = Plait(real_database.url, settings=Settings(lease=10, heartbeat=0.3, poll=0.2, grace=5))
+    app = Plait(real_database.url, settings=Settings(lease=10, heartbeat=0.3, poll=0.2, grace=5, loop_timeout=60))
     yield app
     await app.close()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from plait import Plait, current
 from plait.runtime.settings import Settings
 
-app = Plait(settings=Settings(lease=10, heartbeat=0.3, poll=0.2, grace=5))
+app = Plait(settings=Settings(lease=10, heartbeat=0.3, poll=0.2, grace=5, loop_timeout=60))
 
 
 @app.job(isolation="process")

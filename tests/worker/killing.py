@@ -6,19 +6,24 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 
 @asynccontextmanager
-async def worker_process(url: str, *options: str, grace: float = 10) -> AsyncIterator[asyncio.subprocess.Process]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tests.worker.process",
-        url,
-        *options,
-        stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "GRACE": str(grace)},
-    )
+async def worker_process(
+    url: str, *options: str, grace: float = 10, loop_timeout: float = 60, log: Path | None = None
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    with (log or Path(os.devnull)).open("ab") as stderr:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "tests.worker.process",
+            url,
+            *options,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=None if log is None else stderr,
+            env={**os.environ, "GRACE": str(grace), "LOOP_TIMEOUT": str(loop_timeout)},
+        )
     assert process.stdout is not None
     assert await process.stdout.readline() == b"ready\n"
     try:

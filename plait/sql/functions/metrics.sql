@@ -49,7 +49,8 @@ begin
     union all
     select 'counted', '', '', greatest(0, extract(epoch from v_now - r.seen_at))::float8 from plait.rolled r
     union all
-    select 'workers', case when w.state = 'lost' then 'lost' when w.seen_at < v_now - make_interval(secs => w.lease_s / 2) then 'stale' else 'alive' end,
+    select 'workers', case when w.state = 'lost' then 'lost' when w.seen_at < v_now - make_interval(secs => w.lease_s / 2) then 'stale'
+             when w.blocked_since is not null then 'blocked' else 'alive' end,
            '', count(*)::float8
     from plait.workers w where w.state <> 'gone' group by 2
     union all

@@ -35,6 +35,7 @@ export default function Workers() {
       <Answered query={workers}>
         {() => (
           <>
+            <Blocked workers={all} />
             <Silent workers={all} />
             <Panel
               title={`Workers, ${all.filter(({ state }) => state === "alive").length} alive`}
@@ -71,7 +72,38 @@ export default function Workers() {
 const keyOf = (worker: Worker) => String(worker.worker_id);
 const RANK: Record<string, number> = { alive: 1, lost: 0, gone: 2 };
 /** What wants to be seen first. */
-const order = (a: Worker, b: Worker) => Number(b.stale) - Number(a.stale) || RANK[a.state]! - RANK[b.state]! || b.worker_id - a.worker_id;
+const order = (a: Worker, b: Worker) => Number(isBlocked(b)) - Number(isBlocked(a)) || Number(b.stale) - Number(a.stale) || RANK[a.state]! - RANK[b.state]! || b.worker_id - a.worker_id;
+
+const isBlocked = (worker: Worker) => worker.state === "alive" && worker.blocked_since !== null;
+
+function Blocked({ workers }: { workers: readonly Worker[] }) {
+  const blocked = workers.filter(isBlocked);
+  if (!blocked.length) return null;
+  return (
+    <p className="notice bad" role="alert">
+      <Icon name="alert" />
+      <span>
+        {"A handler blocks the event loop of "}
+        {blocked.slice(0, 5).map((one, index) => (
+          <span key={one.worker_id}>
+            {index > 0 && ", "}
+            <strong>{`worker ${one.worker_id} on ${one.hostname}`}</strong>, since <Since from={one.blocked_since!} />
+            {one.blocked_job_id && (
+              <>
+                {" in "}
+                <Link to="/jobs/$jobId" params={{ jobId: one.blocked_job_id }}>
+                  this job
+                </Link>
+              </>
+            )}
+          </span>
+        ))}
+        {blocked.length > 5 && " …"}
+        {". Its other jobs do not proceed. The worker ends by itself after PLAIT_LOOP_TIMEOUT, and its jobs run elsewhere."}
+      </span>
+    </p>
+  );
+}
 
 function Silent({ workers }: { workers: readonly Worker[] }) {
   const stale = workers.filter((one) => one.stale || one.state === "lost");
@@ -102,6 +134,7 @@ function Versions({ workers }: { workers: readonly Worker[] }) {
 
 function stateOf(worker: Worker): { word: string; tone?: "good" | "warn" | "bad" } {
   if (worker.state !== "alive") return { word: worker.state === "gone" ? "left" : worker.state, tone: worker.state === "lost" ? "bad" : undefined };
+  if (isBlocked(worker)) return { word: "blocked", tone: "bad" };
   if (worker.stale) return { word: "stale", tone: "bad" };
   return worker.draining ? { word: "draining", tone: "warn" } : { word: "alive", tone: "good" };
 }

@@ -1,0 +1,159 @@
+"""The messages between a worker and a process that runs handlers for it.
+
+A frame is a mark, a length and JSON. Every message of a child names the run that it is about: job, attempt, and a nonce that the worker
+made for this run. The worker drops every other message, so nothing that outlives a job can speak for the next one. Bytes that are no frame
+are an error of the run during which they came.
+"""
+
+import asyncio
+import contextlib
+import os
+import struct
+import threading
+from typing import Any, Final
+
+import msgspec
+
+from plait.model.errors import PlaitError
+from plait.model.states import Ending
+
+_HEAD: Final = struct.Struct("!4sI")
+_MARK: Final = b"plt1"
+LARGEST: Final = 2**30
+"""Bytes of one message. A result that makes a larger one fails its job in the child."""
+
+
+class NoMessage(PlaitError):
+    """The process wrote something to the worker's channel that is not a message of plait's."""
+
+
+class ChannelClosed(PlaitError):
+    """The handler closed the descriptor that its process answers its worker by: a handler may close only what it has opened."""
+
+
+class Request(msgspec.Struct, kw_only=True):
+    """Run this handler."""
+
+    nonce: str
+    job: str
+    attempt: int
+    module: str
+    file: str | None
+    qualname: str
+    definition: str
+    payload: str
+    tries: int
+    max_attempts: int
+    tenant: str
+    queue: str
+    correlation_id: str | None
+    worker: int | None
+    timeout_s: float
+
+    @property
+    def run(self) -> tuple[str, int, str]:
+        return self.job, self.attempt, self.nonce
+
+
+class Message(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What a child says about a run: that its handler starts, its progress, or its outcome."""
+
+    nonce: str
+    job: str
+    attempt: int
+    started: bool = False
+    progress: dict[str, Any] | None = None
+    ending: Ending | None = None
+    result: str | None = None
+    detail: str | None = None
+    reusable: bool = True
+    """With an outcome: nothing of this job is left in the process, so that it may run another one."""
+
+    @property
+    def run(self) -> tuple[str, int, str]:
+        return self.job, self.attempt, self.nonce
+
+
+def framed(message: Request | Message) -> bytes:
+    body = msgspec.json.encode(message)
+    if len(body) > LARGEST:
+        raise NoMessage(f"a message must be at most {LARGEST:,} bytes, got {len(body):,}")
+    return _HEAD.pack(_MARK, len(body)) + body
+
+
+async def read_message(reader: asyncio.StreamReader) -> Message:
+    """The next message. EOFError where the channel has ended, NoMessage for what is none."""
+    try:
+        length = _length(await reader.readexactly(_HEAD.size))
+        return msgspec.json.decode(await reader.readexactly(length), type=Message)
+    except asyncio.IncompleteReadError:
+        raise EOFError from None
+    except msgspec.MsgspecError as error:
+        raise NoMessage(f"{NoMessage.__doc__} ({error})") from None
+
+
+def _length(head: bytes) -> int:
+    mark, length = _HEAD.unpack(head)
+    if mark != _MARK or length > LARGEST:
+        raise NoMessage
+    return int(length)
+
+
+class Channel:
+    """The child's end. It belongs to the process that opened it: a forked copy can neither read nor write it."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._pid = os.getpid()
+        self._identity = _identity(fd)
+        self._sending = threading.Lock()  # a handler may report progress from threads of its own
+        os.set_inheritable(fd, False)
+        os.register_at_fork(after_in_child=self._leave)
+
+    @property
+    def is_ours(self) -> bool:
+        return os.getpid() == self._pid
+
+    def receive(self) -> Request | None:
+        """The next request; None when the worker has gone."""
+        head = self._read(_HEAD.size)
+        body = None if head is None else self._read(_length(head))
+        return None if body is None else msgspec.json.decode(body, type=Request)
+
+    def send(self, message: Message) -> None:
+        data = memoryview(framed(message))
+        with self._sending:
+            while data:
+                self._check()
+                data = data[os.write(self._fd, data) :]
+
+    def _read(self, count: int) -> bytes | None:
+        data = bytearray()
+        while len(data) < count:
+            self._check()
+            part = os.read(self._fd, min(count - len(data), 2**20))
+            if not part:
+                return None
+            data += part
+        return bytes(data)
+
+    def _check(self) -> None:
+        """The descriptor is still the channel: its number may have been closed, and given to something else."""
+        if _identity(self._fd) != self._identity:
+            raise ChannelClosed
+
+    def _leave(self) -> None:
+        """In a forked copy."""
+        self._sending = threading.Lock()  # another thread may have held it
+        with contextlib.suppress(OSError):
+            if _identity(self._fd) == self._identity:
+                os.close(self._fd)
+        self._identity = None
+
+
+def _identity(fd: int) -> tuple[int, int] | None:
+    try:
+        found = os.fstat(fd)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

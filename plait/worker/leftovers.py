@@ -1,0 +1,125 @@
+"""Processes that a handler has started and left behind, and forked copies of a process that runs handlers."""
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import traceback
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+_PR_SET_CHILD_SUBREAPER: Final = 36
+_STARTING: Final = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn"})
+_MANY_ZOMBIES: Final = 100
+
+
+class Descendants:
+    """Of this process. Made before the first handler runs: an orphan is then adopted by this process, so a daemon that forks twice or
+    calls setsid is found too. Where there is no /proc, every process that was started counts as left behind."""
+
+    def __init__(self) -> None:
+        self._started = False
+        if sys.platform == "linux":
+            ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        else:
+            sys.addaudithook(self._audit)
+
+    def _audit(self, event: str, _arguments: Any) -> None:
+        if event in _STARTING:
+            self._started = True
+
+    def any_left(self) -> bool:
+        if sys.platform != "linux":
+            return self._started
+        children = list(_children(os.getpid()))
+        return len(children) > _MANY_ZOMBIES or any(map(_runs, children))
+
+
+def kill_descendants(pid: int) -> None:
+    """While `pid` lives and adopts its orphans: end all that it has started, in other sessions too. Again, since some fork meanwhile."""
+    for _ in range(20):
+        found = list(_descendants(pid)) if sys.platform == "linux" else []
+        if not found:
+            return
+        for one in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(one, signal.SIGKILL)
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    for child in _children(pid):
+        yield from _descendants(child)
+        if _runs(child):
+            yield child
+
+
+def _children(pid: int) -> Iterator[int]:
+    try:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            yield from map(int, (task / "children").read_bytes().split())
+    except FileNotFoundError:  # a kernel without these lists, or it has just ended
+        for entry in Path("/proc").glob("[0-9]*"):
+            if _stat(int(entry.name))[1:] == [str(pid).encode()]:
+                yield int(entry.name)
+    except ProcessLookupError:
+        return
+
+
+def _runs(pid: int) -> bool:
+    return _stat(pid)[:1] not in ([], [b"Z"], [b"X"])
+
+
+def _stat(pid: int) -> list[bytes]:
+    """Its state and its parent; nothing where it has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[:2]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+class Original:
+    """The worker's own process. A handler on its loop or in one of its threads may fork: the copy has the worker's memory and its
+    connections to the database, and must never act as the worker. It may do its own work, and ends where the handler would."""
+
+    def __init__(self) -> None:
+        self.copied = False
+        self.loop: asyncio.AbstractEventLoop | None = None
+        """The worker's, once it runs."""
+        _originals.add(self)
+
+    def become_copy(self) -> None:
+        self.copied = True
+        if self.loop is not None and not self.loop.is_closed():
+            # A handler on the loop that awaits in the copy: the copy ends there, before a task of the worker's runs in it.
+            self.loop.call_soon(end_copy, None)
+            with contextlib.suppress(AttributeError):
+                self.loop._ready.rotate(1)  # type: ignore[attr-defined]  # asyncio's own; another loop's queue ends soon, too
+
+
+_originals: "weakref.WeakSet[Original]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for original in list(_originals):
+        original.become_copy()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def end_copy(error: BaseException | None) -> NoReturn:
+    """A forked copy of a handler has returned, or raised: it ends as a program would. Its outcome is nobody's."""
+    code = 0
+    if isinstance(error, SystemExit):
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    elif error is not None:
+        traceback.print_exception(error)
+        code = 1
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code & 0xFF)

@@ -1,0 +1,198 @@
+"""A handler that blocks or stops the event loop: it is found and told, and its neighbours are rescued."""
+
+import asyncio
+import json
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plait import Plait, Status, current
+from plait.runtime.service import BLOCKED
+from plait.testing import TestDatabase
+from tests.waiting import eventually
+from tests.worker import process
+from tests.worker.conftest import run_worker
+from tests.worker.killing import worker_process
+
+WITHIN = 120.0
+
+
+@pytest.fixture
+async def client(real_database: TestDatabase) -> Plait:
+    process.app.target = Plait(real_database.url).target
+    return process.app
+
+
+def lines_of(log: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+
+
+async def running(app: Plait, expected: int) -> None:
+    async def all_running() -> bool:
+        return (await (await app.store()).jobs.summary()).get(Status.RUNNING) == expected
+
+    await eventually(all_running, within=WITHIN, what=f"the start of {expected} jobs")
+
+
+async def test_a_handler_that_blocks_the_loop_ends_its_worker_and_the_others_are_rescued(
+    client: Plait, real_database: TestDatabase, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    async with worker_process(real_database.url, loop_timeout=2, log=log) as first:
+        others = await process.work.enqueue_many([5.0] * 5)
+        await running(client, 5)
+        blocker = await process.block_once.enqueue(600.0)
+        assert await asyncio.wait_for(first.wait(), WITHIN) == BLOCKED
+    (ended,) = [line for line in lines_of(log) if line["level"] == "critical"]
+    assert ended["job_id"] == str(blocker.id)
+    assert "time.sleep(seconds)" in ended["stack"]
+    store = await client.store()
+    for handle in (blocker, *others):
+        assert await handle.status() == Status.RUNNING  # nothing was recorded by the worker that was blocked
+    async with worker_process(real_database.url) as second:
+        assert {await handle.result(WITHIN) for handle in others} == {second.pid}
+        assert await blocker.result(WITHIN) == 2
+        for handle in (blocker, *others):
+            assert [a.status for a in await store.jobs.list_attempts(handle.id)] == ["lost", "succeeded"]
+    await client.close()
+
+
+async def test_a_blocked_loop_is_told_with_its_job_until_it_turns_again(
+    client: Plait, real_database: TestDatabase, tmp_path: Path
+) -> None:
+    store, log = await client.store(), tmp_path / "log"
+    async with worker_process(real_database.url, loop_timeout=600, log=log):
+        blocker = await process.block_once.enqueue(15.0)
+
+        async def told() -> bool:
+            return bool(await store.workers.list_blocked())
+
+        await eventually(told, within=WITHIN, what="a blocked loop")
+        (blocked,) = (await store.workers.list_blocked()).values()
+        assert blocked.job_id == blocker.id
+        (finding,) = [one for one in await store.health.diagnose() if one.code == "blocked_loop"]
+        assert str(blocker.id) in finding.finding
+        assert (await store.metrics.read(top=5)).workers["blocked"] == 1
+        assert await blocker.result(WITHIN) == 1  # a block below the bound costs neither the lease nor the job
+
+        async def turns() -> bool:
+            return not await store.workers.list_blocked()
+
+        await eventually(turns, within=WITHIN, what="a loop that turns")
+        assert "blocked_loop" not in [one.code for one in await store.health.diagnose()]
+    (noticed,) = [line for line in lines_of(log) if line["event"].startswith("the event loop is blocked")]
+    assert noticed["job_id"] == str(blocker.id)
+    assert "time.sleep(seconds)" in noticed["stack"]
+    await client.close()
+
+
+@pytest.mark.parametrize("how", ["stop", "soon", "thread", "class"])
+async def test_a_handler_that_stops_the_loop_ends_its_worker_and_counts_as_lost(
+    client: Plait, real_database: TestDatabase, tmp_path: Path, how: str
+) -> None:
+    log = tmp_path / "log"
+    async with worker_process(real_database.url, log=log) as first:
+        neighbour = await process.work.enqueue(5.0)
+        await running(client, 1)
+        handle = await process.stop_loop_once.enqueue(how)
+        assert await asyncio.wait_for(first.wait(), WITHIN) == BLOCKED
+    (ended,) = [line for line in lines_of(log) if line["level"] == "critical"]
+    assert "stopped" in ended["event"]
+    if how != "class":  # which nobody can see coming
+        assert ended["job_id"] == str(handle.id)
+    async with worker_process(real_database.url):
+        assert await handle.result(WITHIN) == 2
+        await neighbour.result(WITHIN)
+    store = await client.store()
+    for one in (handle, neighbour):
+        assert [a.status for a in await store.jobs.list_attempts(one.id)] == ["lost", "succeeded"]
+    await client.close()
+
+
+async def test_a_second_signal_ends_a_worker_whose_loop_is_blocked(client: Plait, real_database: TestDatabase) -> None:
+    async with worker_process(real_database.url, grace=600, loop_timeout=600) as worker:
+        await process.block_once.enqueue(600.0)
+        await running(client, 1)
+        worker.send_signal(signal.SIGTERM)
+        await asyncio.sleep(0.2)  # two signals at the same instant would be one
+        worker.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(worker.wait(), WITHIN) == 143
+    await client.close()
+
+
+async def test_the_end_of_the_grace_period_ends_a_worker_whose_loop_is_blocked(
+    client: Plait, real_database: TestDatabase, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    async with worker_process(real_database.url, grace=0.5, loop_timeout=600, log=log) as worker:
+        await process.block_once.enqueue(600.0)
+        await running(client, 1)
+        worker.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(worker.wait(), WITHIN) == 143
+    (ended,) = [line for line in lines_of(log) if line["level"] == "critical"]
+    assert "time.sleep(seconds)" in ended["stack"]
+    await client.close()
+
+
+async def test_a_thread_that_does_not_end_cannot_keep_a_stopped_worker_alive(
+    client: Plait, real_database: TestDatabase
+) -> None:
+    async with worker_process(real_database.url, grace=0.5) as worker:
+        await (await process.leave_a_thread.enqueue()).result(WITHIN)
+        worker.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(worker.wait(), WITHIN) == 143
+    await client.close()
+
+
+async def test_a_worker_that_was_suspended_is_not_taken_for_a_blocked_one(
+    client: Plait, real_database: TestDatabase
+) -> None:
+    store = await client.store()
+    async with worker_process(real_database.url) as other:
+        async with worker_process(real_database.url, "--no-leader", loop_timeout=3) as worker:
+
+            async def registrations() -> list[str]:
+                return [one.state for one in await store.workers.list_workers() if one.pid == worker.pid]
+
+            async def registered() -> bool:
+                return await registrations() == ["alive"]
+
+            await eventually(registered, within=WITHIN, what="the registration")
+            worker.send_signal(signal.SIGSTOP)
+
+            async def lost() -> bool:
+                return "alive" not in await registrations()
+
+            await eventually(lost, within=WITHIN, what="the end of the lease")
+            worker.send_signal(signal.SIGCONT)
+
+            async def again() -> bool:
+                return "alive" in await registrations()
+
+            await eventually(again, within=WITHIN, what="a new registration")
+            assert worker.returncode is None
+        assert other.returncode is None
+    await client.close()
+
+
+async def test_a_worker_in_a_process_of_somebody_else_loses_its_lease_and_no_more(real_database: TestDatabase) -> None:
+    """As in a test: the process is not plait's to end. The blocker counts as lost all the same."""
+    app = Plait(real_database.url)
+    app.settings = app.settings.model_copy(update={"lease": 2, "heartbeat": 0.3, "poll": 0.2, "loop_timeout": 1})
+
+    @app.job(retries=0)
+    async def blocks_once() -> int:
+        if current().attempt == 1:
+            time.sleep(6)  # sleep: a handler that blocks its loop is the point
+        return current().attempt
+
+    async with run_worker(app) as worker:
+        handle = await blocks_once.enqueue()
+        assert await handle.result(WITHIN) == 2
+        store = await app.store()
+        assert [a.status for a in await store.jobs.list_attempts(handle.id)] == ["lost", "succeeded"]
+        assert worker.id is not None
+    await app.close()
