@@ -52,6 +52,7 @@ _TABLES = (
     "signals",
     "dependencies",
     "follow_ups",
+    "forks",
     "artifacts",
     "workers",
     "nodes",

@@ -77,6 +77,23 @@ async def test_a_bulk_retry_leaves_what_can_not_be_retried(api: Calling, world: 
     assert await world.statuses([first, second]) == ["queued", "queued"]
 
 
+async def test_a_bulk_retry_by_error_leaves_jobs_with_other_errors(api: Calling, world: World) -> None:
+    """Also of a definition with search keys, of jobs that are older than the keys."""
+    await world.define("add")
+    old = await world.enqueue_many("add", 4, payload={"customer": 7})
+    worker = await world.worker()
+    for lease in await worker.claim(4):
+        await worker.fail(lease, error="disk full" if lease.job_id in old[:2] else "no route", permanent=True)
+    await world.define("add", search_keys=["customer"])
+    fingerprint = await world.sql("select plait._fingerprint('disk full')")
+    caller = await api.acting("operator")
+    wanted = {"definition_key": "add", "error": fingerprint, "payload": ["customer=7"]}
+    told = await caller.ok("POST", "/jobs/bulk", {"action": "retry", "filter": wanted, "dry_run": False})
+    assert told["matched"] == 2
+    await _run(world)
+    assert await world.statuses(old) == ["queued", "queued", "failed", "failed"]
+
+
 async def test_a_bulk_job_that_lost_its_worker_goes_on_where_it_was(
     api: Calling, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """Jobs that wait for others without a parent: `after=[ids]`, `app.chain`."""
 
 import asyncio
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -213,3 +214,43 @@ async def test_options_name_what_a_job_waits_for(app: Plait, kit: Kit, over: Wor
     assert ran == [4, 2] or ran == [2, 4]
     with pytest.raises(InvalidJob):
         step.options(after=["no id"])
+
+
+@pytest.mark.parametrize("verb", ["retry", "retry_tree", "reschedule"])
+@pytest.mark.parametrize("ended_by", ["an operator", "another dependency"])
+async def test_a_canceled_job_is_opened_again_while_a_job_that_it_depends_on_is_live(
+    world: World, verb: str, ended_by: str
+) -> None:
+    first, second = await world.enqueue_many("add", 2)
+    waits = await world.enqueue("other", after=_array(first, second))
+    if ended_by == "an operator":
+        await world.cancel(waits)
+    else:
+        await world.cancel(first)
+        await world.retry(first)
+    assert await world.status(waits) == "canceled"
+    await getattr(world.store.jobs, verb)(waits)
+    assert await world.status(waits) == "waiting"
+    worker = await world.worker()
+    leases = await worker.claim(3)
+    assert {lease.job_id for lease in leases} == {first, second}
+    await worker.succeed(leases[0])
+    assert await world.status(waits) == "waiting"
+    await worker.succeed(leases[1])
+    assert await world.status(waits) == "queued"
+
+
+@pytest.mark.parametrize("verb", ["retry", "reschedule"])
+async def test_the_time_of_a_retry_is_kept_while_the_job_waits_for_its_dependency(world: World, verb: str) -> None:
+    first = await world.enqueue("add")
+    waits = await world.enqueue("other", after=_array(first))
+    await world.cancel(waits)
+    later = await world.now() + timedelta(hours=1)
+    await getattr(world, verb)(waits, run_at=later)
+    worker = await world.worker()
+    await worker.succeed(await worker.claim_one())
+    await world.store.leader.resume()
+    assert await world.status(waits) == "waiting"
+    await world.advance(minutes=61)
+    await world.store.leader.resume()
+    assert await world.status(waits) == "queued"

@@ -116,6 +116,48 @@ async def test_a_tree_that_failed_is_retried_where_it_failed(app: Plait, kit: Ki
     assert await handle.result(120) == "whole"
 
 
+@pytest.mark.parametrize("mode", ["serial", "concurrent"])
+async def test_a_child_that_fails_again_after_a_retry_of_the_tree_stops_the_others_again(
+    app: Plait, kit: Kit, over: World, mode: Any
+) -> None:
+    """A retry counts as an attempt, but the others have not started since."""
+    ran: list[int] = []
+
+    @app.job(retries=0)
+    async def child(n: int) -> None:
+        ran.append(n)
+        if n == 0:
+            raise ValueError
+
+    @app.job(child_mode=mode, on_child_failure="stop")
+    async def parent() -> None:
+        for n in range(3):
+            await spawn(child, n, delay=None if mode == "serial" or n < 1 else "1h")
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    jobs = (await app.store()).jobs
+    for _ in range(2):
+        assert await handle.status() is Status.FAILED
+        statuses = [row["status"] for row in await _children(over, handle.id)]
+        assert statuses[1:] == ["canceled", "canceled"]
+        assert await jobs.retry_tree(handle.id) == 4
+        if mode == "serial":
+            await kit.run_until_idle()
+        else:
+            await _fail_first(kit, over, handle.id)
+    assert await handle.status() is Status.FAILED
+    assert ran == ([0, 0, 0] if mode == "serial" else [0])
+
+
+async def _fail_first(kit: Kit, over: World, parent: UUID) -> None:
+    """The first child fails before a worker has started any other."""
+    rows = await over.rows("select id from plait.job where parent_id = $1 order by fan_out_index", parent)
+    await kit.fail_sub_job(rows[0]["id"])
+    await over.store.leader.resume()
+    await kit.run_until_idle()
+
+
 async def test_none_is_passed_over_because_its_row_is_locked(world: World) -> None:
     """While somebody names the next one in an `after`, it is nobody's turn; then it is its."""
     await world.define("add", child_mode="serial")

@@ -1,6 +1,7 @@
 """Serial queues: one root tree at a time, its children on all workers at once."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
@@ -178,3 +179,13 @@ async def test_workers_that_claim_at_the_same_moment_start_one_root(emptied_data
         await got[0][0].succeed(got[0][1])
     await world.check()
     await world.close()
+
+
+async def test_a_retried_job_that_has_not_started_again_does_not_hold_a_queue_that_becomes_serial(world: World) -> None:
+    retried, other = await world.enqueue_many("add", 2, queue=Q)
+    await world.cancel(retried)
+    await world.retry(retried, run_at=await world.now() + timedelta(days=1))
+    assert "retrying" not in await world.explain(retried)  # it has failed no try
+    await world.queue(Q, serial=True)
+    [(_, lease)] = await _claim_all(await _workers(world))
+    assert lease.job_id == other

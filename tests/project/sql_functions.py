@@ -11,6 +11,8 @@ DEFINITION = re.compile(
     r'\bcreate\s+(?:or\s+replace\s+)?(?:function|procedure)\s+(?:"?plait"?\s*\.\s*)?"?(\w+)"?\s*\(',
     re.IGNORECASE,
 )
+CALL = re.compile(r"\bplait\.(\w+)\s*\(", re.IGNORECASE)
+MOST_BY_PLACE = 12
 COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -78,6 +80,44 @@ def _shared_from_a_callers_file(defined_in: Mapping[str, list[str]], files: Mapp
         for other in code
         if other != home and re.search(rf"\b{function}\s*\(", code[other])
     ]
+
+
+def silent_defaults(files: Mapping[str, str]) -> list[str]:
+    """Calls with many arguments by their place that leave out the last ones: an argument that is added later is not passed on."""
+    code = {name: _code(text) for name, text in files.items()}
+    takes = {
+        found[1]: len(
+            [one for one in _arguments(text, found.end()) if not re.match(r"out\b", one.strip(), re.IGNORECASE)]
+        )
+        for text in code.values()
+        for found in DEFINITION.finditer(text)
+    }
+    return [
+        f"{name} calls {call[1]} with {len(given)} of {takes[call[1]]} arguments by their place: name them"
+        for name, text in code.items()
+        for call in CALL.finditer(text)
+        if call[1] in takes
+        and not re.search(r"function\s+$", text[: call.start()], re.IGNORECASE)
+        and len(given := _arguments(text, call.end())) > MOST_BY_PLACE
+        and not any("=>" in one for one in given)
+        and len(given) < takes[call[1]]
+    ]
+
+
+def _arguments(text: str, start: int) -> list[str]:
+    """What is between the parenthesis that opens before `start` and its own end, by its commas."""
+    depth, parts, at, quoted = 0, [""], start, False
+    while depth >= 0 and at < len(text):
+        char = text[at]
+        at += 1
+        quoted ^= char == "'"
+        if not quoted:
+            depth += (char in "([") - (char in ")]")
+            if char == "," and depth == 0:
+                parts.append("")
+                continue
+        parts[-1] += char
+    return parts
 
 
 def _is_function_file(name: str) -> bool:

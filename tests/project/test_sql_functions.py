@@ -2,7 +2,7 @@
 
 import re
 
-from .sql_functions import faults
+from .sql_functions import faults, silent_defaults
 from .tree import name_of, sources
 
 CANCEL = "plait/sql/functions/cancel.sql"
@@ -76,3 +76,22 @@ def test_whoever_makes_a_job_queued_takes_the_time_by_moment() -> None:
     makers = {name: text for name, text in makers.items() if queues.search(text) and name not in given | others}
     assert {"enqueue_many", "promote", "reschedule", "_reopen", "_release", "_spawn", "_follow"} <= makers.keys()
     assert [name for name, text in makers.items() if "plait._moment()" not in text] == []
+
+
+def test_a_call_with_many_arguments_passes_all_of_them_or_names_them() -> None:
+    tree = sources("plait/sql/functions", ".sql")
+    assert silent_defaults({name_of(path): path.read_text() for path in tree}) == []
+
+
+def test_a_call_that_leaves_out_the_last_of_many_arguments_is_found() -> None:
+    names = [f"a{n}" for n in range(14)]
+    takes = ", ".join(f"{name} text default ',)'" for name in names)
+    body = f"create or replace function plait.f({takes}, out o int) as $$ select plait.f({{}}) $$;"
+    nested = "(select min(1, 2))"
+    for given, is_fault in (
+        (["'x,'"] * 13, True),
+        (["'x,'"] * 13 + [nested], False),
+        (["'x,'"] * 12, False),
+        (["'x,'"] * 12 + ["a12 => 'x'"], False),
+    ):
+        assert bool(silent_defaults({"plait/sql/functions/f.sql": body.format(", ".join(given))})) is is_fault, given

@@ -192,10 +192,11 @@ async def fan_out(store: Store, tenant: UUID) -> None:
 
 
 async def hang_on(store: Store, tenant: UUID, job: UUID) -> None:
-    """What follows a job, and one that waits for it."""
+    """What follows a job, one that waits for it, and a fork of it."""
     await store.database.fetchval("select plait.after($1, 'work', tenant => $2)", job, str(tenant))
     waits = NewJob(id=uuid_utils.compat.uuid7(), definition="work", payload="{}", tenant_id=tenant, after=f"{{{job}}}")
     await store.jobs.enqueue_many([waits])
+    await store.jobs.fork(job, tenant_id=tenant)
 
 
 def new_job(job_id: UUID, tenant: UUID, *, key: str | None = None, payload: str = "{}") -> NewJob:

@@ -6,7 +6,7 @@
 --   called   gather, cancel_remaining
 --
 -- Of a nursery only what is pending, unless its parent failed and wants it otherwise: siblings are not interrupted. When a sibling has failed
--- that is what never started; when the parent has, also what waits for its next try, unless it has children of its own.
+-- those are canceled that have not started (since the tree's last retry); when the parent has, also what waits for its next try, unless it has children of its own.
 -- Of a node job that has ended well only what does not run: a node that is late, and at work, finishes it.
 create or replace function plait._cancel_remaining(p_fan_out plait.fan_outs, p_now timestamptz, p_limit int default 10000) returns int
 language plpgsql set enable_seqscan = off as $$
@@ -26,7 +26,7 @@ declare
 begin
   v_jobs := array(select l.job_id from plait.live l
                   where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null
-                    and (not v_pending or l.state <> 'running' and (v_late or l.attempt = 0 or v_orphans and l.state <> 'waiting' and not l.tied))
+                    and (not v_pending or l.state <> 'running' and (v_late or not plait._has_started(l.job_id) or v_orphans and l.state <> 'waiting' and not l.tied))
                   limit p_limit);
   if cardinality(v_jobs) > 0 then
     c := plait._cancel_rows(p_now, v_jobs, v_reason, v_error);
@@ -36,7 +36,7 @@ begin
   if cardinality(v_jobs) < p_limit
      and not exists (select from plait.live l
                      where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null
-                       and (not v_pending or l.state <> 'running' and (v_late or l.attempt = 0 or v_orphans and l.state <> 'waiting' and not l.tied))) then
+                       and (not v_pending or l.state <> 'running' and (v_late or not plait._has_started(l.job_id) or v_orphans and l.state <> 'waiting' and not l.tied))) then
     update plait.fan_outs set cancel_due = false where id = p_fan_out.id and cancel_due;
   end if;
   return cardinality(v_jobs);

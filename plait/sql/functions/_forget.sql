@@ -16,6 +16,7 @@ begin
   delete from plait.fan_out_order where fan_out_id in (select id from plait.fan_outs where parent_id = any(p_jobs));
   delete from plait.dependencies where on_id = any(p_jobs);
   delete from plait.follow_ups where job_id = any(p_jobs);
+  delete from plait.forks where job_id = any(p_jobs);
   delete from plait.fan_outs where parent_id = any(p_jobs);
   update plait.artifacts set expires_at = plait.now() where job_id = any(p_jobs) and doomed_at is null;   -- the next sweep takes them
   delete from plait.jobs where id = any(p_jobs);

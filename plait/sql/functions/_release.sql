@@ -8,7 +8,9 @@ create or replace function plait._release(p_live plait.live) returns void
 language plpgsql as $$
 declare
   v_now timestamptz := plait._moment();
-  v_due timestamptz := case when p_live.attempt = 0 then (select j.scheduled_for from plait.jobs j where j.id = p_live.job_id) end;
+  -- The time that was asked for: by the enqueue, or by a retry (_reopen), which is then in run_at; else that is the past.
+  v_due timestamptz := greatest(
+    p_live.run_at, case when p_live.attempt = 0 then (select j.scheduled_for from plait.jobs j where j.id = p_live.job_id) end);
 begin
   if v_due > v_now then
     update plait.live set wait_on = 'sleep', wake_at = v_due where job_id = p_live.job_id;

@@ -40,7 +40,8 @@ begin
     -- What it waits for runs again; what has failed for good is the operator's to overrule.
     update plait.fan_outs set succeeded = total - cardinality(v_await), failed = 0, canceled = 0, decided_at = null, decision = null,
       decided_ended = null, left_open = null, waited_for = total where parent_id = p_job.id and strategy = 'after' returning id into v_after;
-    insert into plait.dependencies (on_id, fan_out_id, tenant_id) select a, v_after, p_job.tenant_id from unnest(v_await) a;
+    insert into plait.dependencies (on_id, fan_out_id, tenant_id) select a, v_after, p_job.tenant_id from unnest(v_await) a
+      on conflict do nothing;  -- there where this job was canceled before the other ended
     update plait.live set tied = true where job_id = any(v_await) and not tied;
   end if;
   v_state := case when v_turn or v_after is not null then 'waiting' when p_run_at > p_now then 'scheduled' else 'queued' end;
@@ -59,7 +60,7 @@ begin
   end if;
   insert into plait.live (job_id, tenant_id, run_at, attempt, priority, max_attempts, state, metered, queue, lane, definition, dedupe_key,
                           limit_key, root_id, fan_out_id, wait_on, tied)
-  values (p_job.id, p_job.tenant_id, case when v_state = 'scheduled' then p_run_at else plait._moment() end, v_attempt + 1, p_job.priority,
+  values (p_job.id, p_job.tenant_id, case when v_state <> 'queued' and p_run_at > p_now then p_run_at else plait._moment() end, v_attempt + 1, p_job.priority,
           coalesce(p_max_attempts, p_job.max_attempts), v_state, v_metered, p_job.queue,
           plait._lane(p_job.definition, p_job.tenant_id, p_job.limit_key, coalesce('n:' || p_job.node, '')), p_job.definition, p_job.dedupe_key, p_job.limit_key,
           p_job.root_id, p_job.fan_out_id, case when v_turn then 'turn' else 'fan_out ' || v_after end,

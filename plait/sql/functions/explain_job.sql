@@ -24,7 +24,7 @@ begin
   case j.status
     when 'scheduled' then
       return query select 'scheduled', format('it is due in %s', date_trunc('second', j.run_at - v_now));
-      if j.attempt > 0 then
+      if j.tries > 0 then  -- not `attempt`: an operator's retry counts in that
         return query select 'retrying', format('%s of %s tries have failed; the last: %s', j.tries, j.max_attempts, coalesce(j.error, j.reason, '?'));
       end if;
       if v_leaderless then

@@ -1,7 +1,7 @@
 -- fork: a new job as an old one was asked for, with what the old one had done before a given step. A tool to look for a fault.
 --
 --   moves    nothing -> queued
---   locks    the tenant's row where it has a quota
+--   locks    the source's row and its root's FOR KEY SHARE, so that retention passes them by; the tenant's row where it has a quota
 --   raises   PL001 for a step before which not all is done, PL005 quota, PL007 inactive definition, PL008 no such job
 --   called   plait.store.jobs.fork
 --
@@ -18,10 +18,11 @@ declare
   j         plait.jobs;
 begin
   perform plait._require_read_committed();
-  select * into j from plait.jobs where id = p_job and tenant_id = v_tenant;
+  select * into j from plait.jobs where id = p_job and tenant_id = v_tenant for key share;
   if not found then
     raise exception 'there is no job %', p_job using errcode = 'PL008';
   end if;
+  perform from plait.jobs r where r.id = j.root_id for key share;
   if exists (select from plait.definitions d where d.name = j.definition and not d.active) then
     raise exception 'definition % is inactive: it takes no new jobs', quote_literal(j.definition) using errcode = 'PL007';
   end if;
@@ -49,6 +50,9 @@ begin
   insert into plait.steps (job_id, tenant_id, fan_out_id, at, due_at, seq, occurrence, attempt, overlapping, done, name, kind, hash, value, error)
   select v_id, tenant_id, fan_out_id, v_now, due_at, seq, occurrence, 1, overlapping, done, name, kind, hash, value, error
   from plait.steps where job_id = p_job and seq < p_from;
+  insert into plait.forks (tenant_id, root_id, job_id)
+  select v_tenant, coalesce(j.root_id, j.id), v_id
+  union select v_tenant, f.root_id, v_id from plait.steps s join plait.fan_outs f on f.id = s.fan_out_id where s.job_id = v_id;
   perform plait._make_searchable(array[v_id], array[j.definition]);
   if v_metered then
     perform plait._reserve(v_tenant, 1, true);

@@ -15,12 +15,13 @@ set enable_hashjoin = off as $$
 #variable_conflict use_column
 declare
   v_tenant uuid := plait._tenant_or_all(p_tenant, p_all);
-  v_from   timestamptz := coalesce(p_from, plait.now() - interval '1 hour');
+  v_from   timestamptz := plait._in_era(coalesce(p_from, plait.now() - interval '1 hour'));
   v_shift  interval := clock_timestamp() - plait.now();  -- clock: ids are made by the physical one
 begin
-  if p_step is null or p_step < interval '1 minute' or (plait.now() - v_from) / 200 > p_step / 1 then
+  if p_step is null or p_step not between interval '1 minute' and interval '366 days' or (plait.now() - v_from) / 200 > p_step / 1 then
     raise exception 'latencies have at most 200 points, of a minute each or more' using errcode = 'PL001';
   end if;
+  p_step := make_interval(secs => extract(epoch from p_step)::float8);  -- bins have no months
   return query
     select s.at, count(*), percentile_cont(0.5) within group (order by s.wait), percentile_cont(0.95) within group (order by s.wait),
            percentile_cont(0.5) within group (order by s.run), percentile_cont(0.95) within group (order by s.run)

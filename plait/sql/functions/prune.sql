@@ -5,7 +5,7 @@
 --   raises   PL012 when no age is given: an empty filter must not delete all
 --   called   plait.store.leader.prune
 --
--- A tree is forgotten as a whole, by its root's status and age, and only when nothing in it is live: its children first.
+-- A tree is forgotten as a whole, by its root's status and age, and only when nothing in it is live and no fork of it is kept (plait.forks): its children first.
 -- A status whose age is null is kept for ever; a tenant may have ages of its own. Works through ids, oldest first, p_limit at a time;
 -- o_cursor is where to go on, null at the end. With p_archive the jobs come back as they were (_archive): commit when they are safe
 -- elsewhere, else roll back.
@@ -64,14 +64,16 @@ begin
                      when 'failed' then p_failed when 'dead_letter' then p_dead_letter end end
       and not exists (select from plait.live l where l.job_id = j.id)
       and not exists (select from plait.live l where l.root_id = j.id)
+      and not exists (select from plait.forks f where f.tenant_id = j.tenant_id and f.root_id = j.id)
     for update of j skip locked) c;
   if v_jobs is null then
     return;
   end if;
   -- With the rows locked, look again: an operator's retry may have come in between, and even have ended.
-  select array_agg(id) into v_jobs from unnest(v_jobs) id
-    where not exists (select from plait.live l where l.job_id = id) and not exists (select from plait.live l where l.root_id = id)
-      and not exists (select from plait.attempts a where a.job_id = id and a.finished_at >= v_now - v_keep);
+  select array_agg(u.id) into v_jobs from unnest(v_jobs) u(id)
+    where not exists (select from plait.jobs j join plait.forks f on f.tenant_id = j.tenant_id and f.root_id = j.id where j.id = u.id)
+      and not exists (select from plait.live l where l.job_id = u.id) and not exists (select from plait.live l where l.root_id = u.id)
+      and not exists (select from plait.attempts a where a.job_id = u.id and a.finished_at >= v_now - v_keep);
   for v_root in select distinct f.root_id from plait.fan_outs f where f.root_id = any(v_jobs) order by 1 loop
     v_below := plait._prune_below(v_root, greatest(p_limit - o_pruned, 100), p_archive);
     o_pruned := o_pruned + v_below.o_pruned;

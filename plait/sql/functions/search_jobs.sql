@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL001 for an unknown status, PL004 for who may not ask across tenants
+--   raises   PL001 for an unknown status, a negative limit or a payload that is no object, PL004 for who may not ask across tenants
 --   called   plait.store.jobs.list_jobs; plait.list_jobs
 --
 -- By cursor: ids sort by time, and no two are equal, so no row is skipped or shown twice (T112). Each way begins where few rows are: a tree, a
@@ -26,7 +26,7 @@ declare
   v_statuses plait.status[];
   v_before   uuid := coalesce(p_before, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
   v_after    uuid := '00000000-0000-0000-0000-000000000000';
-  v_limit    int := least(greatest(p_limit, 1), 1000);
+  v_limit    int := plait._limit(p_limit);
   v_scan     int := least(greatest(p_scan, 100), 100000);
   v_like     text := '%' || replace(replace(replace(p_search, '\', '\\'), '%', '\%'), '_', '\_') || '%';
   v_shift    interval := clock_timestamp() - plait.now();  -- clock: none, but in a test
@@ -44,15 +44,18 @@ begin
   exception when invalid_text_representation then
     raise exception 'a status is one of %', array_to_string(enum_range(null::plait.status), ', ') using errcode = 'PL001';
   end;
+  if json_typeof(p_payload) <> 'object' then
+    raise exception 'payload must be a JSON object of keys and their values, got %', json_typeof(p_payload) using errcode = 'PL001';
+  end if;
   if p_error is not null and v_statuses is null then
     v_statuses := '{failed,dead_letter}';
   end if;
   -- An id may be a day away from its row's time, and is made by the physical clock.
   if p_created_before is not null then
-    v_before := least(v_before, plait._uuid_floor(greatest(p_created_before + v_shift + interval '1 day', 'epoch')));
+    v_before := least(v_before, plait._uuid_floor(greatest(plait._in_era(p_created_before) + v_shift + interval '1 day', 'epoch')));
   end if;
   if p_created_after is not null then
-    v_after := plait._uuid_floor(greatest(p_created_after + v_shift - interval '1 day', 'epoch'));
+    v_after := plait._uuid_floor(greatest(plait._in_era(p_created_after) + v_shift - interval '1 day', 'epoch'));
   end if;
 
   if p_payload is not null and p_definition is not null and v_tenant is not null then
@@ -160,8 +163,10 @@ begin
   get diagnostics v_n = row_count;
   if v_n < v_limit and v_way = 'value' and v_stop = v_from and coalesce(p_offset, 0) = 0 then
     return query select l.job, l.stopped from plait.search_jobs(
-      p_tenant, p_all, p_statuses, p_queue, p_definition, p_source, p_worker, p_correlation_id, p_parent, p_root, p_fan_out, p_has_children,
-      p_created_after, p_created_before, p_search, p_payload, v_from, v_limit - v_n, 0, p_scan) l;
+      p_tenant => p_tenant, p_all => p_all, p_statuses => p_statuses, p_queue => p_queue, p_definition => p_definition, p_source => p_source,
+      p_worker => p_worker, p_correlation_id => p_correlation_id, p_parent => p_parent, p_root => p_root, p_fan_out => p_fan_out,
+      p_has_children => p_has_children, p_created_after => p_created_after, p_created_before => p_created_before, p_search => p_search,
+      p_payload => p_payload, p_before => v_from, p_limit => v_limit - v_n, p_offset => 0, p_scan => p_scan, p_error => p_error) l;
   elsif v_n < v_limit and v_stop > v_after then
     return query select null::plait.job, v_stop;
   end if;

@@ -30,7 +30,8 @@ begin
   r := json_populate_record(r, p_settings);
   if r.serial and not v_was then
     -- What has begun goes on, one tree after the other; the next root starts when the last of them is final.
-    r.roots := array(select coalesce(l.root_id, l.job_id) from plait.live l where l.queue = p_name and (l.attempt > 0 or l.root_id is not null)
+    r.roots := array(select coalesce(l.root_id, l.job_id) from plait.live l where l.queue = p_name
+                       and (l.state = 'running' or l.root_id is not null or l.attempt > 0 and plait._has_started(l.job_id))
                      group by 1 order by min(l.run_at), 1);
   elsif not r.serial then
     r.roots := null;

@@ -5,7 +5,7 @@
 create table plait.live (
   job_id           uuid primary key with (fillfactor = 45),
   tenant_id        uuid not null,
-  run_at           timestamptz not null,             -- scheduled: when due; queued: since when; running: claimed when; waiting: since when
+  run_at           timestamptz not null,             -- scheduled: when due; queued: since when; running: claimed when; waiting: since when, or, retried for a later time, until when
   cancel_requested timestamptz,                      -- running only: since when its handler is asked to stop
   worker           integer,
   attempt          integer not null default 0,       -- numbers executions, only grows, and is the fence

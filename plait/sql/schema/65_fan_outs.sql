@@ -118,6 +118,16 @@ create table plait.follow_ups (
   primary key (job_id, id)
 );
 
+-- Which trees a fork needs: the one of the job that it was made from, and those whose fan-outs its steps name. Retention keeps these trees
+-- for as long as it keeps the fork.
+create table plait.forks (
+  tenant_id uuid not null,
+  root_id   uuid not null,
+  job_id    uuid not null,                           -- the fork
+  primary key (tenant_id, root_id, job_id)
+);
+create index forks_job on plait.forks (job_id);
+
 alter table plait.fan_outs enable row level security;
 alter table plait.fan_outs force row level security;
 create policy owner on plait.fan_outs to plait_owner using (true) with check (true);
@@ -152,4 +162,10 @@ alter table plait.follow_ups enable row level security;
 alter table plait.follow_ups force row level security;
 create policy owner on plait.follow_ups to plait_owner using (true) with check (true);
 create policy tenant on plait.follow_ups for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.forks enable row level security;
+alter table plait.forks force row level security;
+create policy owner on plait.forks to plait_owner using (true) with check (true);
+create policy tenant on plait.forks for select to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
