@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from plait.model.errors import (
+        Busy,
         DatabaseUnreachable,
         DeterminismError,
         FanOutError,
@@ -116,6 +117,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Backoff": "plait.model.policies",
+    "Busy": "plait.model.errors",
     "Current": "plait.sdk.context",
     "DatabaseUnreachable": "plait.model.errors",
     "DeterminismError": "plait.model.errors",
@@ -188,6 +190,7 @@ _HOME = {
 
 __all__ = [
     "Backoff",
+    "Busy",
     "Current",
     "DatabaseUnreachable",
     "DeterminismError",

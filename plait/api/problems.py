@@ -44,6 +44,7 @@ STATUS: Final[dict[type[Exception], int]] = {
     errors.WorkerLost: 409,
     errors.LeaseLost: 409,
     errors.QuotaExceeded: 429,
+    errors.Busy: 503,
     errors.ArtifactMissing: 410,
     errors.ArtifactAltered: 502,
     errors.StorageFailed: 503,

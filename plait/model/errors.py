@@ -4,7 +4,7 @@
       ├── DatabaseError           an error that a SQL function raised, by its SQLSTATE
       │     ├── InvalidJob  InvalidId  UnknownTenant  ForeignTenant  QuotaExceeded  IdempotencyConflict
       │     ├── InactiveDefinition  NotFound  IllegalMove  WrongIsolation  WorkerLost  InvalidSetting  DedupeConflict
-      │     ├── ChangedMeanwhile
+      │     ├── ChangedMeanwhile  AlreadyExists  Busy
       ├── DatabaseUnreachable  SchemaOutdated  UnsafeRole  NotGranted
       ├── NotLeader
       ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable (TooLarge)
@@ -35,6 +35,8 @@ class DatabaseError(PlaitError):
     """The database refused the call."""
 
     sqlstate: ClassVar[str] = ""
+    detail: str | None = None
+    """As the SQL function put it, for plait's own use."""
 
 
 class InvalidJob(DatabaseError):
@@ -125,6 +127,12 @@ class AlreadyExists(DatabaseError):
     """There is one of this name already: change that one, or choose another name."""
 
     sqlstate = "PL015"
+
+
+class Busy(DatabaseError):
+    """Another open transaction holds a key, a quota or a job that this call needs. Commit or roll back that transaction, or try again later."""
+
+    sqlstate = "PL016"
 
 
 BY_SQLSTATE: dict[str, type[DatabaseError]] = {cls.sqlstate: cls for cls in DatabaseError.__subclasses__()}

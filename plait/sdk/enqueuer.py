@@ -3,19 +3,25 @@
 While a statement is under way, new calls gather for the next one, so a lone caller waits for nothing and a crowd pays for one
 round trip. A caller's own transaction never comes through here.
 
+An open transaction of a user can hold a key, a quota or a job that an enqueue needs. Its caller may wait for us at the same
+time, so we must not wait for it: jobs that may wait have a lane of their own, a statement waits 10 ms at most, and a job that was in
+the way is parked, and tried again beside the lanes, until `MAX_WAIT_S` have passed. Then its caller gets `Busy`.
+
 A reply that is lost is neither success nor failure (T111). Ids come from here, so the same statement can be sent again, and what
 is stored already is left alone.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Hashable, Iterator
+from dataclasses import dataclass, field
 from typing import TypeVar
 from uuid import UUID
 
-from plait.model.errors import DatabaseUnreachable, InvalidJob
+from plait.model.errors import Busy, DatabaseUnreachable, InvalidJob
 from plait.store import Store
-from plait.store.new_jobs import NewJob
+from plait.store.jobs import WAIT_MS, patiently
+from plait.store.new_jobs import MAX_WAIT_MS, NewJob
 
 MAX_BATCH = 1000
 MAX_TOTAL = 256 * 1024 * 1024
@@ -27,27 +33,61 @@ PATIENCE_S = 5.0
 """No repetition begins after this time."""
 TRANSIENT = frozenset({"40001", "40P01", "55P03", "23505"})
 """Serialization failure, deadlock, lock timeout: the server undid it all, and asks to try again."""
+MAX_WAIT_S = MAX_WAIT_MS / 1000
+"""How long a job waits for what another open transaction holds."""
+LANE_WAIT_MS = 10
+"""How long a statement of many may be held up by one of them."""
+PARKED_PAUSE_S = 0.1
+MAX_RETRIES = 2
+"""So many of the parked are tried again at once: the other connections are for those that can be stored."""
 
 T = TypeVar("T")
-_Waiting = tuple[NewJob, "asyncio.Future[UUID]"]
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    job: NewJob
+    future: "asyncio.Future[UUID]"
+    since: float = field(default_factory=time.monotonic)
+
+    def needs(self) -> Hashable:
+        """What another transaction can hold of it, beside its tenant's quota."""
+        job = self.job
+        return job.tenant_id, job.definition, job.dedupe_key, job.idempotency_key, job.after
+
+    def fail(self, error: Exception) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)
 
 
 class Enqueuer:
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._waiting: list[_Waiting] = []
-        self._flusher: asyncio.Task[None] | None = None
+        self._lanes: dict[bool, list[_Waiting]] = {False: [], True: []}
+        """By whether they may have to wait for others."""
+        self._flushers: dict[bool, asyncio.Task[None]] = {}
         self._special: set[tuple[str, UUID | None]] = set()
         """Definitions and tenants whose jobs did not go the short way: they need not be tried on it again."""
+        self._parked: dict[Hashable, list[_Waiting]] = {}
+        """By what another transaction holds: what they need, or a tenant's id for its quota."""
+        self._parkings: set[asyncio.Task[None]] = set()
+        self._retries = asyncio.Semaphore(MAX_RETRIES)
 
     async def enqueue(self, job: NewJob) -> UUID:
-        """The id of the job: its own, or that of the older one which holds its key."""
-        future: asyncio.Future[UUID] = asyncio.get_running_loop().create_future()
-        self._waiting.append((job, future))
-        if self._flusher is None:
-            self._flusher = asyncio.get_running_loop().create_task(self._flush())
+        """The id of the job: its own, or that of the older one which holds its key. Raises `Busy` when another open transaction
+        holds the key, the quota or the dependency of this job for too long."""
+        waiting = _Waiting(job, asyncio.get_running_loop().create_future())
+        if self._parked and (
+            held := next((key for key in (job.tenant_id, waiting.needs()) if key in self._parked), None)
+        ):
+            self._park(waiting, held)
+        else:
+            lane = job.may_wait()
+            self._lanes[lane].append(waiting)
+            if lane not in self._flushers:
+                self._flushers[lane] = asyncio.get_running_loop().create_task(self._flush(lane))
         # A caller that is canceled leaves: before the statement goes out its job is dropped, after that it may be stored.
-        return await future
+        return await waiting.future
 
     async def enqueue_many(self, parts: Iterator[list[NewJob]]) -> None:
         """All of them or, if this raises, none. A part is made while the one before it is being stored. Not for jobs with keys."""
@@ -64,25 +104,25 @@ class Enqueuer:
                 made.append(part)
                 yield part
 
-        await _surely(lambda: self._store.jobs.enqueue_parts(each()))
+        await _surely(lambda: patiently(lambda: self._store.jobs.enqueue_parts(each()), MAX_WAIT_S))
 
     async def close(self) -> None:
         """Return when those who wait have their answer."""
-        while self._flusher is not None:
-            await asyncio.wait({self._flusher})
+        while tasks := {*self._flushers.values(), *self._parkings}:
+            await asyncio.wait(tasks)
 
-    async def _flush(self) -> None:
+    async def _flush(self, lane: bool) -> None:
         try:
-            while self._waiting:
-                batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+            while waiting := self._lanes[lane]:
+                batch, self._lanes[lane] = waiting[:MAX_BATCH], waiting[MAX_BATCH:]
                 await self._send(batch)
         finally:
-            self._flusher = None
-            for _, future in self._waiting:  # the loop ends: nobody is left to send these
-                future.cancel()
-            self._waiting = []
+            del self._flushers[lane]
+            left, self._lanes[lane] = self._lanes[lane], []
+            for waiting in left:  # the loop ends: nobody is left to send these
+                waiting.future.cancel()
 
-    async def _store_jobs(self, jobs: list[NewJob]) -> dict[UUID, UUID]:
+    async def _store_jobs(self, jobs: list[NewJob], wait_ms: int) -> dict[UUID, UUID]:
         if (
             len(jobs) == 1
             and (job := jobs[0]).is_plain()
@@ -92,30 +132,71 @@ class Enqueuer:
                 return {}
             if len(self._special) < MAX_SPECIAL:
                 self._special.add(kind)
-        return await self._store.jobs.enqueue_many(jobs)
+        return await self._store.jobs.enqueue_many(jobs, wait_ms=wait_ms, patience_s=0)
 
     async def _send(self, batch: list[_Waiting]) -> None:
-        batch = [(job, future) for job, future in batch if not future.done()]
+        """Answer them all, but for those that are parked."""
+        while busy := await self._try(batch, LANE_WAIT_MS):
+            blocked = [one for one in batch if busy.detail in (str(one.job.id), str(one.job.tenant_id))]
+            if not blocked and len(batch) > 1:  # it is not known which: halve
+                await self._send(batch[: len(batch) // 2])
+                batch = batch[len(batch) // 2 :]
+                continue
+            for one in blocked or batch:
+                self._park(one, one.job.tenant_id if busy.detail == str(one.job.tenant_id) else one.needs())
+            batch = [one for one in batch if one not in blocked] if blocked else []
+
+    async def _try(self, batch: list[_Waiting], wait_ms: int) -> Busy | None:
+        """Answer them all, unless another transaction is in the way."""
+        batch = [one for one in batch if not one.future.done()]
         if not batch:
-            return
+            return None
         try:
-            existing = await _surely(lambda: self._store_jobs([job for job, _ in batch]))
+            existing = await _surely(lambda: self._store_jobs([one.job for one in batch], wait_ms))
+        except Busy as error:
+            return error
         except Exception as error:  # noqa: BLE001 - it is the callers' to handle
             if len(batch) == 1 or isinstance(error, DatabaseUnreachable):
-                for _, future in batch:
-                    if not future.done():
-                        future.set_exception(error)
+                for one in batch:
+                    one.fail(error)
             else:  # one of them is at fault: halve, until it stands alone
                 await self._send(batch[: len(batch) // 2])
                 await self._send(batch[len(batch) // 2 :])
         except BaseException:
-            for _, future in batch:
-                future.cancel()
+            for one in batch:
+                one.future.cancel()
             raise
         else:
-            for job, future in batch:
-                if not future.done():
-                    future.set_result(existing.get(job.id, job.id))
+            for one in batch:
+                if not one.future.done():
+                    one.future.set_result(existing.get(one.job.id, one.job.id))
+        return None
+
+    def _park(self, one: _Waiting, held: Hashable) -> None:
+        if held not in self._parked:
+            self._parked[held] = []
+            task = asyncio.get_running_loop().create_task(self._retry(held))
+            self._parkings.add(task)
+            task.add_done_callback(self._parkings.discard)
+        if one not in self._parked[held]:
+            self._parked[held].append(one)
+
+    async def _retry(self, held: Hashable) -> None:
+        """Those that need one thing, until they have it."""
+        try:
+            while parked := [one for one in self._parked[held] if not one.future.done()]:
+                self._parked[held] = parked
+                await asyncio.sleep(PARKED_PAUSE_S)
+                async with self._retries:
+                    batch, began = parked[:MAX_BATCH], time.monotonic()
+                    busy = await self._try(batch, WAIT_MS)
+                if busy:
+                    for one in batch:
+                        if began - one.since >= MAX_WAIT_S:
+                            one.fail(busy)
+        finally:
+            for one in self._parked.pop(held):
+                one.future.cancel()
 
 
 async def _surely(store: Callable[[], Awaitable[T]]) -> T:

@@ -52,7 +52,11 @@ def translate(error: BaseException) -> BaseException:
     if isinstance(error, _SCHEMA_MISSING) and "plait" in str(error):
         return SchemaOutdated(f"{error}. Run `plait migrate`.")
     ours = BY_SQLSTATE.get(getattr(error, "sqlstate", None) or "")
-    return ours(str(error)) if ours else error
+    if ours is None:
+        return error
+    translated = ours(getattr(error, "message", None) or str(error))
+    translated.detail = getattr(error, "detail", None)
+    return translated
 
 
 def is_transient(error: BaseException) -> bool:

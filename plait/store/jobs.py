@@ -1,30 +1,47 @@
 """Jobs: asking for them, looking at them, and what an operator does to them."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import itertools
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain
-from typing import Final, Unpack
+from typing import Final, TypeVar, Unpack
 from uuid import UUID
 
-from plait.model.errors import IllegalMove, NotFound
+from plait.model.errors import Busy, IllegalMove, NotFound
 from plait.model.states import Status
 from plait.store.database import Database, Row
 from plait.store.job_rows import GET_JOB, AttemptRow, JobRow, NodeRow, OutcomeRow, StepView, TreeCanceled, job_of
 from plait.store.listing import COUNT_JOBS, COUNTED, LIST_JOBS, Counted, Filter, Listed, arguments, listed
-from plait.store.new_jobs import ENQUEUE, ENQUEUE_ONE, NewJob, enqueue_arguments
+from plait.store.new_jobs import ENQUEUE, ENQUEUE_ONE, MAX_WAIT_MS, NewJob, enqueue_arguments
 from plait.store.trees import NodePlace
 
 PAUSES_S: Final = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0)
+WAIT_MS: Final = 50
+"""How long one statement waits for another's transaction. It is sent again later, so that no connection is occupied meanwhile."""
+BUSY_PAUSES_S: Final = (0.02, 0.05, 0.1)
+"""Between such statements; the last one repeats."""
+
+T = TypeVar("T")
 
 
 class Jobs:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def enqueue_many(self, jobs: Sequence[NewJob], *, source: str = "manual") -> dict[UUID, UUID]:
-        """Ask for jobs; returns, for those that an older job's key stood for, the older job's id."""
-        rows = await self._db.fetch(ENQUEUE, *enqueue_arguments(jobs, source=source, in_transaction=False))
+    async def enqueue_many(
+        self,
+        jobs: Sequence[NewJob],
+        *,
+        source: str = "manual",
+        wait_ms: int = WAIT_MS,
+        patience_s: float = MAX_WAIT_MS / 1000,
+    ) -> dict[UUID, UUID]:
+        """Ask for jobs; returns, for those that an older job's key stood for, the older job's id. Raises `Busy` when another open
+        transaction holds what they need for longer than `patience_s`."""
+        arguments = enqueue_arguments(jobs, source=source, in_transaction=False, wait_ms=wait_ms)
+        rows = await patiently(lambda: self._db.fetch(ENQUEUE, *arguments), patience_s)
         return {row["requested"]: row["existing"] for row in rows if row["requested"] is not None}
 
     async def enqueue_one(self, job: NewJob) -> bool:
@@ -43,7 +60,7 @@ class Jobs:
             under_way: asyncio.Task[list[Row]] | None = None
             try:
                 for part in chain((first, second), parts):
-                    arguments = enqueue_arguments(part, in_transaction=True)
+                    arguments = enqueue_arguments(part, in_transaction=True, wait_ms=WAIT_MS)
                     if under_way is not None:
                         await under_way
                     under_way = asyncio.create_task(connection.fetch(ENQUEUE, *arguments))
@@ -197,3 +214,16 @@ class Jobs:
     ) -> list[tuple[str, str]]:
         sql = "select code, explanation from plait.explain_job($1, $2, $3)"
         return [(row["code"], row["explanation"]) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
+
+
+async def patiently(send: Callable[[], Awaitable[T]], patience_s: float) -> T:
+    """Send it again while another's open transaction is in its way."""
+    deadline = time.monotonic() + patience_s
+    for n in itertools.count():
+        try:
+            return await send()
+        except Busy:
+            if time.monotonic() >= deadline:
+                raise
+        await asyncio.sleep(BUSY_PAUSES_S[min(n, len(BUSY_PAUSES_S) - 1)])
+    raise AssertionError

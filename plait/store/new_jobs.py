@@ -10,7 +10,7 @@ import msgspec
 ENQUEUE: Final = """select requested, existing from plait.enqueue_many(
   $1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::int[], $7::int[], $8::timestamptz[], $9::float8[], $10::float8[],
   $11::text[], $12::text[], $13::float8[], $14::text[], $15::text[], $16::text, $17::boolean,
-  $18::text[], $19::text[])"""
+  $18::text[], $19::text[], $20::int)"""
 
 
 ENQUEUE_ONE: Final = "select plait.enqueue_one($1, $2, $3, $4, $5, $6, $7)"
@@ -54,12 +54,22 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             )
         )
 
+    def may_wait(self) -> bool:
+        """Whether another transaction can hold something that this job needs: a key, or a job that it depends on."""
+        return self.dedupe_key is not None or self.idempotency_key is not None or self.after is not None
+
 
 _PLAIN: Final = NewJob.__struct_fields__[:-2]
 _COMMON: Final = ("definition", "tenant_id", "queue", "priority", "max_attempts")
 
 
-def enqueue_arguments(jobs: Sequence[NewJob], *, source: str = "manual", in_transaction: bool) -> list[Any]:
+MAX_WAIT_MS: Final = 5000
+"""How long an enqueue waits for a key, a quota or a job that another open transaction holds."""
+
+
+def enqueue_arguments(
+    jobs: Sequence[NewJob], *, source: str = "manual", in_transaction: bool, wait_ms: int = MAX_WAIT_MS
+) -> list[Any]:
     """The arguments of `ENQUEUE`. A column that no job uses is null, and one value stands for all where they have the same."""
     arrays: list[Any] = []
     for name in _PLAIN:
@@ -73,5 +83,5 @@ def enqueue_arguments(jobs: Sequence[NewJob], *, source: str = "manual", in_tran
         arrays.append(column)
     if any(job.after is not None for job in jobs):
         waits = [[job.after for job in jobs], [job.on_dependency_failure for job in jobs]]
-        return [*arrays, source, in_transaction, *waits]
-    return [*arrays, source, in_transaction, None, None]
+        return [*arrays, source, in_transaction, *waits, wait_ms]
+    return [*arrays, source, in_transaction, None, None, wait_ms]

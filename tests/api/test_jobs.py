@@ -341,3 +341,16 @@ async def test_of_many_who_make_the_same_at_once_one_does(
     assert {answer.json().get("type") for answer in answers} == {None, "urn:plait:problem:already-exists"}
     entries = await world.store.audit.list_audit(all_tenants=True)
     assert len([entry for entry in entries if entry.action.endswith(".create")]) == 1
+
+
+async def test_a_key_that_an_open_transaction_holds_is_answered_in_time(api: Calling, world: World) -> None:
+    await world.define("add")
+    caller = await api.acting("operator")
+    body = {"definition_key": "add", "payload": {}, "dedupe_key": "k"}
+    async with world.connection() as user, user.transaction():
+        await user.fetchval("select plait.enqueue('add', tenant => 'default', dedupe_key => 'k')")
+        answer = await caller.post("/jobs", json=body)
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")
+        assert answer.json()["type"] == "urn:plait:problem:busy"
+        assert "another open transaction holds the dedupe key 'k'" in answer.json()["detail"]
+    assert (await caller.post("/jobs", json=body)).json()["deduplicated"]

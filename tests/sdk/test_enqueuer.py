@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -37,7 +38,7 @@ async def admin(database: TestDatabase) -> AsyncIterator[asyncpg.Connection]:
     await connection.close()
 
 
-Send = Callable[[Sequence[NewJob]], Awaitable[dict[UUID, UUID]]]
+Send = Callable[..., Awaitable[dict[UUID, UUID]]]
 
 
 class Statements:
@@ -52,10 +53,10 @@ class Statements:
         monkeypatch.setattr(store.jobs, "enqueue_many", self._see)
         monkeypatch.setattr(enqueuer, "PAUSES_S", (0, 0, 0))
 
-    async def _see(self, jobs: Sequence[NewJob]) -> dict[UUID, UUID]:
+    async def _see(self, jobs: Sequence[NewJob], **options: Any) -> dict[UUID, UUID]:
         self.sizes.append(len(jobs))
         await self.gate.wait()
-        existing = await self._send(jobs)
+        existing = await self._send(jobs, **options)
         if self.lose_replies > 0:
             self.lose_replies -= 1
             raise DatabaseUnreachable("the connection broke after the commit")

@@ -131,6 +131,12 @@ async def _twice(world: World) -> None:
         await world.store.definitions.define([{"name": "add"}], new=True)
 
 
+async def _busy(world: World) -> None:
+    async with world.connection() as user, user.transaction():
+        await user.fetchval("select plait.enqueue('add', tenant => 'default', dedupe_key => 'k')")
+        await world.enqueue("add", dedupe_key="k")
+
+
 PROVOKED: dict[type[errors.DatabaseError], Callable[[World], Awaitable[None]]] = {
     errors.InvalidJob: _bad_argument,
     errors.InvalidId: _bad_id,
@@ -147,6 +153,7 @@ PROVOKED: dict[type[errors.DatabaseError], Callable[[World], Awaitable[None]]] =
     errors.DedupeConflict: _dedupe,
     errors.ChangedMeanwhile: _changed,
     errors.AlreadyExists: _twice,
+    errors.Busy: _busy,
 }
 
 

@@ -5,7 +5,7 @@ import asyncio
 import asyncpg
 import pytest
 
-from plait.model.errors import QuotaExceeded
+from plait.model.errors import Busy, QuotaExceeded
 
 from ..world import World
 
@@ -143,7 +143,7 @@ async def test_a_transaction_that_holds_the_quota_is_not_waited_for_long(world: 
     await world.tenant("acme", max_queued=10)
     async with world.connection() as user, user.transaction():
         await user.fetchval("select plait.enqueue('add', tenant => 'acme')")
-        with pytest.raises(QuotaExceeded, match="busy"):
+        with pytest.raises(Busy, match="another open transaction holds this tenant's quota"):
             await world.enqueue("add", tenant="acme")
 
 

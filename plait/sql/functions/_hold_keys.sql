@@ -1,14 +1,14 @@
 -- _hold_keys: take the dedupe and idempotency keys of new jobs; tell which are held by older jobs.
 --
 --   moves    nothing
---   locks    keys in sorted order; waits for a transaction that holds the same key and has not ended
---   raises   PL006 when an idempotency key comes with another payload
+--   locks    keys in sorted order; waits p_wait_ms for a transaction that holds the same key and has not ended
+--   raises   PL006 when an idempotency key comes with another payload; PL016 when a key's holder stays open, with the job's id as detail
 --   called   enqueue_many
 --
 -- Never DO UPDATE: a long transaction of a user's would then hold a row that another job's end must delete.
 create or replace function plait._hold_keys(
   p_now timestamptz, p_tenant uuid, p_ids uuid[], p_tenants uuid[], p_definitions text[], p_payloads text[],
-  p_dedupe_keys text[], p_idempotency_keys text[], p_idempotency_ttls_s float8[]
+  p_dedupe_keys text[], p_idempotency_keys text[], p_idempotency_ttls_s float8[], p_wait_ms int
 ) returns table (requested uuid, existing uuid)
 language plpgsql as $$
 #variable_conflict use_column
@@ -19,6 +19,8 @@ declare
   v_job   uuid;
   v_asked uuid[] := '{}';
   v_found uuid[] := '{}';
+  v_kind  text := 'idempotency';
+  v_was   text := plait._bound_waits(p_wait_ms);
 begin
   for r in
     select i.id, coalesce(p_tenant, i.tenant_id) as tenant_id, i.definition, i.payload, i.idempotency_key as key, i.ttl_s
@@ -48,6 +50,7 @@ begin
     end loop;
   end loop;
 
+  v_kind := 'dedupe';
   for r in
     select i.id, coalesce(p_tenant, i.tenant_id) as tenant_id, i.dedupe_key as key
     from unnest(p_ids, p_tenants, p_dedupe_keys) i(id, tenant_id, dedupe_key)
@@ -69,5 +72,9 @@ begin
       exit;
     end loop;
   end loop;
+  perform set_config('lock_timeout', v_was, true);
   return query select * from unnest(v_asked, v_found);
+exception when lock_not_available then
+  raise exception 'another open transaction holds the % key %: commit or roll it back, then enqueue again', v_kind, quote_literal(r.key)
+    using errcode = 'PL016', detail = r.id::text;
 end $$;

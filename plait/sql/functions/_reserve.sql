@@ -1,27 +1,27 @@
 -- _reserve: room for new jobs under a tenant's quota: asked for before they are made, taken when they are.
 --
 --   moves    nothing
---   locks    the tenant's row, for at most 2 s, and only where a quota exists
---   raises   PL005 when there is no room, or when the row stays locked
+--   locks    the tenant's row, waiting p_wait_ms, and only where a quota exists
+--   raises   PL005 when there is no room, PL016 when the row stays locked, with the tenant's id as detail
 --   called   enqueue_many, retry
 --
 -- quota_left is a lower bound of the room: jobs that end only add to it. So the jobs are counted only when it runs out,
 -- and the count is exact under the lock. Taken only afterwards, since until then nobody knows which of the jobs are new
 -- and which are sent again or stand for another by their key.
-create or replace function plait._reserve(p_tenant uuid, p_count int, p_made boolean default false) returns void
+create or replace function plait._reserve(p_tenant uuid, p_count int, p_made boolean default false, p_wait_ms int default 2000) returns void
 language plpgsql as $$
 declare
-  v_tenant       plait.tenants;
-  v_left         int;
-  v_lock_timeout text := current_setting('lock_timeout');
+  v_tenant plait.tenants;
+  v_left   int;
+  v_was    text := plait._bound_waits(p_wait_ms);
 begin
-  perform set_config('lock_timeout', '2s', true);
   begin
     select * into v_tenant from plait.tenants where id = p_tenant for no key update;
   exception when lock_not_available then
-    raise exception 'the quota of this tenant is busy: another transaction holds it' using errcode = 'PL005';
+    raise exception 'another open transaction holds this tenant''s quota: commit or roll it back, then enqueue again'
+      using errcode = 'PL016', detail = p_tenant::text;
   end;
-  perform set_config('lock_timeout', v_lock_timeout, true);
+  perform set_config('lock_timeout', v_was, true);
   if v_tenant.max_queued is null then
     return;
   end if;

@@ -5,10 +5,12 @@
 --   locks    idempotency keys, dedupe keys (both sorted), the tenant's row where it has a quota; with p_afters as _depend
 --            (node jobs: as _ask_nodes)
 --   raises   PL001 bad argument, PL002 bad id, PL003 no such tenant, PL004 foreign tenant, PL005 quota, PL006 an
---            idempotency key with another payload, PL007 inactive definition, PL008 no such job to wait for, PL010 for keys outside READ COMMITTED
+--            idempotency key with another payload, PL007 inactive definition, PL008 no such job to wait for, PL010 for keys outside READ COMMITTED,
+--            PL016 when another open transaction holds a key, a quota or a job to wait for
 --   called   plait.store.jobs.enqueue_many; plait.enqueue
 --
 -- p_afters: for each job the ids of those that it waits for, as the text of an array; p_on_dependency_failures: cancel, or run.
+-- p_wait_ms: how long to wait for each of those before PL016; a shorter lock_timeout of the session holds.
 -- Ids come from the caller, so a call whose reply was lost can be sent again: what is there already is left alone.
 -- Returns a row only for jobs that were not made because an older one holds their key.
 create or replace function plait.enqueue_many(
@@ -30,7 +32,8 @@ create or replace function plait.enqueue_many(
   p_source           text default 'manual',
   p_in_transaction   boolean default true,
   p_afters           text[] default null,
-  p_on_dependency_failures text[] default null
+  p_on_dependency_failures text[] default null,
+  p_wait_ms          int default 5000
 ) returns table (requested uuid, existing uuid)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 #variable_conflict use_column
@@ -51,6 +54,7 @@ declare
   v_there    uuid[];
   v_nodes    uuid[];              -- node jobs, whose nodes are asked for here and now
   r          record;
+  v_was      text;
 begin
   if v_tenant is not null then
     if exists (select from unnest(p_tenants) t where t <> v_tenant) then
@@ -110,7 +114,7 @@ begin
       select t.id from plait.tenants t
       where t.max_queued is not null and t.id in (select coalesce(v_tenant, u) from unnest(p_ids, p_tenants) i(id, u)) order by t.id
     loop
-      perform plait._reserve(r.id, 0);   -- locks; who is here after us sees what we make
+      perform plait._reserve(r.id, 0, p_wait_ms => p_wait_ms);   -- locks; who is here after us sees what we make
       perform plait._reserve(r.id, plait._count_new(r.id, v_now, p_ids, case when v_tenant is null then p_tenants end, p_definitions,
                                                     p_dedupe_keys, p_idempotency_keys));
     end loop;
@@ -129,7 +133,7 @@ begin
   if p_idempotency_keys is not null or p_dedupe_keys is not null then
     perform plait._require_read_committed();
     for r in select k.requested, k.existing from plait._hold_keys(v_now, v_tenant, p_ids, p_tenants, p_definitions, p_payloads,
-                                            p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s) k loop
+                                            p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_wait_ms) k loop
       v_ids := array_remove(v_ids, r.requested);
       if p_afters is not null then  -- who waits for the one waits for the other
         p_afters := array(select replace(a, r.requested::text, r.existing::text) from unnest(p_afters) with ordinality u(a, n) order by n);
@@ -208,8 +212,15 @@ begin
   end if;
   if p_afters is not null then
     perform plait._require_read_committed();
-    perform plait._depend(v_now, v_ids, array(select i.p from unnest(p_ids, p_on_dependency_failures) with ordinality i(id, p, n)
-                                               where i.id = any(v_ids) order by array_position(v_ids, i.id)));
+    v_was := plait._bound_waits(p_wait_ms);
+    begin
+      perform plait._depend(v_now, v_ids, array(select i.p from unnest(p_ids, p_on_dependency_failures) with ordinality i(id, p, n)
+                                                 where i.id = any(v_ids) order by array_position(v_ids, i.id)));
+    exception when lock_not_available then
+      raise exception 'another open transaction holds a job that this one waits for: commit or roll it back, then enqueue again'
+        using errcode = 'PL016';
+    end;
+    perform set_config('lock_timeout', v_was, true);
   end if;
   if v_metered is not null then
     for r in select t as id, count(*)::int as n from unnest(v_metered) t group by t order by t loop
