@@ -15,6 +15,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
 from plait.api.access import PREFIX, ROUTES
+from plait.api.bodies import check_body
 from plait.api.caller import Caller
 from plait.api.problems import Refused, problem
 from plait.api.rates import Rates
@@ -163,9 +164,14 @@ class Guarded(APIRoute):
             except KeyError:
                 return problem(request, Refused(403, "not-allowed", "this route has no entry in the table of access"))
             if least is None:
+                try:
+                    await check_body(request, signed_in=False)
+                except Refused as error:
+                    return problem(request, error)
                 return await handler(request)
             try:
                 request.state.caller = caller = await request.app.state.guard.admit(request, least)
+                await check_body(request, signed_in=True)
                 return await replayed(request, caller, handler)
             except Exception as error:  # noqa: BLE001 - whatever it is, it has an answer
                 return problem(request, error)

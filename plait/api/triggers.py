@@ -1,5 +1,6 @@
 """Triggers: what makes jobs by itself, at a time or for an event."""
 
+import asyncio
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal
 from uuid import UUID
@@ -204,7 +205,7 @@ class Tried(BaseModel):
 
 
 IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=200, description="The ETag that it was read with.")]
-Count = Annotated[int, Query(ge=1, le=1000)]
+Count = Annotated[int, Query(ge=1, le=100)]
 
 
 @router.get("/jobs/triggers", response_model=Page[Trigger])
@@ -244,7 +245,7 @@ async def preview_new(ask: Ask, body: Timetable, count: Count = 10) -> Response:
         cron=check_cron(body.cron_expr) if body.cron_expr is not None else None,
         every_s=body.every_seconds,
     )
-    return _instants(timing, now, count)
+    return await _instants(timing, now, count)
 
 
 @router.post("/jobs/triggers/render", response_model=Rendered)
@@ -265,7 +266,8 @@ async def render_new(request: Request, ask: Ask, body: Draft) -> Response:
         scope["trigger"] |= event_scope(new_id(), body.event_name, now)
     else:
         scope["schedule"] = schedule_scope(now, None, None)
-    said = rendered(msgspec.json.encode(body.payload_template).decode(), scope, definition.schema)
+    template = msgspec.json.encode(body.payload_template).decode()
+    said = await asyncio.to_thread(rendered, template, scope, definition.schema)
     return Json({"payload": said["payload"], "error": said.get("error")})
 
 
@@ -303,7 +305,7 @@ async def preview(ask: Ask, trigger_id: UUID, count: Count = 10, after: AwareDat
     if row.kind != "schedule":
         raise InvalidTrigger(f"{row.label} fires for events of the name {row.event_name}, not at a time")
     timing = Timing(zone=row.time_zone or "UTC", anchor=row.anchor_at, cron=row.cron, every_s=row.every_s)
-    return _instants(timing, after or row.now, count)
+    return await _instants(timing, after or row.now, count)
 
 
 @router.post("/jobs/triggers/{trigger_id:uuid}/test", response_model=Tried)
@@ -313,7 +315,8 @@ async def try_(request: Request, ask: Ask, trigger_id: UUID, body: Trial | None 
     row = await ask.store.triggers.get_trigger(trigger_id, **ask.scope)
     definition = await request.app.state.known.definition(row.definition)
     keys = {"dedupe_key": row.dedupe_key, "correlation_id": row.correlation_id, "limit_key": row.limit_key}
-    said = rendered(row.payload, _scope(row, body.data), definition.schema if definition else None, **keys)
+    schema = definition.schema if definition else None
+    said = await asyncio.to_thread(rendered, row.payload, _scope(row, body.data), schema, **keys)
     if "error" in said:
         raise InvalidTrigger(said["error"])
     job_id = await _run(ask, row, said) if body.run else None
@@ -344,9 +347,9 @@ def _one(row: TriggerRow, status: int = 200) -> Response:
     return Json(Trigger.of(row), status_code=status, headers={"ETag": etag(row.updated_at)})
 
 
-def _instants(timing: Timing, after: datetime, count: int) -> Response:
+async def _instants(timing: Timing, after: datetime, count: int) -> Response:
     try:
-        found = previewed(timing, after, count)
+        found = await asyncio.to_thread(previewed, timing, after, count)
     except (OverflowError, ValueError) as error:
         raise Refused(422, "not-valid", f"there is no such time: {error}") from None
     items = [{"instant": one.instant, "local": one.local.isoformat(), "note": one.note} for one in found]

@@ -4,7 +4,8 @@ Templates are filled in and payloads checked here; that each (event, trigger) ma
 `plait.dispatch`'s. What can't be filled in or does not fit is kept with the event: nothing is lost in silence.
 """
 
-from collections.abc import Iterable, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import asyncpg
@@ -28,10 +29,14 @@ MOST = 16_000_000
 """So many bytes may one event make in all: a small event may meet a thousand triggers that repeat it."""
 
 
+SMALL = 32_768
+"""An event with this much text in its data and templates is rendered on the loop, a larger one in a thread."""
+
+
 class Dispatch:
     async def run(self, store: Store) -> float:
         done = 0
-        for part in _parts(_dispatched(event) for event in await store.events.pending_events(BATCH)):
+        async for part in _parts(await store.events.pending_events(BATCH)):
             done += await _send(store, part)
         return 0.0 if done else EVERY_S
 
@@ -65,10 +70,12 @@ async def _refuse(store: Store, event: bytes, error: str) -> int:
         return 0
 
 
-def _parts(events: Iterable[bytes]) -> Iterator[list[bytes]]:
+async def _parts(events: Sequence[PendingEvent]) -> AsyncIterator[list[bytes]]:
     part: list[bytes] = []
     size = 0
-    for event in events:
+    for pending in events:
+        text = len(pending.triggers) * len(pending.data) + sum(len(trigger.payload) for trigger in pending.triggers)
+        event = _dispatched(pending) if text <= SMALL else await asyncio.to_thread(_dispatched, pending)
         if part and size + len(event) > PART:
             yield part
             part, size = [], 0
@@ -87,8 +94,13 @@ def _dispatched(event: PendingEvent) -> bytes:
     left = MOST
     for trigger in event.triggers:
         named = {"trigger": trigger.id, "revision": trigger.revision}
-        said = _fire(event, data, trigger) if trouble is None else refused(trouble)
-        text = msgspec.json.encode({**named, **said})
+        try:
+            said = _fire(event, data, trigger) if trouble is None else refused(trouble)
+            text = msgspec.json.encode({**named, **said})
+        except Exception as error:  # noqa: BLE001 - an event that raises here would be tried for ever, and with it its whole batch
+            text = msgspec.json.encode(
+                {**named, **refused(f"it cannot be dispatched: {message_of(error) or type(error).__name__}")}
+            )
         if len(text) > left:
             text = msgspec.json.encode(
                 {**named, **refused(f"what this event makes is more than {MOST:,} bytes in all")}

@@ -5,7 +5,8 @@ and the schedule moves on with it, is `plait.fire`'s: where two leaders do this 
 """
 
 import asyncio
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, cast
 from uuid import UUID
 
@@ -13,10 +14,12 @@ import asyncpg
 
 from plait.model import schedules
 from plait.model.errors import DatabaseUnreachable, InvalidTrigger, PlaitError
-from plait.model.rendering import rendered, schedule_scope, tenant_scope, trigger_scope
-from plait.model.schedules import CatchUp, Timing, plan
+from plait.model.rendering import refused, rendered, schedule_scope, tenant_scope, trigger_scope
+from plait.model.schedules import CatchUp, Plan, Timing, plan
+from plait.model.texts import message_of
 from plait.runtime.logging import get_logger
 from plait.store import Store
+from plait.store.database import is_transient
 from plait.store.triggers import DueSchedule
 
 log = get_logger("leader")
@@ -25,6 +28,10 @@ BATCH = 100
 AT_ONCE = 4
 """Each is a transaction of its own, and waits for its commit: thousands are due at midnight."""
 EVERY_S = 0.2
+SMALL = 32_768
+"""Payload templates up to this many characters are rendered on the loop, larger ones in a thread."""
+LONG_AGO = timedelta(hours=1)
+"""A schedule that is this far behind is planned in a thread: up to 10,000 missed instants are counted."""
 
 
 class Fire:
@@ -59,31 +66,52 @@ class Fire:
 async def fire(store: Store, schedule: DueSchedule) -> int | None:
     """Fire what is due of one schedule; how many jobs it made, or None where another leader was faster."""
     timing = Timing(zone=schedule.time_zone, anchor=schedule.anchor_at, cron=schedule.cron, every_s=schedule.every_s)
+    planning = partial(
+        plan,
+        timing,
+        after=schedule.cursor_at,
+        now=schedule.now,
+        catch_up=cast("CatchUp", schedule.catch_up),
+        window_s=schedule.catch_up_window_s,
+    )
     try:
-        planned = plan(
-            timing,
-            after=schedule.cursor_at,
-            now=schedule.now,
-            catch_up=cast("CatchUp", schedule.catch_up),
-            window_s=schedule.catch_up_window_s,
-        )
+        far_behind = schedule.now - schedule.cursor_at > LONG_AGO
+        planned = await asyncio.to_thread(planning) if far_behind else planning()
         error = None if planned.next else "it has no further instant"
     except Exception as failure:  # noqa: BLE001 - cron of any kind may have come in by SQL: it is told, and the others go on
         told = str(failure) if isinstance(failure, InvalidTrigger) else f"cron {schedule.cron!r}: {failure}"
         return await store.triggers.fire(
             schedule, upto=schedule.cursor_at, next_at=None, fires=[], missed=0, error=told
         )
-    fired = await store.triggers.fire(
+    small = len(schedule.payload) * len(planned.fires) <= SMALL
+    fires = _fires(schedule, planned) if small else await asyncio.to_thread(_fires, schedule, planned)
+    firing = partial(
+        store.triggers.fire,
         schedule,
         upto=planned.upto,
         next_at=planned.next,
-        fires=[_fire(schedule, instant) for instant in planned.fires],
         missed=planned.missed,
         error=error,
     )
+    try:
+        fired = await firing(fires=fires)
+    except DatabaseUnreachable:
+        raise
+    except (PlaitError, asyncpg.PostgresError) as failure:
+        if is_transient(failure) or not fires:
+            raise
+        # What the database refuses it refuses again: the instants are recorded as refused, and the schedule moves on.
+        told = message_of(failure)
+        log.error("a schedule's jobs could not be enqueued", trigger=schedule.label, error=told)
+        said = refused(f"it could not be fired: {told}")
+        fired = await firing(fires=[{"instant": instant.isoformat(), **said} for instant in planned.fires])
     if planned.missed:
         log.warning("a schedule missed instants", trigger=schedule.label, missed=planned.missed)
     return fired
+
+
+def _fires(schedule: DueSchedule, planned: Plan) -> list[dict[str, Any]]:
+    return [_fire(schedule, instant) for instant in planned.fires]
 
 
 def _fire(schedule: DueSchedule, instant: datetime) -> dict[str, Any]:

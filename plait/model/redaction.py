@@ -15,6 +15,10 @@ HIDDEN: Final = "[redacted]"
 SHORTEST: Final = 8
 """A shorter value is no secret, and would be found everywhere."""
 
+OVERLAP: Final = 16_384
+"""No form is longer than this."""
+WINDOW: Final = 3 * OVERLAP
+
 _WORDS: Final = (
     r"(?:pass(?:word|wd|phrase)?|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|signing[_-]?key|credentials?"
     r"|(?:proxy-)?authorization|(?:set-)?cookie|whsec)"
@@ -82,7 +86,25 @@ def hide(text: str) -> str:
     if _HINTS.search(text) is None:
         return text
     lines = text.split("\n")
-    return "\n".join(_FORMS.sub(_kept, line) if _HINTS.search(line) else line for line in lines)
+    return "\n".join(_hide_forms(line) if _HINTS.search(line) else line for line in lines)
+
+
+def _hide_forms(line: str) -> str:
+    """A long line is searched in overlapping windows: one search holds the GIL, and so every other thread, until it ends."""
+    if len(line) <= WINDOW:
+        return _FORMS.sub(_kept, line)
+    parts: list[str] = []
+    copied = at = 0
+    while at < len(line):
+        end = min(at + WINDOW, len(line))
+        sure = end if end == len(line) else end - OVERLAP
+        found = _FORMS.search(line, at, end)
+        if found is None or found.start() >= sure:
+            at = sure
+        else:
+            parts += line[copied : found.start()], _kept(found)
+            copied = at = found.end()
+    return "".join([*parts, line[copied:]])
 
 
 def hide_in(value: Any) -> Any:

@@ -10,7 +10,7 @@ import msgspec
 from plait.model.errors import InvalidSchema, InvalidTemplate
 from plait.model.schemas import faults
 from plait.model.templates import render, render_text
-from plait.model.texts import clean
+from plait.model.texts import clean, message_of
 
 
 def rendered(payload: str, scope: Mapping[str, Any], schema: str | None, **keys: str | None) -> dict[str, Any]:
@@ -22,8 +22,8 @@ def rendered(payload: str, scope: Mapping[str, Any], schema: str | None, **keys:
         wrong = None if schema is None else faults(schema, filled)
     except (InvalidTemplate, InvalidSchema) as error:
         return refused(str(error))
-    except (ValueError, RecursionError, OverflowError) as error:
-        return refused(f"it cannot be filled in: {error}")
+    except Exception as error:  # noqa: BLE001 - MemoryError too: an event that raises would be tried for ever, with all behind it
+        return refused(f"it cannot be filled in: {message_of(error) or type(error).__name__}")
     if wrong is not None:
         return refused(f"the payload does not fit the schema: {wrong}")
     return {"payload": filled, **said}

@@ -34,6 +34,8 @@ BATCH: Final = 100
 """So many instants of one schedule become jobs in one transaction; the rest in the next."""
 COUNTED: Final = 10_000
 """Missed instants are counted up to here: a year of minutes would take seconds."""
+HORIZON: Final = timedelta(days=50 * 366)
+"""A preview ends here: a schedule for 29 February costs 28 days of search for each instant that it finds."""
 _LOOK_BACK: Final = tuple(timedelta(days=days) for days in (1 / 24, 1, 32, 367, 367 * 8 + 2))
 
 
@@ -174,10 +176,11 @@ class Preview:
 
 
 def preview(timing: Timing, after: datetime, count: int) -> list[Preview]:
+    """The next instants, up to 50 years ahead."""
     zone = _zone(timing.zone)
     return [
         Preview(instant=instant, local=instant.astimezone(zone), note=_note(timing, instant.astimezone(zone)))
-        for instant in islice(timing.after(after), count)
+        for instant in islice(timing.between(after, after + HORIZON), count)
     ]
 
 

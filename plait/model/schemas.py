@@ -10,18 +10,22 @@ import jsonschema_rs
 import msgspec
 
 from plait.model.errors import InvalidSchema
-from plait.model.texts import shown
+from plait.model.texts import message_of, shown
 
 SIZE: Final = 65_536
 DEPTH: Final = 30
 NODES: Final = 5_000
 """So many parts at most, references unfolded."""
+STEPS: Final = 10_000_000
+"""Maximum of (parts of a schema) x (values of a payload): a validator may visit each part for each value."""
+VALUES: Final = 200_000
+"""Maximum number of values in a payload that is checked against a schema, however small."""
 REPEATS: Final = 1_000
 _REFERENCES: Final = ("$dynamicRef", "$recursiveRef")
 
 
 class Validator(Protocol):
-    def iter_errors(self, instance: Any, /) -> Any: ...
+    def validate(self, instance: Any, /) -> None: ...
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
@@ -31,12 +35,40 @@ def check_schema(schema: Mapping[str, Any]) -> None:
 
 def faults(schema: Mapping[str, Any] | str, value: Any) -> str | None:
     """What is wrong with a value, in a sentence; None when it fits."""
-    validator = _compiled(schema if isinstance(schema, str) else _text(schema))
-    for error in validator.iter_errors(value):
+    validator, parts = _compiled(schema if isinstance(schema, str) else _text(schema))
+    most = min(STEPS // parts, VALUES)
+    if not _has_at_most(value, most):
+        return f"it has more than {most:,} values, the most that can be checked against a schema of {parts:,} parts"
+    try:
+        validator.validate(value)
+    except jsonschema_rs.ValidationError as error:  # the first: to list all of them takes far longer
         at = ".".join(str(part) for part in error.instance_path)
         said = error.message.splitlines()[0][:300]
         return f"{at}: {said}" if at else str(said)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # how pyo3 tells of a panic in Rust; it is no Exception
+            raise
+        raise InvalidSchema(f"the schema cannot be checked: {message_of(error, 300)}") from None
     return None
+
+
+def _has_at_most(value: Any, most: int) -> bool:
+    """Whether a JSON value consists of at most this many values. Stops counting when it has more."""
+    todo = [value]
+    while todo:
+        most -= 1
+        if most < 0:
+            return False
+        one = todo.pop()
+        if isinstance(one, Mapping):
+            if len(one) > most:
+                return False
+            todo.extend(one.values())
+        elif isinstance(one, list | tuple):
+            if len(one) > most:
+                return False
+            todo.extend(one)
+    return True
 
 
 def _text(schema: Mapping[str, Any]) -> str:
@@ -47,13 +79,14 @@ def _text(schema: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=500)
-def _compiled(text: str) -> Validator:
+def _compiled(text: str) -> tuple[Validator, int]:
+    """The validator, and how many parts its schema unfolds to."""
     if len(text) > SIZE:
         raise InvalidSchema(f"a schema is at most {SIZE:,} bytes of JSON")
     schema = msgspec.json.decode(text)
     if not isinstance(schema, dict):
         raise InvalidSchema(f"a schema is a JSON object, not {shown(schema)}")
-    _Bounds(schema).check()
+    parts = _Bounds(schema).check()
     try:
         validator: Validator = jsonschema_rs.validator_for(
             schema,
@@ -63,30 +96,42 @@ def _compiled(text: str) -> Validator:
         )
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise InvalidSchema(f"an invalid schema: {str(error).splitlines()[0][:300]}") from None
-    return validator
+    return validator, parts
 
 
 def _refuse(uri: str) -> Any:
     raise InvalidSchema(f"a schema refers to itself alone, not to {shown(uri)}")
 
 
+_BY_NAME: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
+"""Keywords whose value is an object of schemas by names that the schema's author chose."""
+_DEFINED: Final = frozenset({"$defs", "definitions"})
+_DATA: Final = frozenset({"enum", "const", "default", "examples"})
+"""Keywords whose value is data: never read as a schema."""
+
+
 class _Bounds:
-    """Walks a schema as a validator would, references unfolded."""
+    """Walks a schema as a validator would, references unfolded. Names that an author chose, as below `properties`, are never keywords."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self._root = schema
         self._left = NODES
 
-    def check(self) -> None:
-        self._walk(self._root, 0, ())
+    def check(self) -> int:
+        """How many parts the schema has."""
+        self._schema(self._root, 0, ())
+        return NODES - self._left
 
-    def _walk(self, node: Any, depth: int, within: tuple[str, ...]) -> None:
-        self._left -= 1
+    def _count(self, depth: int, parts: int = 1) -> None:
+        self._left -= parts
         if self._left < 0 or depth > DEPTH:
             raise InvalidSchema(f"a schema has at most {NODES:,} parts, {DEPTH} levels deep, references unfolded")
+
+    def _schema(self, node: Any, depth: int, within: tuple[str, ...]) -> None:
+        self._count(depth)
         if isinstance(node, list):
             for item in node:
-                self._walk(item, depth + 1, within)
+                self._schema(item, depth + 1, within)
         if not isinstance(node, dict):
             return
         for key, value in node.items():
@@ -95,13 +140,31 @@ class _Bounds:
             if key == "$ref" and isinstance(value, str):
                 if value in within:
                     raise InvalidSchema(f"a schema does not contain itself: {shown(value)}")
-                self._walk(self._resolve(value), depth + 1, (*within, value))
-            elif key == "pattern" and isinstance(value, str) and len(value) > REPEATS:
-                raise InvalidSchema(f"a pattern is at most {REPEATS} characters")
-            elif key in ("$defs", "definitions") and isinstance(value, dict):
-                self._left -= len(value)  # counted where they are used
+                self._schema(self._resolve(value), depth + 1, (*within, value))
+            elif key == "pattern" and isinstance(value, str):
+                self._pattern(value)
+            elif key in _DATA:
+                self._data(value, depth + 1)
+            elif (key in _BY_NAME or key in _DEFINED) and isinstance(value, dict):
+                # Definitions are walked too: they are compiled, and are also counted wherever they are used.
+                self._count(depth + 1, len(value))
+                for name, part in value.items():
+                    if key == "patternProperties":
+                        self._pattern(name)
+                    self._schema(part, depth + 2, within)
             else:
-                self._walk(value, depth + 1, within)
+                self._schema(value, depth + 1, within)
+
+    def _data(self, value: Any, depth: int) -> None:
+        self._count(depth)
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        for part in parts:
+            self._data(part, depth + 1)
+
+    def _pattern(self, pattern: str) -> None:
+        self._count(0, 10)  # what it costs to compile, beside other parts
+        if len(pattern) > REPEATS:
+            raise InvalidSchema(f"a pattern is at most {REPEATS} characters")
 
     def _resolve(self, pointer: str) -> Any:
         if not pointer.startswith("#"):

@@ -16,7 +16,10 @@ from plait.model.errors import InvalidTemplate
 ROOTS: Final = ("event", "schedule", "trigger", "tenant")
 DEPTH: Final = 50
 SIZE: Final = 1_000_000
-"""So much text at most; a small template could else repeat a large event many times."""
+"""Maximum number of characters that one template renders to. Counted while rendering, before text is joined."""
+TOKENS: Final = 10_000
+"""Maximum number of tokens that one template may replace."""
+KEY: Final = 500
 
 _PATH: Final = r"\{\{\s*((?:event|schedule|trigger|tenant)(?:\.[A-Za-z0-9_-]{1,100}){1,20})\s*\}\}"
 _TOKEN: Final = re.compile(_PATH)
@@ -24,37 +27,67 @@ _TOKEN: Final = re.compile(_PATH)
 
 def render(template: Any, scope: Mapping[str, Any]) -> Any:
     """The template with its tokens replaced. Keys of objects are left as they are."""
-    left = [SIZE]
-    return _render(template, scope, 0, left)
+    return _Rendering(scope).value(template, 0)
 
 
 def render_text(template: str | None, scope: Mapping[str, Any], *, what: str) -> str | None:
     """A template that makes a key: text of 1 to 500 characters."""
     if template is None:
         return None
-    text = _text(_render(template, scope, 0, [SIZE]))
-    if not 1 <= len(text) <= 500 or "\0" in text:
-        raise InvalidTemplate(f"{what} is text of 1 to 500 characters, and {template!r} gives {len(text)}")
+    text = _text(_Rendering(scope).value(template, 0))
+    if not 1 <= len(text) <= KEY or "\0" in text:
+        raise InvalidTemplate(f"{what} is text of 1 to {KEY} characters, and {template!r} gives {len(text)}")
     return text
 
 
-def _render(template: Any, scope: Mapping[str, Any], depth: int, left: list[int]) -> Any:
-    if depth > DEPTH:
-        raise InvalidTemplate(f"a template is at most {DEPTH} levels deep")
-    match template:
-        case str():
-            whole = _TOKEN.fullmatch(template)
-            value = _find(whole[1], scope) if whole else _TOKEN.sub(lambda m: _text(_find(m[1], scope)), template)
-            left[0] -= len(value) if isinstance(value, str) else len(_text(value))
-            if left[0] < 0:
-                raise InvalidTemplate(f"what a template gives is at most {SIZE:,} characters")
-            return value
-        case Mapping():
-            return {key: _render(value, scope, depth + 1, left) for key, value in template.items()}
-        case list():
-            return [_render(value, scope, depth + 1, left) for value in template]
-        case _:
-            return template
+class _Rendering:
+    """One rendering, with what it may still put out. The output is counted piece by piece, so that no text that is too long is ever built."""
+
+    def __init__(self, scope: Mapping[str, Any]) -> None:
+        self._scope = scope
+        self._left = SIZE
+        self._tokens = TOKENS
+
+    def value(self, template: Any, depth: int) -> Any:
+        if depth > DEPTH:
+            raise InvalidTemplate(f"a template is at most {DEPTH} levels deep")
+        match template:
+            case str():
+                whole = _TOKEN.fullmatch(template)
+                return self._whole(whole[1]) if whole else self._within(template)
+            case Mapping():
+                return {key: self.value(one, depth + 1) for key, one in template.items()}
+            case list():
+                return [self.value(one, depth + 1) for one in template]
+            case _:
+                return template
+
+    def _whole(self, path: str) -> Any:
+        found = self._found(path)
+        self._spend(found if isinstance(found, str) else _text(found))
+        return found
+
+    def _within(self, template: str) -> str:
+        parts: list[str] = []
+        at = 0
+        for token in _TOKEN.finditer(template):
+            parts.append(self._spend(template[at : token.start()]))
+            parts.append(self._spend(_text(self._found(token[1]))))
+            at = token.end()
+        parts.append(self._spend(template[at:]))
+        return "".join(parts)
+
+    def _found(self, path: str) -> Any:
+        self._tokens -= 1
+        if self._tokens < 0:
+            raise InvalidTemplate(f"a template has at most {TOKENS:,} tokens")
+        return _find(path, self._scope)
+
+    def _spend(self, text: str) -> str:
+        self._left -= len(text)
+        if self._left < 0:
+            raise InvalidTemplate(f"what a template gives is at most {SIZE:,} characters")
+        return text
 
 
 def _find(path: str, scope: Mapping[str, Any]) -> Any:

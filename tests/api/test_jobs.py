@@ -145,7 +145,7 @@ async def test_what_only_carries_numbers_and_depth_is_not_hurt_by_them(api: Call
 
 
 @pytest.mark.parametrize(
-    "payload", ['{"a": 1e400}', '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", '{"a": ' + "7" * 5000 + "}", "[]", "{"]
+    "payload", ['{"a": 1e400}', '{"a": ' + "[" * 50_000 + "]" * 50_000 + "}", '{"a": ' + "7" * 5000 + "}", "[]", "{"]
 )
 async def test_a_payload_that_is_no_json_object_is_refused(api: Calling, world: World, payload: str) -> None:
     await world.define("add")

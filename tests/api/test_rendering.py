@@ -1,5 +1,12 @@
 """A trigger's template, tried before it is anybody's."""
 
+import threading
+from typing import Any
+
+import pytest
+
+from plait.api import triggers
+
 from ..world import World
 from .calling import Calling
 
@@ -28,3 +35,36 @@ async def test_a_template_is_filled_in_and_checked_before_it_is_a_trigger(api: C
     assert refused.status_code == 422
     viewer = await api.acting("viewer", "acme")
     assert (await viewer.post("/jobs/triggers/render", json={"definition_key": "add"})).status_code == 403
+
+
+async def test_previews_and_renderings_are_bounded_and_worked_out_off_the_loop(
+    api: Calling, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: set[int] = set()
+
+    def watched(name: str) -> None:
+        real = getattr(triggers, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            threads.add(threading.get_ident())
+            return real(*args, **options)
+
+        monkeypatch.setattr(triggers, name, call)
+
+    watched("previewed")
+    watched("rendered")
+    await world.define("add")
+    operator = await api.acting("operator")
+    asked = {"cron_expr": "0 0 29 2 *"}
+    assert (await operator.post("/jobs/triggers/preview?count=101", asked)).status_code == 422
+    assert len((await operator.ok("POST", "/jobs/triggers/preview?count=100", asked))["items"]) <= 13
+    draft = {
+        "definition_key": "add",
+        "event_name": "e",
+        "payload_template": {"a": "{{event.x}}" * 1000},
+        "data": {"x": "x" * 100_000},
+    }
+    said = await operator.ok("POST", "/jobs/triggers/render", draft)
+    assert said["error"] == "what a template gives is at most 1,000,000 characters"
+    assert threads
+    assert threading.get_ident() not in threads

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from plait.api.bodies import weight
 from plait.model.ids import new_id
 
 from ..world import World
@@ -120,3 +121,47 @@ async def test_a_key_of_a_tenant_can_declare_nothing_and_make_nothing_of_the_ins
             ("POST", "/tenants", {"slug": "mine"}),
         ):
             assert (await caller.call(method, path, json=body)).status_code == 403
+
+
+HALF_A_MILLION = {
+    "numbers": "[" + "1," * 500_000 + "1]",
+    "lists": "[" + "[]," * 500_000 + "1]",
+    "objects": "[" + '{"a":1},' * 200_000 + "1]",
+    "keys": "{" + ",".join(f'"{n}":0' for n in range(180_000)) + "}",
+}
+
+
+@pytest.mark.parametrize("kind", HALF_A_MILLION)
+async def test_json_of_too_many_values_is_refused_before_it_is_parsed(
+    api: Calling, world: World, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Half a million lists take a second to parse, and everybody else waits that long."""
+    await world.define("add")
+    operator = await api.acting("operator")
+    parsed: list[int] = []
+    loads = json.loads
+    monkeypatch.setattr(json, "loads", lambda text, **options: parsed.append(len(text)) or loads(text, **options))
+    body = f'{{"definition_key": "add", "payload": {{"a": {HALF_A_MILLION[kind]}}}}}'
+    refused = await operator.call("POST", "/jobs", content=body, headers={"content-type": "application/json"})
+    assert (refused.status_code, parsed) == (413, [])
+    assert "must have at most 250,000 values" in refused.text
+
+
+async def test_text_with_many_signs_is_no_json_of_many_values(api: Calling, world: World) -> None:
+    await world.define("add")
+    operator = await api.acting("operator")
+    text = '{"a": [1, "b"]},\\' * 30_000
+    await operator.ok("POST", "/jobs", {"definition_key": "add", "payload": {"a": text}})
+    assert await world.sql("select payload ->> 'a' from plait.jobs") == text
+
+
+@pytest.mark.parametrize("end", ["", "\\", '\\"'])
+def test_signs_in_a_string_that_does_not_end_are_not_counted(end: str) -> None:
+    assert weight(('"' + ',\\"' * 300_000 + end).encode()) == 0
+
+
+@pytest.mark.parametrize("path", ["/session", "/embeds/session"])
+async def test_who_has_no_key_sends_little(api: Calling, path: str) -> None:
+    refused = await api.post(path, {"key": "x" * 20_000})
+    assert refused.status_code == 413
+    assert "a request without a key must be at most 16,384 bytes" in refused.text

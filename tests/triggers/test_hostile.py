@@ -1,10 +1,12 @@
 """Events, templates and numbers that nobody would send in good faith: one tenant's trouble is kept with it, and the others go on."""
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
 
+from plait.leader import dispatch
 from plait.leader.dispatch import Dispatch
 from plait.leader.fire import Fire
 from plait.store.triggers import Triggers
@@ -160,3 +162,66 @@ async def test_whatever_a_cron_is_it_fires_or_says_why_not(world: World, cron: s
     await world.fire()
     row = await world.trigger_row(broken)
     assert (row.next_at is None) == (row.error is not None)
+
+
+async def test_an_event_whose_template_fails_is_refused_with_the_reason_and_not_tried_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the failure: an exception would bring back the whole batch, for ever."""
+    await world.trigger("bad", event_name="e", dedupe_window_s=0, payload={"a": "{{event.x}}" * 100})
+    await world.trigger("worse", event_name="e", dedupe_window_s=0)
+    await world.trigger("good", event_name="ok", dedupe_window_s=0)
+
+    def failing(event: Any, data: Any, trigger: Any) -> dict[str, Any]:
+        if trigger.label == "worse":
+            raise MemoryError
+        return render(event, data, trigger)
+
+    render = dispatch._fire
+    monkeypatch.setattr(dispatch, "_fire", failing)
+    event = await world.emit("e", x="x" * 100_000)
+    good = await world.emit("ok")
+    await Dispatch().run(world.store)
+    row = await world.event(event)
+    assert (row.jobs, (await world.event(good)).jobs) == (0, 1)
+    assert "bad: what a template gives is at most 1,000,000 characters" in (row.error or "")
+    assert "worse: it cannot be dispatched: MemoryError" in (row.error or "")
+    assert await world.sql("select count(*) from plait.fires where event_id = $1 and outcome = 'refused'", event) == 2
+    assert await world.store.events.pending_events() == []
+
+
+async def test_large_templates_are_rendered_off_the_leaders_loop(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: dict[str, int] = {}
+
+    def watched(event: Any, data: Any, trigger: Any) -> dict[str, Any]:
+        threads[trigger.label] = threading.get_ident()
+        return render(event, data, trigger)
+
+    render = dispatch._fire
+    monkeypatch.setattr(dispatch, "_fire", watched)
+    await world.trigger("small", event_name="s", dedupe_window_s=0)
+    await world.trigger("large", event_name="l", dedupe_window_s=0, payload={"a": "{{event.x}}"})
+    await world.emit("s")
+    await world.emit("l", x="x" * 100_000)
+    await Dispatch().run(world.store)
+    assert threads["small"] == threading.get_ident() != threads["large"]
+    assert await world.counts() == {"queued": 2}
+
+
+async def test_a_schedule_that_the_database_refuses_records_it_and_moves_on(world: World) -> None:
+    """Tried for ever it would log for ever, and never come to its next instant."""
+    hostile = await world.trigger("hostile", every_s=60, payload={"n": 3})
+    innocent = await world.trigger("innocent", every_s=60)
+    await world.sql("alter table plait.jobs add constraint hostile check (payload::text not like '%3%') not valid")
+    try:
+        await world.advance(minutes=1)
+        await Fire().run(world.store)
+    finally:
+        await world.sql("alter table plait.jobs drop constraint hostile")
+    [fire] = await world.fires(hostile)
+    assert fire.outcome == "refused"
+    assert "it could not be fired" in (fire.error or "")
+    assert [fire.outcome for fire in await world.fires(innocent)] == ["enqueued"]
+    await world.advance(minutes=1)
+    await Fire().run(world.store)
+    assert [fire.outcome for fire in await world.fires(hostile)] == ["refused", "enqueued"]

@@ -1,6 +1,5 @@
 """Schemas from outside are bounded before they are used (T126, S13)."""
 
-import time
 from typing import Any
 
 import pytest
@@ -38,17 +37,49 @@ for _ in range(40):
         "string",
     ],
 )
-def test_a_bomb_is_refused_when_it_is_defined_and_at_once(schema: Any) -> None:
-    began = time.process_time()  # of this process alone: other load on the machine does not count
+def test_a_bomb_is_refused_when_it_is_defined(schema: Any) -> None:
     with pytest.raises(InvalidSchema):
         check_schema(schema)
-    assert time.process_time() - began < 5  # milliseconds; without a bound, hours
+
+
+@pytest.mark.parametrize("name", ["definitions", "$defs", "enum", "const", "pattern", "$ref", "$id", "items"])
+def test_a_property_may_be_called_like_a_keyword_and_is_bounded_all_the_same(name: str) -> None:
+    assert faults({"properties": {name: {"type": "string"}}}, {name: "x"}) is None
+    assert faults({"properties": {name: {"type": "string"}}}, {name: 1}) is not None
+    with pytest.raises(InvalidSchema, match="at most 5,000 parts"):
+        check_schema({"properties": {name: {"anyOf": [{"anyOf": [{}] * 55}] * 100}}})
+    with pytest.raises(InvalidSchema, match="levels deep"):
+        check_schema({"properties": {name: DEEP}})
+
+
+@pytest.mark.parametrize("keyword", ["$defs", "definitions"])
+def test_definitions_are_bounded_though_nothing_refers_to_them(keyword: str) -> None:
+    with pytest.raises(InvalidSchema, match="at most 5,000 parts"):
+        check_schema({keyword: {"unused": {"anyOf": [{"anyOf": [{}] * 55}] * 100}}})
+
+
+def test_the_number_of_patterns_is_bounded() -> None:
+    with pytest.raises(InvalidSchema, match="at most 5,000 parts"):
+        check_schema({"patternProperties": {f"^a{n}": {} for n in range(500)}})
+
+
+def test_a_payload_with_too_many_values_for_its_schema_is_refused_before_it_is_checked() -> None:
+    """A validator visits each part of the schema for each value."""
+    schema = {"items": {"allOf": [{"minimum": -n} for n in range(1000)]}}
+    assert faults(schema, list(range(1000))) is None
+    assert "values, the most that can be checked" in str(faults(schema, list(range(10_000))))
+    assert "more than 200,000 values" in str(faults({"type": "array"}, [0] * 300_000))
+
+
+def test_only_the_first_fault_is_looked_for() -> None:
+    """To list all of these would take 1.5 million errors, and half a minute."""
+    schema = {"items": {"anyOf": [{"minimum": 5000 + n} for n in range(1500)]}}
+    assert str(faults(schema, list(range(1000)))).startswith("0: 0 is not valid under any of the schemas")
 
 
 def test_a_pattern_that_would_run_for_ever_runs_in_linear_time() -> None:
-    began = time.process_time()  # of this process alone: other load on the machine does not count
+    """With backtracking it would take 2 ** 50,000 steps."""
     assert faults({"type": "string", "pattern": "^(a+)+$"}, "a" * 50_000 + "b") is not None
-    assert time.process_time() - began < 5  # milliseconds; with backtracking, for ever
 
 
 def test_a_schema_of_the_seed_works() -> None:

@@ -1,6 +1,7 @@
 """Templates: values by path, and nothing else (T125, S12)."""
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plait.model.errors import InvalidTemplate
-from plait.model.templates import render, render_text
+from plait.model.rendering import rendered
+from plait.model.templates import SIZE, render, render_text
 
 SCOPE: dict[str, Any] = {
     "event": {
@@ -94,6 +96,36 @@ def test_a_template_is_bounded() -> None:
         render(deep, SCOPE)
     with pytest.raises(InvalidTemplate, match="at most"):
         render(["{{event.big}}"] * 50, {"event": {"big": "x" * 100_000}})
+
+
+def test_text_that_is_too_long_is_refused_before_it_is_built() -> None:
+    """A template of 22 kB would give 200 MB."""
+    scope = {"event": {"big": "x" * 100_000}}
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidTemplate, match="at most 1,000,000 characters"):
+            render("{{event.big}} " * 2_000, scope)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * SIZE
+
+
+def test_a_template_has_a_bounded_number_of_tokens() -> None:
+    assert render("{{event.x}}" * 10_000, {"event": {"x": ""}}) == ""
+    with pytest.raises(InvalidTemplate, match="at most 10,000 tokens"):
+        render(["{{event.x}}"] * (10_000 + 1), {"event": {"x": None}})
+
+
+def test_a_template_that_cannot_be_rendered_for_any_reason_is_refused_with_it() -> None:
+    """An exception would end the leader's whole batch, again and again."""
+
+    class Unlucky(dict[str, Any]):
+        def __getitem__(self, key: str) -> Any:
+            raise MemoryError
+
+    said = rendered('{"a": "{{event.x}}"}', {"event": Unlucky(x=1)}, None)
+    assert said == {"payload": {}, "error": "it cannot be filled in: MemoryError"}
 
 
 @pytest.mark.parametrize("text", ["{{event.empty}}", "x" * 501, "{{event.nul}}"])

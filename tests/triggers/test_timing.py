@@ -139,3 +139,11 @@ def test_cron_that_is_none_is_refused_with_a_reason(cron: str) -> None:
 def test_a_zone_that_is_none_is_refused(zone: str) -> None:
     with pytest.raises(InvalidTrigger, match="time zone"):
         check_zone(zone)
+
+
+def test_a_preview_ends_fifty_years_ahead() -> None:
+    """Each instant of a leap day is searched for through four years; a hundred of them would be four centuries."""
+    timing = Timing(zone="UTC", anchor=datetime(2026, 1, 1, tzinfo=UTC), cron="0 0 29 2 *")
+    found = preview(timing, timing.anchor, 100)
+    assert len(found) == 12
+    assert found[-1].instant.year == 2072

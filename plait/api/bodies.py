@@ -1,0 +1,44 @@
+"""What a body may cost to read. JSON of two megabytes can be 700,000 lists, and reading these takes the loop the better part of a second:
+so their number is bounded before a body is parsed, and who has not signed in may send little."""
+
+import re
+from typing import Final
+
+from fastapi import Request
+
+from plait.api.problems import Refused
+
+MOST: Final = 250_000
+"""Maximum weight of a JSON body: one for each comma and each key, four for each list or object."""
+ANYBODYS: Final = 16_384
+"""Maximum size in bytes of a request to a route that needs no key."""
+_SMALL: Final = 50_000
+"""A body of so few bytes can't weigh more."""
+_STRINGS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+
+
+async def check_body(request: Request, *, signed_in: bool) -> None:
+    """A refusal (413) of a body that would take too long to parse."""
+    if request.method in ("GET", "HEAD"):
+        return
+    body = await request.body()
+    if not signed_in and len(body) > ANYBODYS:
+        raise Refused(
+            413, "too-large", f"a request without a key must be at most {ANYBODYS:,} bytes, got {len(body):,}"
+        )
+    if len(body) > _SMALL and (found := weight(body)) > MOST:
+        raise Refused(
+            413,
+            "too-large",
+            f"a body must have at most {MOST:,} values, lists and objects counting as four, got {found:,}",
+        )
+
+
+def weight(body: bytes) -> int:
+    """About how many values JSON has. Where the whole text has few enough signs, those in strings need not be told apart."""
+    found = _signs(body)
+    return found if found <= MOST else _signs(_STRINGS.sub(b"", body))
+
+
+def _signs(text: bytes) -> int:
+    return text.count(b",") + text.count(b":") + 4 * (text.count(b"[") + text.count(b"{"))
