@@ -18,7 +18,8 @@ create table plait.workers (
   cursors     jsonb not null default '{}',                        -- where plait.claim goes on, by queue
   node        text collate "C",                                   -- the machine that it is on; null: of none, and it gets nothing that is a node's
   holder      text,                                               -- its process, as plait.leader has it
-  draining    boolean not null default false                      -- it is asked to stop: its node is asked for nothing more
+  draining    boolean not null default false,                     -- it is asked to stop: its node is asked for nothing more
+  suspects    integer not null default 0                          -- how many suspects it ran when it was declared lost
 ) with (fillfactor = 50);
 
 create index workers_asleep on plait.workers (id) where asleep;
