@@ -36,9 +36,9 @@ INVARIANTS: Final = {
     "a running job's worker is alive, or lost and not yet cleared": """
         select l.job_id from plait.live l left join plait.workers w on w.id = l.worker
         where l.state = 'running' and coalesce(w.state, 'gone') = 'gone'""",
-    "a worker runs at most one suspect": """
+    "a worker runs suspects of one group only": """
         select min(job_id::text)::uuid from plait.live where state = 'running' and lane like 'suspect%'
-        group by worker having count(*) > 1""",
+        group by worker having count(distinct coalesce(suspect_group, 0)) > 1""",
     "a dedupe key is held by exactly the live jobs that have one": """
         select coalesce(l.job_id, d.job_id) from (select * from plait.live where dedupe_key is not null) l
         full join plait.dedupe d on d.tenant_id = l.tenant_id and d.key = l.dedupe_key and d.job_id = l.job_id

@@ -228,8 +228,8 @@ class World:
     async def promote(self, limit: int = 1000) -> int:
         return (await self.store.leader.promote(limit))[0]
 
-    async def rescue(self, *, cancel_grace_s: float = 30) -> Rescued:
-        return await self.store.leader.rescue(cancel_grace_s=cancel_grace_s)
+    async def rescue(self, *, cancel_grace_s: float = 30, jitter_s: float = 0, limit: int = 1000) -> Rescued:
+        return await self.store.leader.rescue(cancel_grace_s=cancel_grace_s, jitter_s=jitter_s, limit=limit)
 
     async def fire(self) -> None:
         """All that is due of schedules."""

@@ -23,7 +23,7 @@ REMEDIES: Final[dict[str, str | None]] = {
     "definition_full": "wait for a running job of its kind to end, or raise the definition's max_running",
     "key_full": "wait for a running job with its key to end, or raise the definition's limit for each key",
     "rate_limited": "wait, or raise the rate",
-    "suspect": "a worker without another such job takes it",
+    "suspect": "wait for a worker that runs no suspects of another group, or start one",
     "behind": "wait, start more workers, or give it a lower priority number",
     "next": None,
     "succeeded": None,

@@ -86,12 +86,15 @@ class Leader:
         row = await self._db.fetchrow("select * from plait.promote($1)", limit)
         return row["o_promoted"], row["o_next_s"]
 
-    async def rescue(self, *, limit: int = 1000, cancel_grace_s: float = 30) -> Rescued:
-        """Take back what lost workers ran. Repeats while there is more: a worker's jobs move in a later call than its loss."""
+    async def rescue(self, *, limit: int = 1000, cancel_grace_s: float = 30, jitter_s: float = 1) -> Rescued:
+        """Take back what lost workers ran, each job within `jitter_s`. Repeats while there is more: a worker's jobs move in a later call than its loss."""
         lost = requeued = dead = canceled = resumed = 0
         while True:
             row = await self._db.fetchrow(
-                "select * from plait.rescue($1, p_cancel_grace_s => $2)", limit, cancel_grace_s
+                "select * from plait.rescue($1, p_cancel_grace_s => $2, p_jitter_s => $3)",
+                limit,
+                cancel_grace_s,
+                jitter_s,
             )
             lost += row["o_lost"]
             requeued += row["o_requeued"]

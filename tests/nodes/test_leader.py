@@ -129,13 +129,17 @@ async def test_a_leader_that_resigns_does_so_when_its_own_work_is_done(world: Wo
     assert await world.lead("b")
 
 
-async def test_a_lost_leader_s_action_comes_back_as_a_suspect_of_the_next(world: World) -> None:
+async def test_a_leader_s_action_that_is_lost_twice_comes_back_as_a_suspect_of_the_next(world: World) -> None:
     a, b = await two_nodes(world)
     lease = await act(world, a)
     await world.lose(a)
-    assert (await world.job(lease.job_id)).lane == "suspect:leader"
+    assert (await world.job(lease.job_id)).lane == "leader"
     assert await b.claim(5) == []
     await take_over(world)
+    await b.claim(5)
+    await world.lose(b)
+    assert (await world.job(lease.job_id)).lane == "suspect:leader"
+    b = await world.worker(definitions=("act", "add"), node="b")
     [again] = await b.claim(5)
     assert await b.fail(again)
     assert (await world.job(lease.job_id)).lane == "leader"

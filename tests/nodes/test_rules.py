@@ -267,7 +267,7 @@ async def test_only_its_own_node_gets_a_part_also_after_a_retry_and_a_loss(world
 async def test_a_part_that_loses_its_node_too_often_has_failed(world: World, cluster: Cluster) -> None:
     await cluster.start("a", "b")
     job = await cluster.ask(quorum="all")
-    for _ in range(2):
+    for _ in range(4):
         [_] = await cluster.nodes["b"].claim(5)
         await world.lose(cluster.nodes["b"])
         cluster.nodes["b"] = await world.worker(definitions=PARTS, node="b")

@@ -59,7 +59,8 @@ begin
     exit when cardinality(o_jobs) >= p_limit;
     continue when not plait._serves(p_worker, l.lane);
     continue when l.lane like 'suspect%'
-      and exists (select from plait.live v where v.state = 'running' and v.worker = p_worker and v.lane like 'suspect%');
+      and exists (select from plait.live v where v.state = 'running' and v.worker = p_worker and v.lane like 'suspect%'
+                  and v.suspect_group is distinct from l.suspect_group);
     continue when exists (select from plait.tenants t where t.id = l.tenant_id and (t.paused or t.max_running is not null))
       and exists (select from plait._shares(array[l.tenant_id], 1) s where s.cap <= 0);
     if l.lane <> '' then

@@ -89,6 +89,7 @@ begin
           run_at = p_now + make_interval(secs => c.delay_s), worker = null, tries = c.tries,
           -- It came back from a worker that lives: no longer a suspect, unless it never had the chance to show it.
           losses = case when c.outcome = 'released' then l.losses else 0 end,
+          suspect_group = case when c.outcome = 'released' then l.suspect_group end,
           lane = case when c.outcome = 'released' then l.lane else plait._lane(l.definition, l.tenant_id, l.limit_key, l.lane) end,
           tied = l.tied or c.node  -- it may have been asked for before its kind was known
         from c where c.final is null and l.job_id = c.job_id

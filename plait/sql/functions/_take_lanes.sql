@@ -53,7 +53,8 @@ begin
         end if;
         continue when (v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' or v_lanes[i] like 'suspect:%') and not plait._serves(p_worker, v_lanes[i]);
         if v_lanes[i] like 'suspect%' then
-          t := plait._take_suspect(p_worker, p_now, p_queue, v_lanes[i], p_definitions);
+          t := plait._take_suspect(p_worker, p_now, p_queue, v_lanes[i], p_definitions, v_share);
+          v_hungry[i] := cardinality(t.o_jobs) = v_share;
         elsif v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' then
           -- Of any definition, and never limited.
           t := plait._take(p_worker, p_now, p_queue, v_lanes[i], v_share, p_definitions, null, plait._some_tenant(p_queue, v_lanes[i], v_cursor));

@@ -1,6 +1,6 @@
 -- rescue: take back what lost workers ran, end what was asked to stop and did not, resume whose wake-up was missed.
 --
---   moves    running -> queued | dead_letter | canceled; waiting -> queued, or as _resume_parent
+--   moves    running -> scheduled | queued | dead_letter | canceled; waiting -> queued, or as _resume_parent
 --   locks    live rows SKIP LOCKED, by worker and id; workers FOR UPDATE SKIP LOCKED (against claims under way); fan-outs,
 --            deepest first. Never waits but for those
 --   raises   nothing
@@ -8,10 +8,18 @@
 --
 -- A worker is declared lost in one transaction, and its jobs are moved in a later one: moving them under the lock on the
 -- worker's row could wait for a settle that waits for that row.
--- A job that ran when its worker was lost comes back as a suspect: it may have been what killed the worker, or stood beside
--- it. A suspect runs with no other suspect beside it, and only losses as a suspect count, toward tries and toward worker_lost.
+--
+-- A job that ran when its worker was lost may have killed it, or stood beside the one that did.
+--   first loss    it is scheduled again within p_jitter_s, in its own lane, beside others (losses = 1)
+--   second loss   it is a suspect. All that one lost worker makes suspects are one group
+--   further ones  the suspects that ran on the lost worker are halved into two new groups. A worker runs suspects of one group at a time, so
+--                 the culprit is among them, and it is alone after log2(n) losses. Members of a group that ran elsewhere, or did not run, keep it
+--   alone         only a loss while it was the only suspect on its worker counts; after p_max_losses of these it is dead (worker_lost)
+-- No loss counts as a try. Whoever comes back from a living worker is no suspect any more (_settle, _suspend).
+-- A group is a number made from the lost worker's id, so that batches and concurrent calls agree on it. How many suspects the worker ran is
+-- counted when it is declared lost: a later batch can't know it.
 create or replace function plait.rescue(
-  p_limit int default 1000, p_max_losses int default 3, p_cancel_grace_s float8 default 30,
+  p_limit int default 1000, p_max_losses int default 3, p_cancel_grace_s float8 default 30, p_jitter_s float8 default 1,
   out o_lost int, out o_requeued int, out o_dead int, out o_canceled int, out o_resumed int
 )
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
@@ -19,7 +27,11 @@ declare
   v_now    timestamptz := plait.now();
   v_queues text[] := '{}';
   l        plait.live;
-  v_counts boolean;
+  v_alone  boolean;
+  v_buried boolean;
+  v_wait   float8;
+  v_half   int := 1;
+  v_lost   record;
   v_ended  uuid[] := '{}';
   v_fans   uuid[] := '{}';
   v_finals plait.status[] := '{}';
@@ -33,30 +45,41 @@ begin
   perform plait._require_read_committed();
   o_lost := 0; o_requeued := 0; o_dead := 0; o_canceled := 0; o_resumed := 0;
 
-  for l in
-    select v.* from plait.workers w join plait.live v on v.worker = w.id and v.state = 'running'
-    where w.state = 'lost' order by v.job_id limit p_limit for update of v skip locked
+  for v_lost in
+    select v as job, w.suspects from plait.workers w join plait.live v on v.worker = w.id and v.state = 'running'
+    where w.state = 'lost' order by w.id, v.job_id limit p_limit for update of v skip locked
   loop
-    v_counts := l.lane like 'suspect%';
+    l := v_lost.job;
+    v_alone := l.lane like 'suspect%' and v_lost.suspects = 1;
+    v_buried := v_alone and l.losses >= p_max_losses;
     if l.cancel_requested is not null then
       perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its worker was lost while it was asked to stop'));
       o_canceled := o_canceled + 1;
       v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
-    elsif v_counts and (l.losses + 1 >= p_max_losses or l.tries + 1 >= l.max_attempts)
-          and l.tied and plait._has_open(l.job_id) then
+    elsif v_buried and l.tied and plait._has_open(l.job_id) then
       perform plait._suspend(l, v_now, 'fan_out ' || l.job_id, null);   -- it is buried when its children have ended
-      update plait.attempts set status = 'lost', reason = 'worker_lost', error = format('its worker was lost %s times while it ran', l.losses + 2)
+      update plait.attempts set status = 'lost', reason = 'worker_lost', error = format('its worker was lost %s times while no other suspect ran on it', l.losses)
         where job_id = l.job_id and attempt = l.attempt;
       v_returned := v_returned || l.job_id;
       o_dead := o_dead + 1;
-    elsif v_counts and (l.losses + 1 >= p_max_losses or l.tries + 1 >= l.max_attempts) then
-      perform plait._end(l, v_now, 'lost', 'dead_letter', 'worker_lost', format('its worker was lost %s times while it ran', l.losses + 2));
+    elsif v_buried then
+      perform plait._end(l, v_now, 'lost', 'dead_letter', 'worker_lost', format('its worker was lost %s times while no other suspect ran on it', l.losses));
       o_dead := o_dead + 1;
       v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'dead_letter'::plait.status;
     else
-      update plait.live set state = 'queued', worker = null, run_at = v_now,
-        lane = case when lane = 'leader' or lane like 'n:%' then 'suspect:' || lane when lane like 'suspect:%' then lane else 'suspect' end,
-        losses = losses + v_counts::int, tries = tries + v_counts::int where job_id = l.job_id;
+      if l.lane like 'suspect%' then
+        l.losses := greatest(1, l.losses) + v_alone::int;
+        l.suspect_group := l.worker::bigint * 4 + v_half;
+        v_half := 3 - v_half;
+      elsif l.losses > 0 then
+        l.lane := case when l.lane = 'leader' or l.lane like 'n:%' then 'suspect:' || l.lane else 'suspect' end;
+        l.suspect_group := l.worker::bigint * 4;
+      else
+        l.losses := 1;
+      end if;
+      v_wait := case when l.lane like 'suspect%' then 0 else random() * greatest(0, p_jitter_s) end;
+      update plait.live set state = case when v_wait > 0 then 'scheduled' else 'queued' end::plait.status, worker = null,
+        run_at = v_now + make_interval(secs => v_wait), lane = l.lane, losses = l.losses, suspect_group = l.suspect_group where job_id = l.job_id;
       insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, reason, error, progress)
       values (l.job_id, l.tenant_id, l.run_at, l.run_at, v_now, l.attempt, l.worker, 'lost', 'worker_lost', 'its worker was lost while it ran',
               (select progress from plait.running_state r where r.job_id = l.job_id and r.attempt = l.attempt));
@@ -109,7 +132,9 @@ begin
   with e as materialized (
     select id from plait.workers where state = 'alive' and expires_at < v_now order by id for update skip locked
   ), w as (
-    update plait.workers w set state = 'lost', asleep = false from e where w.id = e.id and w.expires_at < v_now returning w.node
+    update plait.workers w set state = 'lost', asleep = false,
+      suspects = (select count(*) from plait.live v where v.worker = w.id and v.state = 'running' and v.lane like 'suspect%')
+    from e where w.id = e.id and w.expires_at < v_now returning w.node
   )
   select count(*), array_agg(distinct w.node order by w.node) filter (where w.node is not null) into o_lost, v_nodes from w;
   foreach v_node in array coalesce(v_nodes, '{}') loop

@@ -21,3 +21,6 @@ select j.tenant_id, coalesce(s.root_id, s.id), j.id from plait.jobs j join plait
 union
 select j.tenant_id, f.root_id, j.id from plait.jobs j join plait.steps s on s.job_id = j.id join plait.fan_outs f on f.id = s.fan_out_id
 where j.forked_from is not null and f.parent_id <> j.id;
+-- Recovery after a worker's loss: suspects run in groups, which each further loss halves.
+alter table plait.live add column suspect_group bigint;
+alter table plait.workers add column suspects integer not null default 0;

@@ -12,7 +12,7 @@ create table plait.live (
   priority         smallint not null,
   tries            smallint not null default 0,      -- counts toward max_attempts
   max_attempts     smallint not null,
-  losses           smallint not null default 0,      -- workers lost while this job ran as a suspect
+  losses           smallint not null default 0,      -- workers lost while this job ran: the first, and those while it was the only suspect on its worker
   state            plait.status not null,
   metered          boolean not null default false,   -- counts toward its tenant's max_queued
   queue            text collate "C" not null,
@@ -27,6 +27,7 @@ create table plait.live (
   wake_at          timestamptz,                      -- waiting only: when it goes on at the latest
   wait_on          text,                             -- waiting only: fan_out <id> | signal <name> | sleep | turn
   tied             boolean not null default false,   -- children, follow-ups or other jobs hang on its end: _settle_tied sees to it
+  suspect_group    bigint,                           -- of a suspect: those with the same one may run on one worker at the same time, see rescue
 
   constraint live_state check (state in ('scheduled', 'queued', 'running', 'waiting')),
   constraint live_running_has_a_worker check ((state = 'running') = (worker is not null)),

@@ -20,7 +20,8 @@ create table plait.workers (
   holder      text,                                               -- its process, as plait.leader has it
   draining    boolean not null default false,                     -- it is asked to stop: its node is asked for nothing more
   blocked_since timestamptz,                                      -- its event loop does not turn, as of its last heartbeat
-  blocked_job uuid                                                -- the job whose handler blocks it; null: not known
+  blocked_job uuid,                                               -- the job whose handler blocks it; null: not known
+  suspects    integer not null default 0                          -- how many suspects it ran when it was declared lost
 ) with (fillfactor = 50);
 
 create index workers_asleep on plait.workers (id) where asleep;
