@@ -8,12 +8,13 @@ grant usage on schema plait to plait_client, plait_tenant, plait_worker, plait_a
 -- Not `in schema plait`: what PUBLIC has by default can only be taken away for the whole database.
 alter default privileges revoke execute on functions from public;
 
--- Row-level security decides which rows.
+-- Applications and tenants' logins read through functions alone. SELECT on a table or a view also allows EXPLAIN, whose estimates come
+-- from every tenant's statistics. plait_admin reads across tenants anyway.
 grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.search_values, plait.job,
   plait.fan_outs, plait.fan_out_order, plait.steps, plait.signals, plait.dependencies, plait.follow_ups, plait.triggers, plait.fires,
   plait.events, plait.endpoints, plait.connectors, plait.artifacts
-  to plait_client, plait_tenant, plait_admin;
-grant select (id, slug, name, time_zone, created_at, paused) on plait.tenants to plait_client, plait_tenant, plait_admin;
+  to plait_admin;
+grant select (id, slug, name, time_zone, created_at, paused) on plait.tenants to plait_admin;
 grant select on plait.workers, plait.nodes, plait.leader, plait.queues, plait.definitions to plait_admin;
 grant select on plait.installed to plait_client, plait_tenant, plait_worker, plait_admin;
 

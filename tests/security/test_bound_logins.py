@@ -153,9 +153,11 @@ async def test_a_setting_does_not_change_a_bound_logins_tenant(tenants: TwoTenan
             rows = await connection.fetch("select tenant_id from plait.list_jobs()")
             assert {row["tenant_id"] for row in rows} == {tenants.a}
             job = await connection.fetchval("select plait.enqueue('work')")
-            assert await connection.fetchval("select tenant_id from plait.jobs where id = $1", job) == tenants.a
+            assert await connection.fetchval("select tenant_id from plait.get_job($1)", job) == tenants.a
             event = await connection.fetchval("select plait.emit('x')")
-            assert await connection.fetchval("select tenant_id from plait.events where id = $1", event) == tenants.a
+            assert (
+                await connection.fetchval("select tenant_id from plait.list_events() where id = $1", event) == tenants.a
+            )
             end = await outcome(connection, f"select plait.emit('x', tenant => '{tenants.b}')")
             assert end == f"PL003 there is no tenant '{tenants.b}'"
 
@@ -165,7 +167,7 @@ async def test_a_trusted_role_acts_for_the_tenant_it_has_set(tenants: TwoTenants
         for tenant in (tenants.a, tenants.b):
             await connection.execute("select set_config('plait.tenant', $1, false)", str(tenant))
             job = await connection.fetchval("select plait.enqueue('work')")
-            assert await connection.fetchval("select tenant_id from plait.jobs where id = $1", job) == tenant
+            assert await connection.fetchval("select tenant_id from plait.get_job($1)", job) == tenant
         for setting in ("x", "00000000-0000-7000", f"{tenants.a} "):
             await connection.execute("select set_config('plait.tenant', $1, false)", setting)
             end = await outcome(connection, "select plait.enqueue('work')")
@@ -174,11 +176,11 @@ async def test_a_trusted_role_acts_for_the_tenant_it_has_set(tenants: TwoTenants
 
 async def test_a_login_that_is_unbound_loses_what_it_saw(tenants: TwoTenants) -> None:
     async with connected(tenants.url("bound")) as bound, connected(tenants.url("admin")) as admin:
-        assert await bound.fetchval("select count(*) from plait.jobs") > 0
+        assert await bound.fetchval("select count(*) from plait.list_jobs()") > 0
         await admin.execute("select plait.bind_login($1, null)", tenants.bound)
-        assert await bound.fetchval("select count(*) from plait.jobs") == 0
+        assert await outcome(bound, "select plait.list_jobs()") == "PL004 this login is bound to no tenant"
         await admin.execute("select plait.bind_login($1, $2)", tenants.bound, tenants.b)
-        rows = await bound.fetch("select tenant_id from plait.jobs")
+        rows = await bound.fetch("select tenant_id from plait.list_jobs()")
         assert {row["tenant_id"] for row in rows} == {tenants.b}
 
 
