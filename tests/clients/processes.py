@@ -69,7 +69,7 @@ class WorkerProcess:
     def _end(self, how: signal.Signals) -> int:
         if self.process.poll() is None:
             self.process.send_signal(how)
-        code = self.process.wait(30)
+        code = self.process.wait(180)
         for reader in self._readers:
             reader.join()
         return code

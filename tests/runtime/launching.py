@@ -60,7 +60,7 @@ def using_process(data_dir: Path) -> Iterator[subprocess.Popen[str]]:
             if process.poll() is None:
                 assert process.stdin
                 process.stdin.close()
-                process.wait(30)
+                process.wait(180)
 
 
 def socket_of(process: subprocess.Popen[str]) -> str:

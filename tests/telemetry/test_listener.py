@@ -54,7 +54,7 @@ def test_a_process_serves_its_metrics_without_a_key(
         assert httpx.get(url.removesuffix("/metrics") + "/else").status_code == 404
         assert httpx.head(url).content == b""
         process.terminate()
-        assert process.wait(30) == 143
+        assert process.wait(180) == 143
 
 
 def test_an_address_that_is_taken_is_told_at_once() -> None:
