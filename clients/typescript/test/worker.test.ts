@@ -39,7 +39,7 @@ async function working(
   batches: ClaimedJob[][],
   handler: Handler,
   options: WorkerOptions = {},
-  answering: (asked: Asked) => Answer | Promise<Answer> | undefined = () => undefined,
+  answering: (asked: Asked) => Answer | Promise<Answer | undefined> | undefined = () => undefined,
 ): Promise<{ server: FakeServer; worker: Worker; logs: Entry[] }> {
   const server = await FakeServer.open(async (asked) => {
     const own = await answering(asked);
@@ -189,6 +189,9 @@ test("T34 a lost lease stops the handler and nothing is reported", async () => {
   const job = claimed(1);
   const whys: string[] = [];
   for (const lost of [{ body: { cancel: [], gone: [job.id] } }, problem(409, "worker-lost")]) {
+    let claims = 0;
+    let tell = (): void => undefined;
+    const told = new Promise<void>((resolve) => (tell = resolve));
     const { server, worker, logs } = await working(
       [[job], [claimed(2)]],
       async ({ n }, { signal }) => {
@@ -198,10 +201,17 @@ test("T34 a lost lease stops the handler and nothing is reported", async () => {
         }
       },
       {},
-      ({ path, body }) =>
-        path.endsWith("/heartbeat") && (path.includes(job.id) || body.held?.some(({ id }: { id: string }) => id === job.id))
-          ? lost
-          : undefined,
+      async ({ path, body }) => {
+        const held = path.includes(job.id) || body.held?.some(({ id }: { id: string }) => id === job.id);
+        if (path.endsWith("/heartbeat") && held) {
+          tell();
+          return lost;
+        }
+        if (path === "/worker/jobs/claim" && ++claims > 1) {
+          await told; // else the second job may be there already, and is lost with its worker
+        }
+        return undefined;
+      },
     );
     const run = worker.run({ signals: false });
     await server.seen("/claim", 2);
