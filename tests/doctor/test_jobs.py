@@ -147,7 +147,12 @@ async def test_a_worker_whose_event_loop_is_blocked_is_found_with_its_job(world:
     finding = await found(world, "blocked_loop")
     assert finding is not None
     assert finding.level == "problem"
-    assert finding.evidence == {"worker": worker.id, "host": finding.evidence["host"], "blocked_s": 12, "job": str(job_id)}
+    assert finding.evidence == {
+        "worker": worker.id,
+        "host": finding.evidence["host"],
+        "blocked_s": 12,
+        "job": str(job_id),
+    }
     await world.store.workers.heartbeat(worker.id, running=1, blocked_s=3.0)
     unknown = await found(world, "blocked_loop")
     assert unknown is not None
