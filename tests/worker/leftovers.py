@@ -70,7 +70,7 @@ def leaves_a_thread_that_called_plait() -> int:
 
 @app.job(isolation="process", retries=0)
 def leaves_a_thread_of_a_library() -> int:
-    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()  # sleep: it outlives its job
     return os.getpid()
 
 

@@ -67,7 +67,7 @@ async def stop_loop_once(how: str) -> int:
 @app.job(retries=2)
 async def leave_a_thread() -> int:
     """One that holds up the end of the interpreter."""
-    threading.Thread(target=time.sleep, args=(600,)).start()
+    threading.Thread(target=time.sleep, args=(600,)).start()  # sleep: it outlives its job
     return os.getpid()
 
 
