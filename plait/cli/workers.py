@@ -1,12 +1,11 @@
 """`plait workers`: who runs jobs, and since when nobody has heard of whom."""
 
 import json
-from dataclasses import asdict
 
 import typer
 
 from plait.cli.command import Invocation, command
-from plait.cli.output import say, show_json, show_table, span
+from plait.cli.output import plain, say, show_json, show_table, span
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +20,7 @@ async def workers(cli: Invocation) -> None:
         show_json(
             [
                 {
-                    **asdict(row),
+                    **plain(row),
                     "blocked_since": blocked[row.id].since if row.id in blocked else None,
                     "blocked_job": blocked[row.id].job_id if row.id in blocked else None,
                 }

@@ -16,6 +16,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Coroutine, Sequence
+from types import FrameType
 from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 from plait.runtime.logging import get_logger
@@ -220,8 +221,12 @@ def end_process(code: int, why: str, **about: object) -> NoReturn:
 
 def stack_of(thread: int | None) -> str:
     """Where a thread is now."""
-    frame = None if thread is None else sys._current_frames().get(thread)
+    frame = frame_of(thread)
     return "" if frame is None else "".join(traceback.format_stack(frame, limit=50))
+
+
+def frame_of(thread: int | None) -> FrameType | None:
+    return None if thread is None else sys._current_frames().get(thread)  # noqa: SLF001 - documented, for debuggers
 
 
 def run_to_end(coroutine: Coroutine[Any, Any, T], *, loop_factory: Callable[[], asyncio.AbstractEventLoop]) -> T:

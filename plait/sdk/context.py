@@ -137,7 +137,9 @@ class _Copy:
     """In a forked copy of a process that runs a handler: the job stays with the original."""
 
     def current(self) -> Current:
-        raise NoCurrentJob("this process is a forked copy of the one that runs the job: only the original can use plait")
+        raise NoCurrentJob(
+            "this process is a forked copy of the one that runs the job: only the original can use plait"
+        )
 
     def durable(self) -> Any:
         return self.current()

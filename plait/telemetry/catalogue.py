@@ -55,7 +55,11 @@ COUNTED: Final = Metric(
     "plait_counts_age_seconds", "gauge", "installation", "How old the leader's counts of ended attempts are."
 )
 WORKERS: Final = Metric(
-    "plait_workers", "gauge", "installation", "Workers: alive, blocked (a handler blocks the event loop), stale (silent for half a lease) or lost.", ("state",)
+    "plait_workers",
+    "gauge",
+    "installation",
+    "Workers: alive, blocked (a handler blocks the event loop), stale (silent for half a lease) or lost.",
+    ("state",),
 )
 LEADER_PRESENT: Final = Metric("plait_leader_present", "gauge", "installation", "Whether a process leads.")
 LEADER_TERM: Final = Metric(

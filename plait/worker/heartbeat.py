@@ -51,9 +51,11 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._run, name="plait-heartbeat", daemon=True)
 
     def start(self) -> None:
+        self._watchdog.start()
         self._thread.start()
 
     async def close(self) -> None:
+        await self._watchdog.close()
         with contextlib.suppress(RuntimeError):  # it has ended by itself: the lease is lost
             self._own_loop.call_soon_threadsafe(self._stopped.set)
         await asyncio.to_thread(self._thread.join, 5)

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from plait.sdk.context import running_attempt
+
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _STARTING: Final = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn"})
 _MANY_ZOMBIES: Final = 100
@@ -87,28 +89,33 @@ class Original:
 
     def __init__(self) -> None:
         self.copied = False
-        self.loop: asyncio.AbstractEventLoop | None = None
-        """The worker's, once it runs."""
         _originals.add(self)
-
-    def become_copy(self) -> None:
-        self.copied = True
-        if self.loop is not None and not self.loop.is_closed():
-            # A handler on the loop that awaits in the copy: the copy ends there, before a task of the worker's runs in it.
-            self.loop.call_soon(end_copy, None)
-            with contextlib.suppress(AttributeError):
-                self.loop._ready.rotate(1)  # type: ignore[attr-defined]  # asyncio's own; another loop's queue ends soon, too
 
 
 _originals: "weakref.WeakSet[Original]" = weakref.WeakSet()
+_forking_on: list[asyncio.AbstractEventLoop] = []
 
 
-def _after_fork() -> None:
+def _before_fork() -> None:
+    _forking_on.clear()
+    with contextlib.suppress(RuntimeError):
+        _forking_on.append(asyncio.get_running_loop())
+
+
+def _in_copy() -> None:
+    if running_attempt() is None:
+        return  # no handler has forked: an application may fork before it starts its worker
     for original in list(_originals):
-        original.become_copy()
+        original.copied = True
+    for loop in _forking_on:
+        # A handler on the loop that awaits in the copy: the copy ends there, before a task of the worker's runs in it. On a loop
+        # whose queue can't be reached, it ends within that turn.
+        loop.call_soon(end_copy, None)
+        with contextlib.suppress(AttributeError):
+            loop._ready.rotate(1)  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio's own queue
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(before=_before_fork, after_in_child=_in_copy)
 
 
 def end_copy(error: BaseException | None) -> NoReturn:

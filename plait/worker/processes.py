@@ -44,32 +44,39 @@ class Processes:
 
     async def run(self, run: Run) -> Finished:
         async with self._free:
-            while True:
-                reused = bool(self._idle)
-                child = self._idle.pop() if reused else await _Child.start()
-                self._all.add(child)
-                run.begin(after_s=START_S)
-                try:
-                    finished = await child.run(run)
-                except asyncio.CancelledError:
-                    await self._discard(child)
-                    raise
-                except (EOFError, OSError, NoMessage) as error:
-                    try:
-                        cause, code = await child.cause(error)
-                    finally:
-                        await self._discard(child)
-                    if not (reused and not child.started):
-                        return outcomes.failed(cause, reason="process_died", pid=child.pid, exit_code=code)
-                    log.info("a process failed before its next job, which another one takes", pid=child.pid, cause=cause)
-                else:
-                    break
-            if child.reusable:
-                self._idle.append(child)
-            else:
-                with contextlib.suppress(asyncio.CancelledError):  # its outcome is known
-                    await self._discard(child)
+            while self._idle:
+                if (finished := await self._run_in(self._idle.pop(), run, reused=True)) is not None:
+                    return finished
+            finished = await self._run_in(await _Child.start(), run)
+            assert finished is not None
             return finished
+
+    async def _run_in(self, child: "_Child", run: Run, *, reused: bool = False) -> Finished | None:
+        """Its outcome; None where a child that was used before has failed before it started the handler."""
+        self._all.add(child)
+        run.begin(after_s=START_S)
+        try:
+            finished = await child.run(run)
+        except asyncio.CancelledError:
+            await self._discard(child)
+            raise
+        except (EOFError, OSError, NoMessage) as error:
+            try:
+                cause, code = await child.cause(error)
+            finally:
+                await self._discard(child)
+            if not reused or child.started:
+                return outcomes.failed(cause, reason="process_died", pid=child.pid, exit_code=code)
+            log.info(
+                "a process failed before it started its next job, which another one takes", pid=child.pid, cause=cause
+            )
+            return None
+        if child.reusable:
+            self._idle.append(child)
+        else:
+            with contextlib.suppress(asyncio.CancelledError):  # its outcome is known
+                await self._discard(child)
+        return finished
 
     async def close(self) -> None:
         for child in list(self._all):
@@ -141,7 +148,9 @@ class _Child:
         self.reusable = False
         if not self._dropped:
             self._dropped = True
-            log.warning("dropped a message that a process sent about another job", pid=self.pid, **run.current().about())
+            log.warning(
+                "dropped a message that a process sent about another job", pid=self.pid, **run.current().about()
+            )
 
     async def cause(self, error: Exception) -> tuple[str, int | None]:
         """Why it answers no more, and its exit code if it has ended by itself. Asked before it is killed: that is not the cause."""

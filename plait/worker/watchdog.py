@@ -8,7 +8,6 @@ any more and the process ends, so that others run its jobs again. In a process t
 
 import asyncio
 import contextlib
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -18,7 +17,8 @@ from typing import Any
 from uuid import UUID
 
 from plait.runtime.logging import get_logger
-from plait.runtime.service import BLOCKED, end_process, stack_of
+from plait.runtime.service import BLOCKED, Stop, end_process, frame_of, stack_of
+from plait.runtime.settings import Settings
 from plait.sdk.context import running_attempt
 from plait.worker.run import Run
 
@@ -39,12 +39,13 @@ class Blocked:
 
 class Watchdog:
     def __init__(
-        self, *, bound_s: float, runs: Callable[[], Iterable[Run]], ends_process: bool, lost: Callable[[], None]
+        self, settings: Settings, stop: Stop, *, runs: Callable[[], Iterable[Run]], lost: Callable[[], None]
     ) -> None:
-        """`bound_s`: 0 never ends anything. `lost`: called on the loop when it turns again after the lease was given up."""
+        """`lost`: called on the loop when it turns again after the lease was given up."""
+        bound_s = settings.lease if settings.loop_timeout is None else settings.loop_timeout
         self._bound_s = bound_s
         self._runs = runs
-        self._ends_process = ends_process
+        self._ends_process = stop.owns_process
         self._lost = lost
         self._every_s = min(0.5, NOTICE_S / 4, bound_s / 4 or 0.5)
         self._loop = asyncio.get_running_loop()
@@ -84,7 +85,9 @@ class Watchdog:
             passed, before = min(now - before, 2 * self._every_s), now
             if self._turned:
                 if self._noticed:
-                    log.warning("the event loop turns again", blocked_s=round(self._still_s, 1), job_id=self._job_name())
+                    log.warning(
+                        "the event loop turns again", blocked_s=round(self._still_s, 1), job_id=self._job_name()
+                    )
                 self._still_s, self._noticed, self._job_id, self._turned = 0.0, False, None, False
                 with contextlib.suppress(RuntimeError):  # it is closed
                     self._loop.call_soon_threadsafe(self._turn)
@@ -134,13 +137,13 @@ class Watchdog:
             for run in self._runs():
                 if run.task is task:
                     return run
-        return _run_in(sys._current_frames().get(self._loop_thread))
+        return _run_in(frame_of(self._loop_thread))
 
     def _job_name(self) -> str | None:
         return None if self._job_id is None else str(self._job_id)
 
     def _is_debugged(self) -> bool:
-        frame = sys._current_frames().get(self._loop_thread)
+        frame = frame_of(self._loop_thread)
         while frame is not None:
             if str(frame.f_globals.get("__name__", "")).split(".")[0].startswith(_DEBUGGERS):
                 return True

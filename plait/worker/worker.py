@@ -47,7 +47,6 @@ TICK_S = 0.1
 PROGRESS_S = 0.25
 STOP_GRACE_S = 1.0
 """How long a handler may take to stop when asked, before its slot is taken from it."""
-LAST_PROGRESS_S = 5.0
 FLUSH_S = 5.0
 """How long a stopping worker tries to record its last outcomes when the database does not answer."""
 
@@ -103,7 +102,6 @@ class Worker:
         await self._schemas.learn(store)
         artifacts = await self._app.artifacts()
         self._executor.artifacts = artifacts
-        self._executor.original.loop = asyncio.get_running_loop()
         self._durables = Durables(store, self._app.definitions, artifacts, node=self._node)
         self._pump = Pump(
             store,
@@ -146,24 +144,17 @@ class Worker:
             return True
         self._lost.clear()
         self._durables.worker = worker
-        bound_s = self._settings.loop_timeout
-        self._watchdog = watchdog = Watchdog(
-            bound_s=self._settings.lease if bound_s is None else bound_s,
-            runs=lambda: self._slots.running,
-            ends_process=stop.owns_process,
-            lost=self._lost.set,
-        )
+        self._watchdog = Watchdog(self._settings, stop, runs=lambda: self._slots.running, lost=self._lost.set)
         heartbeat = Heartbeat(
             store.database,
             worker,
             every_s=self._settings.heartbeat,
             lease_s=self._settings.lease,
             running=lambda: len(self._slots),
-            watchdog=watchdog,
+            watchdog=self._watchdog,
             beat=self._beaten,
             lost=self._lost.set,
         )
-        watchdog.start()
         heartbeat.start()
         log.info("worker started", worker_id=worker, queues=self._queues)
         try:
@@ -184,7 +175,6 @@ class Worker:
             log.info("worker stopped", worker_id=worker)
             return True
         finally:
-            await watchdog.close()
             await heartbeat.close()
 
     async def _register(self, store: Store, stop: Stop) -> int | None:
@@ -257,6 +247,7 @@ class Worker:
 
     def _keep(self, run: Run) -> None:
         """A run that leaves its slot before it has ended: its task must not vanish in the middle of its work."""
+        run.over = True
         if run.task is not None and not run.task.done():
             self._let_go.add(run.task)
             run.task.add_done_callback(self._let_go.discard)
@@ -288,14 +279,14 @@ class Worker:
         if run.definition.command is not None:
             finished = exited(finished)
         with contextlib.suppress(TimeoutError):  # a database that does not answer must not hold up its outcome
-            async with asyncio.timeout(LAST_PROGRESS_S):
+            async with asyncio.timeout(FLUSH_S):
                 await self._send_progress(await self._app.store(), run)
         self._end(run, finished)
 
     def _end(self, run: Run, finished: Finished | None) -> None:
         if not self._slots.finish(run):
             return  # it was given up before it ended: its outcome is decided
-        if finished is not None:
+        if finished is not None and self._watchdog.may_renew:  # else the loop was blocked for too long: others run it
             self._settle(run, finished)
             if finished.ending in (Ending.FAILED, Ending.TIMEOUT):
                 _log_failure(run, finished)
@@ -307,8 +298,6 @@ class Worker:
             self._empty.set()
 
     def _settle(self, run: Run, finished: Finished) -> None:
-        if not self._watchdog.may_renew:
-            return  # the loop was blocked for too long: others run these jobs
         job_id, attempt = run.key
         ending, result, detail = finished.ending, finished.result, finished.detail
         self._pump.settle(Settlement(job_id, attempt, ending, result, detail, run.ran_ms(), run.claimed.definition))
@@ -336,7 +325,6 @@ class Worker:
         )
         for run in self._slots.running:
             run.stop(Stopping.LOST)
-            run.over = True
             self._keep(run)
         self._slots.clear()
         self._pump.forget()
@@ -353,7 +341,6 @@ class Worker:
                 elif now >= run.stopping_at + STOP_GRACE_S and run.definition.isolation != "process":
                     log.warning("a handler does not stop; it loses its slot", **run.current().about())
                     self._keep(run)
-                    run.over = True
                     self._end(run, abandoned(run))
             for run in self._slots.give_back(older_than_s=GIVE_BACK_S):
                 self._settle(run, ended(Ending.RELEASED))

@@ -63,3 +63,17 @@ async def test_a_worker_tells_its_node_whether_it_leads_and_whether_it_stops(api
     told = {row["worker_id"]: row for row in (await caller.ok("GET", "/workers"))["items"]}
     assert (told[first.id]["node"], told[first.id]["leads"], told[first.id]["draining"]) == ("n1", True, False)
     assert (told[second.id]["node"], told[second.id]["leads"], told[second.id]["draining"]) == ("n2", False, True)
+
+
+async def test_a_worker_tells_that_a_handler_blocks_its_event_loop(api: Calling, world: World) -> None:
+    blocked, fine = await world.worker(), await world.worker()
+    job_id = await world.enqueue("add")
+    await world.store.workers.heartbeat(blocked.id, running=1, blocked_s=12.0, blocked_job=job_id)
+    caller = await api.acting("super-admin")
+    told = {row["worker_id"]: row for row in (await caller.ok("GET", "/workers"))["items"]}
+    assert told[blocked.id]["blocked_job_id"] == str(job_id)
+    assert told[blocked.id]["blocked_since"] < told[blocked.id]["last_seen_at"]
+    assert (told[fine.id]["blocked_since"], told[fine.id]["blocked_job_id"]) == (None, None)
+    await world.store.workers.heartbeat(blocked.id, running=1)
+    told = {row["worker_id"]: row for row in (await caller.ok("GET", "/workers"))["items"]}
+    assert told[blocked.id]["blocked_since"] is None

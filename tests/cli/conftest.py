@@ -38,6 +38,15 @@ async def sleep(seconds: float) -> float:
     await asyncio.sleep(seconds)
     return seconds
 
+@app.job
+async def block(seconds: float) -> None:
+    import time
+    time.sleep(seconds)
+
+@app.job
+async def stop_loop() -> None:
+    asyncio.get_running_loop().stop()
+
 @app.job(isolation="process")
 def pid() -> int:
     return os.getpid()

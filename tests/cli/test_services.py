@@ -42,6 +42,40 @@ def test_a_worker_lets_a_job_finish_and_a_second_signal_gives_it_back(real_datab
     assert (told(brief), told(long)) == ("succeeded", "queued")
 
 
+@pytest.mark.parametrize(("job", "arguments"), [("block", ["seconds=600"]), ("stop_loop", [])])
+def test_a_handler_that_blocks_or_stops_the_loop_ends_the_worker_with_a_code_of_its_own(
+    real_database: TestDatabase, shop: Path, job: str, arguments: list[str]
+) -> None:
+    handle = call("enqueue", shop, job, *arguments, "--url", real_database.url).out.strip()
+    with started("worker", shop, "--url", real_database.url, PLAIT_LOOP_TIMEOUT="2") as process:
+        assert handle in wait_for_line(process, "the process ends")
+        assert process.wait(30) == 70
+    assert call("jobs", "show", handle, "--url", real_database.url, "--json").json["status"] == "running"
+
+
+def test_a_second_signal_ends_a_worker_whose_loop_is_blocked(real_database: TestDatabase, shop: Path) -> None:
+    call("enqueue", shop, "block", "seconds=600", "--url", real_database.url)
+    with started("worker", shop, "--url", real_database.url, "--grace", "10m") as process:
+        wait_until_listed(real_database, "running")
+        process.send_signal(signal.SIGTERM)
+        wait_for_line(process, "stopping")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 143
+
+
+def test_workers_tell_whose_handler_blocks_them(real_database: TestDatabase, shop: Path) -> None:
+    job = call("enqueue", shop, "block", "seconds=600", "--url", real_database.url).out.strip()
+    with started("worker", shop, "--url", real_database.url, PLAIT_HEARTBEAT="0.3") as process:
+        wait_for_line(process, "the event loop is blocked")
+        while not (told := call("workers", "--url", real_database.url, "--json").json)[0]["blocked_since"]:
+            pass  # until the next heartbeat; pytest's timeout bounds it
+        assert told[0]["blocked_job"] == job
+        shown = call("workers", "--url", real_database.url)
+        assert "blocked" in shown.out
+        assert f"by job {job}" in shown.err
+        assert "blocked_loop" in call("doctor", "--url", real_database.url, "--json").out
+
+
 def test_run_is_stopped_by_ctrl_c(real_database: TestDatabase, shop: Path) -> None:
     with started("run", shop, "sleep", "seconds=60", "--url", real_database.url) as process:
         wait_until_listed(real_database, "running")

@@ -137,3 +137,25 @@ async def test_a_worker_whose_clock_is_off_is_found(
 
         await eventually(is_found, what="the skew of a worker's clock")
     await app.close()
+
+
+async def test_a_worker_whose_event_loop_is_blocked_is_found_with_its_job(world: World) -> None:
+    worker = await world.worker()
+    job_id = await world.enqueue("add")
+    assert await found(world, "blocked_loop") is None
+    await world.store.workers.heartbeat(worker.id, running=1, blocked_s=12.0, blocked_job=job_id)
+    finding = await found(world, "blocked_loop")
+    assert finding is not None
+    assert finding.level == "problem"
+    assert finding.evidence == {
+        "worker": worker.id,
+        "host": finding.evidence["host"],
+        "blocked_s": 12,
+        "job": str(job_id),
+    }
+    await world.store.workers.heartbeat(worker.id, running=1, blocked_s=3.0)
+    unknown = await found(world, "blocked_loop")
+    assert unknown is not None
+    assert unknown.finding.endswith("3 s")
+    await world.store.workers.heartbeat(worker.id, running=1)
+    assert await found(world, "blocked_loop") is None

@@ -87,6 +87,7 @@ async def test_workers_and_the_leader_are_told_of(world: World) -> None:
     await world.store.leader.elect("a", lease_s=30)
     told = await scrape(metrics_of(world))
     assert told("plait_workers", state="alive") == 1
+    assert told("plait_workers", state="blocked") == 0
     assert told("plait_leader_present") == 1
     term = told("plait_leader_term")
     await world.advance(seconds=20)

@@ -57,6 +57,20 @@ async def test_a_worker_that_falls_silent_is_warned_of_without_a_reload(world: W
     await expect(_row(page, worker)).to_contain_text("stale")
 
 
+async def test_a_worker_whose_event_loop_is_blocked_is_warned_of_with_its_job(world: World, visit: Visitor) -> None:
+    worker, other = await _register(world, host="busy-host"), await _register(world)
+    job_id = await world.enqueue("add")
+    page = await visit("super-admin", "/workers")
+    await expect(_row(page, worker)).to_contain_text("alive")
+    await expect(page.get_by_role("alert")).to_have_count(0)
+    await world.store.workers.heartbeat(worker, running=1, blocked_s=12.0, blocked_job=job_id)
+    await expect(page.get_by_role("alert")).to_contain_text(f"worker {worker} on busy-host")
+    await expect(_row(page, worker)).to_contain_text("blocked")
+    await expect(_row(page, other)).to_contain_text("alive")
+    await page.get_by_role("alert").get_by_role("link", name="this job").click()
+    await expect(page).to_have_url(f"{visit.site}/jobs/{job_id}")
+
+
 async def test_who_leads_since_when_and_what_each_node_has_is_told(world: World, visit: Visitor) -> None:
     page = await visit("super-admin", "/workers")
     await expect(page.get_by_text("nobody leads")).to_be_visible()

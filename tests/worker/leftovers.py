@@ -70,7 +70,7 @@ def leaves_a_thread_that_called_plait() -> int:
 
 @app.job(isolation="process", retries=0)
 def leaves_a_thread_of_a_library() -> int:
-    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()  # sleep: it outlives its job
     return os.getpid()
 
 
@@ -112,7 +112,12 @@ def leaves_a_process(pids: str, daemon: bool) -> int:
     sleeper = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); os.rename(sys.argv[1], sys.argv[2]); time.sleep(600)"
     command = [sys.executable, "-c", sleeper, f"{pids}.new", pids]
     if daemon:  # in a session of its own, and an orphan
-        command = [sys.executable, "-c", "import subprocess, sys; subprocess.Popen(sys.argv[1:], start_new_session=True)", *command]
+        command = [
+            sys.executable,
+            "-c",
+            "import subprocess, sys; subprocess.Popen(sys.argv[1:], start_new_session=True)",
+            *command,
+        ]
         subprocess.run(command, check=True)
     else:
         subprocess.Popen(command)

@@ -58,7 +58,7 @@ async def stop_loop_once(how: str) -> int:
                 loop.call_soon(loop.stop)
             case "thread":
                 await asyncio.to_thread(loop.call_soon_threadsafe, loop.stop)
-            case "class":
+            case _:
                 type(loop).stop(loop)
         await asyncio.sleep(600)
     return current().attempt
@@ -67,7 +67,7 @@ async def stop_loop_once(how: str) -> int:
 @app.job(retries=2)
 async def leave_a_thread() -> int:
     """One that holds up the end of the interpreter."""
-    threading.Thread(target=time.sleep, args=(600,)).start()
+    threading.Thread(target=time.sleep, args=(600,)).start()  # sleep: it outlives its job
     return os.getpid()
 
 
@@ -117,6 +117,8 @@ def _in_copy(how: str) -> list[int]:
                 spawn_sync("work", seconds=0.0)
             except NotDurable:
                 sys.exit(5)
+        case _:
+            pass
     return [-1, -1]
 
 

@@ -1,6 +1,5 @@
 """Processes that run handlers: what one job leaves behind never speaks for the next, and never costs it its outcome."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -47,7 +47,7 @@ async def test_a_task_left_behind_on_the_loop_is_refused_what_it_wants_to_write(
                     done = want()
                     if asyncio.iscoroutine(done):
                         await done
-                except Exception as error:  # noqa: BLE001 - what it is told is looked at below
+                except Exception as error:
                     seen.append((type(error), str(error)))
             refused.set()
 
@@ -80,7 +80,7 @@ async def test_a_thread_left_behind_is_refused_what_it_wants_to_write(app: Plait
         for want in (lambda: current().progress(1, 2), lambda: spawn_sync(child)):
             try:
                 want()
-            except Exception as error:  # noqa: BLE001 - what it is told is looked at below
+            except Exception as error:
                 seen.append(type(error))
         refused.set()
 
@@ -136,7 +136,8 @@ async def test_a_step_left_behind_does_not_cancel_the_job_that_runs_now(app: Pla
 
 
 @pytest.mark.parametrize(
-    ("how", "code"), [("returns", 0), ("raises", 1), ("exits", 3), ("awaits", 0), ("asks", 4), ("spawns", 5), ("is ended", -15)]
+    ("how", "code"),
+    [("returns", 0), ("raises", 1), ("exits", 3), ("awaits", 0), ("asks", 4), ("spawns", 5), ("is ended", -15)],
 )
 @pytest.mark.parametrize("isolation", ["loop", "thread"])
 async def test_a_forked_copy_of_the_worker_ends_with_its_handler(

@@ -1212,6 +1212,8 @@ class Worker(TypedDict):
     node: str | None
     draining: bool
     leads: bool
+    blocked_since: str | None
+    blocked_job_id: str | None
 
 
 class WorkerHeartbeat(TypedDict):
