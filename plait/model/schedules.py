@@ -137,7 +137,9 @@ def _count(timing: Timing, after: datetime, upto: datetime) -> int:
 
 def check_cron(expression: str) -> str:
     """The expression with single spaces; an error that names what is wrong with it."""
-    text = " ".join(str(expression).split())
+    if not isinstance(expression, str):
+        raise InvalidTrigger(f"cron must be text of five fields, got {shown(expression)}")
+    text = " ".join(expression.split())
     if len(text.split(" ")) != 5 or len(text) > 500:
         raise InvalidTrigger(f"cron has five fields, minute hour day month weekday, not {shown(expression)}")
     try:
@@ -151,6 +153,8 @@ def check_cron(expression: str) -> str:
 
 
 def check_zone(name: str) -> str:
+    if not isinstance(name, str):
+        raise InvalidTrigger(f"a time zone must be a name such as 'Europe/Berlin', got {shown(name)}")
     _zone(name)
     return name
 

@@ -123,6 +123,8 @@ def define(
     search_keys: Sequence[str] | None = None,
 ) -> Definition:
     """Check what a decorator was given, and make a definition of it."""
+    if name is not None and not (isinstance(name, str) and name):
+        raise InvalidDefinition(f"name must be text of 1 to 200 characters, got {shown(name)}")
     name = str(name or getattr(function, "__name__", ""))
     if not inspect.isroutine(function):
         raise InvalidDefinition(f"a job is a function, not {function!r}")
@@ -130,7 +132,7 @@ def define(
         raise InvalidDefinition("a job needs a name: @app.job(name=…)")
     if len(name) > 200 or name != name.strip() or not name.isprintable():
         raise InvalidDefinition(f"a job's name is 1 to 200 printable characters, not {shown(name)}")
-    if not QUEUE_NAME.fullmatch(queue):
+    if not isinstance(queue, str) or not QUEUE_NAME.fullmatch(queue):
         raise InvalidDefinition(
             f"job {name}: a queue's name is 1 to 100 letters, digits and _ . : -, not {shown(queue)}"
         )
@@ -149,7 +151,16 @@ def define(
     timeout_s = seconds(timeout, what=f"job {name}: timeout")
     if timeout_s <= 0:
         raise InvalidDefinition(f"job {name}: a timeout is more than 0")
+    if backoff is not None and not isinstance(backoff, Backoff):
+        example = f"base={backoff!r}" if isinstance(backoff, str) and len(backoff) < 20 else "base='1s'"
+        raise InvalidDefinition(
+            f"job {name}: backoff must be a Backoff, such as Backoff({example}), got {shown(backoff)}"
+        )
     codec = Codec(function, name)
+    if limit_key is not None and not isinstance(limit_key, str) and not callable(limit_key):
+        raise InvalidDefinition(
+            f"job {name}: key must be the name of an argument, or a function of the arguments, got {shown(limit_key)}"
+        )
     if isinstance(limit_key, str) and limit_key not in codec.parameters:
         raise InvalidDefinition(f"job {name}: key names an argument; there is none called {limit_key!r}")
     if limit_key is None and (limits.key_max_running is not None or limits.key_rate is not None):
@@ -177,11 +188,18 @@ def define(
 def _checked_keys(name: str, codec: Codec, keys: Sequence[str] | None) -> tuple[str, ...] | None:
     if keys is None:
         return None
-    if isinstance(keys, str) or len(keys) > 10 or len(repr(keys).encode()) > 1000:
-        raise InvalidDefinition(f"job {name}: search_keys are at most ten names of arguments, or paths in them")
+    if (
+        not isinstance(keys, list | tuple | set | frozenset)
+        or not all(isinstance(key, str) for key in keys)
+        or len(keys) > 10
+        or len(repr(keys).encode()) > 1000
+    ):
+        raise InvalidDefinition(
+            f"job {name}: search_keys must be a list of at most ten names of arguments, or paths in them, got {shown(keys)}"
+        )
     for key in keys:
         if key.split(".")[0] not in codec.parameters:
             raise InvalidDefinition(
-                f"job {name}: a search key begins with the name of an argument; there is none called {shown(key)}"
+                f"job {name}: each of search_keys begins with the name of an argument; there is none called {shown(key)}"
             )
     return tuple(keys)
