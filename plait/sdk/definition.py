@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
+
 from plait.model.commands import Command
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition
@@ -41,6 +43,12 @@ class Definition:
     """It is one of plait's own, that reach other servers."""
     search_keys: tuple[str, ...] | None = None
     """Keys and paths of the payload by which its jobs can be found; None where the code says nothing."""
+    defaults: str = field(init=False, repr=False, default="")
+    """What an enqueue needs of it where no worker has made it known yet, as JSON."""
+
+    def __post_init__(self) -> None:
+        said = {"queue": self.queue, "priority": self.priority, "max_attempts": self.max_attempts}
+        object.__setattr__(self, "defaults", msgspec.json.encode(said).decode())
 
     def row(self) -> dict[str, Any]:
         """What the database knows of it: `plait.define`. Who tells the database must be able to read its payloads."""
@@ -53,7 +61,7 @@ class Definition:
             "description": self.command.description if self.command else self._about,
             "queue": self.queue,
             "priority": self.priority,
-            "max_attempts": self.max_attempts,
+            "max_attempts": None if self.retries is None else self.max_attempts,
             "timeout_s": self.timeout_s,
             "backoff_base_s": seconds(self.backoff.base),
             "backoff_factor": self.backoff.factor,
