@@ -47,11 +47,6 @@ async def _define(kit: Kit, over: World) -> None:
     await over.store.definitions.define([one.row() for one in kit.app.definitions.values()])
 
 
-async def _asked(over: World, job: UUID) -> tuple[str, int, int]:
-    row = await over.job(job)
-    return row.queue, row.priority, row.max_attempts
-
-
 async def _by_sdk(kit: Kit, **options: Any) -> UUID:
     return (await kit.app.jobs["add"].options(**options).enqueue(1)).id
 
@@ -98,25 +93,27 @@ PATHS = {
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_what_an_operator_sets_counts_at_enqueue_until_it_is_cleared(kit: Kit, over: World, path: str) -> None:
-    definitions, enqueue = over.store.definitions, PATHS[path]
+    definitions = over.store.definitions
+
+    async def asked(**said: Any) -> tuple[str, int, int]:
+        job = await PATHS[path](kit, **said)
+        row = await over.job(job)
+        await over.cancel(job)  # so that its key is free
+        return row.queue, row.priority, row.max_attempts
+
     if path != "sql":  # before any worker has made it known, the code counts
-        assert await _asked(over, first := await enqueue(kit)) == ("coded", 7, 3)
-        await over.cancel(first)
+        assert await asked() == ("coded", 7, 3)
     await _define(kit, over)
-    assert await _asked(over, first := await enqueue(kit)) == ("coded", 7, 3)
-    await over.cancel(first)
+    assert await asked() == ("coded", 7, 3)
     await definitions.set_definition("add", SET, author="ada")
     for _ in range(2):
-        assert await _asked(over, first := await enqueue(kit)) == ("moved", 3, 9)
-        await over.cancel(first)
+        assert await asked() == ("moved", 3, 9)
         await _define(kit, over)  # a worker starts
-    assert await _asked(over, first := await enqueue(kit, **SAID)) == ("said", 1, 1)  # one call's own options win
-    await over.cancel(first)
+    assert await asked(**SAID) == ("said", 1, 1)  # one call's own options win
     assert await definitions.clear_overrides("add", ["queue"]) == 1
-    assert await _asked(over, first := await enqueue(kit)) == ("coded", 3, 9)
-    await over.cancel(first)
+    assert await asked() == ("coded", 3, 9)
     assert await definitions.clear_overrides("add") == 2
-    assert await _asked(over, await enqueue(kit)) == ("coded", 7, 3)
+    assert await asked() == ("coded", 7, 3)
 
 
 async def test_both_values_are_shown_with_who_set_them_and_when(kit: Kit, over: World) -> None:
