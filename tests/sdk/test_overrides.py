@@ -213,6 +213,16 @@ async def test_a_native_worker_stops_a_handler_after_the_operators_timeout(app_w
     assert attempt.status == "timeout"
 
 
+async def test_a_worker_that_serves_all_its_queues_serves_the_one_to_which_an_operator_moved_a_job(
+    kit: Kit, over: World
+) -> None:
+    await _define(kit, over)
+    await over.store.definitions.set_definition("add", {"queue": "moved"}, author="ada")
+    handle = await kit.app.jobs["add"].enqueue(7)
+    await kit.run_until_idle()
+    assert await handle.result(5) == 7
+
+
 @pytest.fixture
 def app_with_a_slow_job(kit: Kit) -> Kit:
     import asyncio
