@@ -11,7 +11,7 @@ from plait.model.commands import Command
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition
 from plait.model.policies import QUEUE_NAME, Backoff, Children, Limits, NodePolicy
-from plait.model.texts import shown
+from plait.model.texts import is_text, shown
 from plait.sdk.codec import Codec
 
 Isolation = Literal["loop", "thread", "process"]
@@ -131,7 +131,7 @@ def define(
     search_keys: Sequence[str] | None = None,
 ) -> Definition:
     """Check what a decorator was given, and make a definition of it."""
-    if name is not None and not (isinstance(name, str) and name):
+    if name is not None and not is_text(name, most=200):
         raise InvalidDefinition(f"name must be text of 1 to 200 characters, got {shown(name)}")
     name = str(name or getattr(function, "__name__", ""))
     if not inspect.isroutine(function):
@@ -140,7 +140,7 @@ def define(
         raise InvalidDefinition("a job needs a name: @app.job(name=…)")
     if len(name) > 200 or name != name.strip() or not name.isprintable():
         raise InvalidDefinition(f"a job's name is 1 to 200 printable characters, not {shown(name)}")
-    if not isinstance(queue, str) or not QUEUE_NAME.fullmatch(queue):
+    if not is_text(queue, most=100) or not QUEUE_NAME.fullmatch(queue):
         raise InvalidDefinition(
             f"job {name}: a queue's name is 1 to 100 letters, digits and _ . : -, not {shown(queue)}"
         )

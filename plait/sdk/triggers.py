@@ -14,7 +14,7 @@ from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition, InvalidTrigger
 from plait.model.rendering import check_template
 from plait.model.schedules import CatchUp, Overlap, check_cron, check_zone
-from plait.model.texts import shown
+from plait.model.texts import is_text, shown
 from plait.sdk.definition import Definition
 from plait.sdk.job import Job
 from plait.sdk.options import Options, check_tenant
@@ -104,7 +104,7 @@ def schedule_settings(
 
 
 def event_settings(name: str) -> dict[str, Any]:
-    if not (isinstance(name, str) and 1 <= len(name) <= 200):
+    if not is_text(name, most=200):
         raise InvalidTrigger(f"the name of an event must be text of 1 to 200 characters, got {shown(name)}")
     return {"event_name": name, "cron": None, "every_s": None, "time_zone": None}
 
@@ -152,7 +152,7 @@ def declaring(app: App, timing: Mapping[str, Any], default_label: str, options: 
     """A decorator of a job, or of a function that becomes one, which declares a trigger of it."""
     given = dict(options)
     label, tenant = given.pop("label", None), given.pop("tenant", None)
-    if label is not None and not (isinstance(label, str) and 1 <= len(label) <= 200):
+    if label is not None and not is_text(label, most=200):
         raise InvalidTrigger(f"label must be text of 1 to 200 characters, got {shown(label)}")
     check_tenant(tenant)  # type: ignore[arg-type]
     named = app.named_tenant(tenant)  # type: ignore[arg-type]

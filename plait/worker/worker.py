@@ -101,7 +101,11 @@ class Worker:
         store = await self._app.store()
         await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
         await declare(self._app, store)
-        await self._serve_queues_of_operators(store)
+        moved = await store.definitions.queues_of(list(self._app.definitions)) if self._serves_all else []
+        self._queues |= dict.fromkeys(
+            set(moved) - set(self._queues), self._concurrency
+        )  # where operators moved its jobs
+        self._slots = Slots(self._queues, self._concurrency, self._executor.start)
         await self._schemas.learn(store)
         artifacts = await self._app.artifacts()
         self._executor.artifacts = artifacts
@@ -140,14 +144,6 @@ class Worker:
                 await self._executor.close()
                 await self._durables.close()
                 await self._pump.close()
-
-    async def _serve_queues_of_operators(self, store: Store) -> None:
-        """A worker that serves all its jobs' queues serves those too to which operators have moved them."""
-        if self._serves_all:
-            moved = set(await store.definitions.queues_of(list(self._app.definitions))) - set(self._queues)
-            if moved:
-                self._queues |= dict.fromkeys(sorted(moved), self._concurrency)
-                self._slots = Slots(self._queues, self._concurrency, self._executor.start)
 
     async def _live(self, store: Store, stop: Stop) -> bool:
         """One registration, to its end. False: this worker was declared lost, and begins anew."""

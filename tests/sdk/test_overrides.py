@@ -172,7 +172,8 @@ def _other(value: Any) -> Any:
             return {"serial": "concurrent", "stop": "continue"}.get(value, "other")
         case dict():
             return {"type": "object", "title": "other"}
-    return ["m"]
+        case _:
+            return ["m"]
 
 
 async def _row(over: World) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import pytest
@@ -186,4 +186,4 @@ async def test_a_wrong_option_never_reaches_the_database(app: Plait) -> None:
 
     for name in ENQUEUE_OPTIONS:
         with pytest.raises(InvalidJob):
-            await handler.options(**{name: object()}).enqueue()
+            await handler.options(**cast("Any", {name: object()})).enqueue()
