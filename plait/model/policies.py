@@ -56,7 +56,9 @@ class Limits:
         for name in ("max_running", "key_max_running"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or not 1 <= value <= 2**31 - 1):
-                raise InvalidDefinition(f"{name} must be a whole number between 1 and {2**31 - 1}, got {shown(value)}")
+                raise InvalidDefinition(
+                    f"{name} must be a whole number of at least 1 and at most {2**31 - 1}, got {shown(value)}"
+                )
         for name in ("rate", "key_rate"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, Rate):

@@ -131,7 +131,7 @@ def define(
     search_keys: Sequence[str] | None = None,
 ) -> Definition:
     """Check what a decorator was given, and make a definition of it."""
-    if name is not None and not is_text(name, most=200):
+    if name is not None and not is_text(name, most=1_000_000):
         raise InvalidDefinition(f"name must be text of 1 to 200 characters, got {shown(name)}")
     name = str(name or getattr(function, "__name__", ""))
     if not inspect.isroutine(function):

@@ -1224,6 +1224,8 @@ class Worker(TypedDict):
     node: str | None
     draining: bool
     leads: bool
+    blocked_since: str | None
+    blocked_job_id: str | None
 
 
 class WorkerHeartbeat(TypedDict):

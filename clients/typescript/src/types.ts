@@ -1288,6 +1288,10 @@ export interface Worker {
   draining: boolean;
   /** Its process does the leader's work too. */
   leads: boolean;
+  /** Since when a handler blocks its event loop; null: it turns. */
+  blocked_since: string | null;
+  /** The job that blocks it; null where that is not known. */
+  blocked_job_id: string | null;
 }
 
 export interface WorkerHeartbeat {
