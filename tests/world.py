@@ -76,7 +76,7 @@ _TABLES = (
 )
 _TRUNCATE = f"truncate {', '.join(f'plait.{name}' for name in _TABLES)}"
 _FORGET_SETTINGS = f"""
-delete from plait.queues; delete from plait.definitions; delete from plait.logins;
+delete from plait.queues; delete from plait.definitions; delete from plait.overrides; delete from plait.logins;
 delete from plait.tenants where slug <> 'default';
 update plait.tenants set name = 'Default', time_zone = 'UTC', paused = false, weight = 1,
   max_running = null, max_queued = null, max_triggers = 1000, retention = '{{}}', quota_left = null, created_at = '{START.isoformat()}'

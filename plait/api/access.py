@@ -87,6 +87,7 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "POST /admin/jobs/definitions": SUPER_ADMIN,
     "GET /admin/jobs/definitions/{definition_key}": SUPER_ADMIN,
     "PATCH /admin/jobs/definitions/{definition_key}": SUPER_ADMIN,
+    "DELETE /admin/jobs/definitions/{definition_key}/overrides": SUPER_ADMIN,
     "PATCH /queues/{name}": SUPER_ADMIN,
     "POST /queues/{name}/pause": SUPER_ADMIN,
     "POST /queues/{name}/resume": SUPER_ADMIN,

@@ -75,7 +75,7 @@ ROUTERS: Final = tuple(
 def build(
     store: Store, settings: Settings | None = None, *, holder: str | None = None, objects: Objects | None = None
 ) -> FastAPI:
-    """`holder`: this process, as it is called in elections. `objects`: where artifacts are kept."""
+    """`holder`: this process, as it is called in elections, where it is a node too. `objects`: where artifacts are kept."""
     check_access()
     settings = settings or Settings()
     app = FastAPI(

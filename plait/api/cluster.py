@@ -78,9 +78,13 @@ async def list_job_nodes(ask: Ask, job_id: UUID) -> Response:
 
 
 async def refuse_unless_leading(request: Request) -> None:
-    """421 with the leader's address, where that is known and another's: this process would do, but the caller wants to know (seed 002)."""
-    leader = await request.app.state.store.leader.get_leader()
-    if leader is None or leader.url is None:
+    """421 with the leader's address, where this is the API of another node (seed 002). A `plait api` that is no node's, with neither a worker
+    in its process nor `PLAIT_API_URL`, takes node jobs whoever leads: it follows nobody."""
+    holder, own_url = request.app.state.holder, request.app.state.settings.api_url
+    if holder is None and own_url is None:
         return
-    if leader.holder != request.app.state.holder and leader.url != request.app.state.settings.api_url:
+    leader = await request.app.state.store.leader.get_leader()
+    if leader is None or leader.url is None or leader.holder == holder:
+        return
+    if own_url is None or leader.url.rstrip("/") != own_url.rstrip("/"):
         raise NotLeader(leader.url)

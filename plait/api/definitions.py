@@ -1,9 +1,10 @@
 """Definitions: the kinds of job that there are. What runs is in the workers' code; here are its limits and its schema."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
-from fastapi import Header, Request, Response
+from fastapi import Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from plait.api.etags import etag, unchanged_since
@@ -12,7 +13,7 @@ from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask, Asking
 from plait.model.errors import NotFound
 from plait.model.schemas import check_schema
-from plait.store.definitions import DefinitionRow
+from plait.store.definitions import DefinitionRow, OverrideRow
 
 router = new_router("definitions")
 
@@ -100,6 +101,18 @@ class Kind(Shape):
     search_keys: list[str] | None = Field(description="By which its jobs are found by an index: `payload=key=value`.")
 
 
+class Override(Shape):
+    """A setting that an operator has set: it wins over the code's, also when a worker starts, until it is cleared."""
+
+    RAW: ClassVar[frozenset[str]] = frozenset({"value", "code_value"})
+
+    setting: str
+    value: Any
+    code_value: Any = Field(description="What would hold without it; null also where no code has defined the job.")
+    author: str
+    set_at: datetime
+
+
 class Definition(Kind):
     max_running: int | None
     rate_count: int | None
@@ -108,6 +121,7 @@ class Definition(Kind):
     key_rate_count: int | None
     key_rate_period_seconds: float | None
     updated_at: datetime
+    overrides: list[Override] = Field(description="What operators have set, with the code's values beside it.")
 
 
 IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=200, description="The ETag that it was read with.")]
@@ -121,36 +135,58 @@ async def list_kinds(ask: Ask) -> Response:
 
 @router.get("/admin/jobs/definitions", response_model=Page[Definition])
 async def list_definitions(ask: Ask) -> Response:
-    """All definitions, with their limits."""
+    """All definitions, with their limits and what operators have set."""
     rows = await ask.store.definitions.list_definitions()
-    return Json({"items": [Definition.of(row) for row in rows], "next": None})
+    overrides = await ask.store.definitions.list_overrides()
+    return Json({"items": [_shown(row, overrides) for row in rows], "next": None})
 
 
 @router.get("/admin/jobs/definitions/{definition_key:path}", response_model=Definition)
 async def get_definition(ask: Ask, definition_key: str) -> Response:
     """One definition, with its ETag."""
-    return _one(await _get(ask, definition_key))
+    return await _one(ask, definition_key)
 
 
 @router.post("/admin/jobs/definitions", status_code=201, response_model=Definition)
 async def create(request: Request, ask: Ask, body: NewDefinition) -> Response:
-    """Make a kind of job known, before a worker does."""
+    """Make a kind of job known, before a worker does. What is set here wins over code that defines it later, until it is cleared."""
     columns = body.columns()
-    await ask.changing("definition.create", body.key, **columns).definitions.define([columns], new=True)
+    changing = ask.changing("definition.create", body.key, **columns)
+    await changing.definitions.define([columns], new=True, author=ask.caller.actor)
     request.app.state.known.forget()
-    return _one(await _get(ask, body.key), status=201)
+    return await _one(ask, body.key, status=201)
 
 
 @router.patch("/admin/jobs/definitions/{definition_key:path}", response_model=Definition)
 async def change(request: Request, ask: Ask, definition_key: str, body: Change, if_match: IfMatch = None) -> Response:
-    """Change a definition; what is left out stays, null removes a limit."""
+    """Override settings of a definition: they win over the code's until they are cleared. What is left out stays, null removes a limit."""
     row = await _get(ask, definition_key)
     since = unchanged_since(if_match, row.updated_at)
     columns = body.columns()
     changing = ask.changing("definition.change", definition_key, **columns)
-    await changing.definitions.set_definition(definition_key, columns, unchanged_since=since)
+    await changing.definitions.set_definition(definition_key, columns, unchanged_since=since, author=ask.caller.actor)
     request.app.state.known.forget()
-    return _one(await _get(ask, definition_key))
+    return await _one(ask, definition_key)
+
+
+@router.delete("/admin/jobs/definitions/{definition_key:path}/overrides", response_model=Definition)
+async def clear_overrides(
+    request: Request,
+    ask: Ask,
+    definition_key: str,
+    setting: Annotated[
+        list[str] | None, Query(max_length=50, description="May be given again; all of them when not given.")
+    ] = None,
+    if_match: IfMatch = None,
+) -> Response:
+    """Clear what operators have set: the code's values hold again."""
+    row = await _get(ask, definition_key)
+    since = unchanged_since(if_match, row.updated_at)
+    names = None if setting is None else [COLUMNS.get(name, name) for name in setting]
+    changing = ask.changing("definition.clear", definition_key, settings=names)
+    await changing.definitions.clear_overrides(definition_key, names, unchanged_since=since)
+    request.app.state.known.forget()
+    return await _one(ask, definition_key)
 
 
 async def _get(ask: Asking, key: str) -> DefinitionRow:
@@ -160,5 +196,17 @@ async def _get(ask: Asking, key: str) -> DefinitionRow:
     raise NotFound(f"there is no definition {key[:200]!r}")
 
 
-def _one(row: DefinitionRow, status: int = 200) -> Response:
-    return Json(Definition.of(row), status_code=status, headers={"ETag": etag(row.updated_at)})
+async def _one(ask: Asking, key: str, status: int = 200) -> Response:
+    row = await _get(ask, key)
+    shown = _shown(row, await ask.store.definitions.list_overrides(key))
+    return Json(shown, status_code=status, headers={"ETag": etag(row.updated_at)})
+
+
+def _shown(row: DefinitionRow, overrides: Sequence[OverrideRow]) -> dict[str, Any]:
+    names = {column: name for name, column in COLUMNS.items()}
+    own = [
+        {**Override.of(one), "setting": names.get(one.setting, one.setting)}
+        for one in overrides
+        if one.definition == row.name
+    ]
+    return Definition.of(row, overrides=own)

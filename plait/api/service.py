@@ -18,13 +18,21 @@ log = get_logger("api")
 
 class Api:
     def __init__(
-        self, app: Plait, *, host: str | None = None, port: int | None = None, elsewhere: bool = False
+        self,
+        app: Plait,
+        *,
+        host: str | None = None,
+        port: int | None = None,
+        elsewhere: bool = False,
+        with_worker: bool = False,
     ) -> None:
-        """`elsewhere`: on any free port where the chosen one is taken."""
+        """`elsewhere`: on any free port where the chosen one is taken. `with_worker`: this process is a node of the cluster too, so that
+        it may be a follower."""
         self._app = app
         self._host = host if host is not None else app.settings.api_host
         self._port = port if port is not None else app.settings.api_port
         self._elsewhere = elsewhere
+        self._with_worker = with_worker
         self._socket: socket.socket | None = None
 
     @property
@@ -61,7 +69,9 @@ class Api:
         store = await self._app.store()
         await store.health.require_roles("plait_admin", "plait_worker")
         objects = self._app.target.objects(self._app.settings.artifacts)
-        application = build(store, self._app.settings, holder=self._app.holder, objects=objects)
+        application = build(
+            store, self._app.settings, holder=self._app.holder if self._with_worker else None, objects=objects
+        )
         config = uvicorn.Config(
             application,
             log_config=None,

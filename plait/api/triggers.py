@@ -17,7 +17,7 @@ from plait.api.shapes import Json, Limit, Page, Shape
 from plait.api.tenancy import Ask, Asking
 from plait.model.errors import ChangedMeanwhile, InvalidTrigger
 from plait.model.ids import new_id
-from plait.model.rendering import event_scope, rendered, schedule_scope, tenant_scope, trigger_scope
+from plait.model.rendering import check_template, event_scope, rendered, schedule_scope, tenant_scope, trigger_scope
 from plait.model.schedules import Timing, check_cron, check_zone
 from plait.model.schedules import preview as previewed
 from plait.store.new_jobs import NewJob
@@ -101,7 +101,7 @@ class NewTrigger(Settings):
                     "cron_expr": "0 2 * * *",
                     "timezone": "America/New_York",
                     "definition_key": "sync-dropbox",
-                    "payload_template": {"path_prefix": "/"},
+                    "payload_template": {"provider_id": "dropbox", "path_prefix": "/"},
                 },
             ]
         },
@@ -221,8 +221,10 @@ async def create(request: Request, ask: Ask, body: NewTrigger) -> Response:
     columns = body.columns()
     if (columns.get("event_name") is not None) != (body.trigger_type == "event"):
         raise InvalidTrigger("an event's trigger has an event_name, and a schedule has none")
-    if await request.app.state.known.definition(body.definition_key) is None:
+    definition = await request.app.state.known.definition(body.definition_key)
+    if definition is None:
         raise InvalidTrigger(f"there is no definition {body.definition_key!r}")
+    check_template(definition.name, definition.schema, columns.get("payload") or {})
     changing = ask.changing("trigger.create", body.label, tenant_id=ask.new_in, **columns)
     settings = {**columns, "created_by": ask.caller.actor}
     try:
@@ -278,11 +280,14 @@ async def get_trigger(ask: Ask, trigger_id: UUID) -> Response:
 
 
 @router.patch("/jobs/triggers/{trigger_id:uuid}", response_model=Trigger)
-async def change(ask: Ask, trigger_id: UUID, body: Settings, if_match: IfMatch = None) -> Response:
+async def change(request: Request, ask: Ask, trigger_id: UUID, body: Settings, if_match: IfMatch = None) -> Response:
     """Change a trigger; what is left out stays."""
     row = await ask.store.triggers.get_trigger(trigger_id, **ask.scope)
     since = unchanged_since(if_match, row.updated_at)
     columns = body.columns()
+    if columns.get("payload") is not None:
+        definition = await request.app.state.known.definition(row.definition)
+        check_template(row.definition, definition and definition.schema, columns["payload"])
     changing = ask.changing("trigger.change", trigger_id, tenant_id=row.tenant_id, **columns)
     await changing.triggers.set_trigger(row.label, columns, tenant_id=row.tenant_id, unchanged_since=since)
     return _one(await ask.store.triggers.get_trigger(trigger_id, tenant_id=row.tenant_id))

@@ -1,7 +1,10 @@
 """`plait definitions`: the kinds of job that workers have made known."""
 
+import getpass
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +12,12 @@ from plait.cli import arguments
 from plait.cli.command import Invocation, command, new_group
 from plait.cli.failures import BadUsage
 from plait.cli.output import show, show_json, show_table, span
+from plait.model.errors import NotFound
+
+if TYPE_CHECKING:
+    from plait.store.audit import Entry
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The job definition.", show_default=False)]
 
 group = new_group(
     "Show the kinds of job that workers have made known; change them. Without a command it lists them.",
@@ -46,7 +55,7 @@ async def list_(cli: Invocation) -> None:
 
 async def set_(
     cli: Invocation,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The kind of job.", show_default=False)],
+    name: Name,
     active: Annotated[
         bool | None,
         typer.Option("--activate/--deactivate", help="Take new jobs and triggers, or none; jobs that exist run."),
@@ -67,6 +76,21 @@ async def set_(
     retries: Annotated[
         int | None, typer.Option("--retries", metavar="N", min=0, help="How often to try again.")
     ] = None,
+    queue: Annotated[str | None, typer.Option("--queue", metavar="QUEUE", help="The queue of new jobs.")] = None,
+    priority: Annotated[int | None, typer.Option("--priority", metavar="N", help="Lower runs first.")] = None,
+    max_running: Annotated[
+        str | None, typer.Option("--max-running", metavar="N", help="Jobs that run at once; none removes the limit.")
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option("--rate", metavar="N/TIME", help="Starts per period, such as 10/1m; none removes the limit."),
+    ] = None,
+    key_max_running: Annotated[
+        str | None, typer.Option("--key-max-running", metavar="N", help="The same for each limit key.")
+    ] = None,
+    key_rate: Annotated[
+        str | None, typer.Option("--key-rate", metavar="N/TIME", help="The same for each limit key.")
+    ] = None,
     search_keys: Annotated[
         list[str] | None,
         typer.Option(
@@ -77,22 +101,27 @@ async def set_(
         ),
     ] = None,
 ) -> None:
-    """Change a kind of job. What is not given stays; what its code says comes back when a worker with other code starts."""
+    """Override settings of a job definition. They win over its code until they are cleared; what is not given stays."""
     given: dict[str, Any] = {
         "active": active,
         "description": description,
         "timeout_s": arguments.duration(timeout, what="--timeout"),
         "max_attempts": None if retries is None else retries + 1,
+        "queue": queue,
+        "priority": priority,
     }
     settings = {key: value for key, value in given.items() if value is not None}
     if schema is not None:
         settings["schema"] = None if schema in arguments.NONE else _schema(Path(schema))
     if search_keys:
         settings["search_keys"] = None if search_keys[0] in arguments.NONE else search_keys
+    settings |= {**_whole("max_running", max_running), **_whole("key_max_running", key_max_running)}
+    settings |= {**_rate("rate", rate), **_rate("key_rate", key_rate)}
     if not settings:
         raise BadUsage("there is nothing to set: see plait definitions set --help")
     async with cli.store() as store:
-        await store.definitions.set_definition(name, settings)
+        changing = store.auditing(_entry("definition.change", name, settings))
+        await changing.definitions.set_definition(name, settings, author=_author())
         [row] = [row for row in await store.definitions.list_definitions() if row.name == name]
     if cli.json:
         show_json(row)
@@ -100,6 +129,94 @@ async def set_(
         show(
             f"definition {name} set: {'active' if row.active else 'inactive'}{', with a schema' if row.schema else ''}"
         )
+
+
+async def clear(
+    cli: Invocation,
+    name: Name,
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SETTING]...", help="As show names them; all when none is given.", show_default=False),
+    ] = None,
+) -> None:
+    """Clear overrides of a job definition: what its code says holds again."""
+    async with cli.store() as store:
+        changing = store.auditing(_entry("definition.clear", name, {"settings": settings or None}))
+        cleared = await changing.definitions.clear_overrides(name, settings or None)
+    if cli.json:
+        show_json({"definition": name, "cleared": cleared})
+    else:
+        show(f"definition {name}: {cleared} override{'s' * (cleared != 1)} cleared")
+
+
+async def show_(cli: Invocation, name: Name) -> None:
+    """Show what operators have set of a job definition, with what its code says, who set it and when."""
+    async with cli.store() as store:
+        rows = await store.definitions.list_definitions()
+        overrides = await store.definitions.list_overrides(name)
+    row = next((row for row in rows if row.name == name), None)
+    if row is None:
+        raise NotFound(f"there is no definition {name!r}")
+    if cli.json:
+        decoded = [
+            {**asdict(one), "value": _decoded(one.value), "code_value": _decoded(one.code_value)} for one in overrides
+        ]
+        show_json({**asdict(row), "overrides": decoded})
+        return
+    show(
+        f"{name}: queue {row.queue}, priority {row.priority}, {row.max_attempts} attempts, timeout {span(row.timeout_s)}"
+    )
+    show_table(
+        ("setting", "set to", "in code", "by", "at"),
+        [(one.setting, one.value, one.code_value, one.author, one.set_at) for one in overrides],
+        optional=("in code",),
+        empty="No setting is overridden: its code decides.",
+    )
+
+
+def _decoded(text: str | None) -> Any:
+    import msgspec
+
+    return None if text is None else msgspec.json.decode(text)
+
+
+def _author() -> str:
+    """Who uses the command line: the machine's user, since it may be anybody's login."""
+    try:
+        return f"cli:{getpass.getuser()}"
+    except (KeyError, OSError):
+        return "cli"
+
+
+def _entry(action: str, name: str, detail: Mapping[str, Any]) -> "Entry":
+    import msgspec
+
+    from plait.store.audit import Entry
+
+    said = {key: value for key, value in detail.items() if value is not None}
+    return Entry(tenant_id=None, actor=_author(), action=action, object=name, detail=msgspec.json.encode(said).decode())
+
+
+def _whole(setting: str, text: str | None) -> dict[str, int | None]:
+    if text is None:
+        return {}
+    if text in arguments.NONE:
+        return {setting: None}
+    if not text.isascii() or not text.isdigit():
+        raise BadUsage(f"--{setting.replace('_', '-')} must be a whole number, or none, got {text!r}")
+    return {setting: int(text)}
+
+
+def _rate(setting: str, text: str | None) -> dict[str, Any]:
+    if text is None:
+        return {}
+    count, period = f"{setting}_count", f"{setting}_period_s"
+    if text in arguments.NONE:
+        return {count: None, period: None}
+    number, _, span_ = text.partition("/")
+    if not (number.isascii() and number.isdigit()) or not span_:
+        raise BadUsage(f"--{setting.replace('_', '-')} must be like 10/1m, or none, got {text!r}")
+    return {count: int(number), period: arguments.duration(span_, what=f"--{setting.replace('_', '-')}")}
 
 
 def _schema(path: Path) -> dict[str, Any]:
@@ -115,5 +232,7 @@ def _schema(path: Path) -> dict[str, Any]:
 
 
 group.callback()(command(list_))
-group.command("set", short_help="Change a kind of job.")(command(set_))
+group.command("set", short_help="Override settings of a job definition.")(command(set_))
+group.command("clear", short_help="Clear overrides.")(command(clear))
+group.command("show", short_help="Show overrides, with the code's values.")(command(show_))
 group.command("list", short_help="Show the kinds of job.")(command(list_))

@@ -41,7 +41,7 @@ async def dev(
 
     configure_logs(app, cli, form="text")
     worker = Worker(app, queues=limits, concurrency=concurrency)
-    api = Api(app, host=host, port=port, elsewhere=port is None)
+    api = Api(app, host=host, port=port, elsewhere=port is None, with_worker=True)
     api.listen()
     told = [] if cli.json else _told(cli, app, app_name, limits, api.url)
 

@@ -70,15 +70,16 @@ async def _examine(target: "Target", facts: dict[str, str], *, old_s: float) -> 
     facts["database"] = shown_url(url) + (" (embedded)" if target.embedded else "")
     connection = await Database(url).connect()
     try:
-        version = connection.get_server_version()
+        number = int(await connection.fetchval("show server_version_num"))  # 180004 is 18.4
     finally:
         await connection.close()
-    facts["postgres"] = f"{version.major}.{version.minor}"
+    major, minor = divmod(number, 10_000)
+    facts["postgres"] = f"{major}.{minor}"
     findings: list[Finding] = []
-    if version.major < OLDEST_POSTGRES:
-        old = f"Postgres {version.major} is too old"
+    if major < OLDEST_POSTGRES:
+        old = f"Postgres {major} is too old"
         advice = f"use Postgres {OLDEST_POSTGRES} or newer"
-        findings.append(_problem("old_postgres", old, advice, version=version.major))
+        findings.append(_problem("old_postgres", old, advice, version=major))
     settings = Settings()
     database = Database(url, pooler=settings.pooler)
     try:

@@ -156,6 +156,7 @@ async def add(
         tenant_id = await tenant_of(store, tenant)
         if await store.triggers.list_triggers(tenant_id=tenant_id, label=label):
             raise TriggerExists
+        await _check(store, definition, settings.get("payload", {}))
         trigger = await store.triggers.set_trigger(label, {"definition": definition, **settings}, tenant_id=tenant_id)
         await _tell(cli, store, trigger, tenant_id, "added")
 
@@ -254,6 +255,13 @@ def _settings(
     return {key: value for key, value in settings.items() if value is not None} | timing
 
 
+async def _check(store: "Store", definition: str, template: dict[str, Any]) -> None:
+    from plait.model.rendering import check_template
+
+    schemas = await store.definitions.list_schemas([definition])
+    check_template(definition, schemas.get(definition), template)
+
+
 async def tenant_of(store: "Store", tenant: str | None) -> UUID | None:
     return None if tenant is None else await store.tenants.tenant_id(tenant)
 
@@ -266,6 +274,8 @@ async def find(store: "Store", named: str, tenant: str | None) -> "TriggerRow":
 async def _change(cli: Invocation, named: str, tenant: str | None, settings: dict[str, Any], done: str) -> None:
     async with cli.store() as store:
         row = await find(store, named, tenant)
+        if "payload" in settings:
+            await _check(store, row.definition, settings["payload"])
         await store.triggers.set_trigger(row.label, settings, tenant_id=row.tenant_id)
         await _tell(cli, store, row.id, row.tenant_id, done)
 

@@ -24,10 +24,9 @@ class Backoff:
     def __post_init__(self) -> None:
         seconds(self.base, what="backoff base")
         seconds(self.max, what="backoff max")
-        if not 1 <= self.factor <= 100:
-            raise InvalidDefinition(f"a backoff's factor is between 1 and 100, not {self.factor}")
-        if not 0 <= self.jitter <= 1:
-            raise InvalidDefinition(f"a backoff's jitter is between 0 and 1, not {self.jitter}")
+        for name, value, low, high in (("factor", self.factor, 1, 100), ("jitter", self.jitter, 0, 1)):
+            if type(value) not in (int, float) or not low <= value <= high:
+                raise InvalidDefinition(f"backoff {name} must be a number between {low} and {high}, got {shown(value)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +37,8 @@ class Rate:
     period: float | str = 1.0
 
     def __post_init__(self) -> None:
-        if type(self.count) is not int or self.count < 1:
-            raise InvalidDefinition(f"a rate's count is at least 1, not {shown(self.count)}")
+        if type(self.count) is not int or not 1 <= self.count <= 2**31 - 1:
+            raise InvalidDefinition(f"a rate's count must be between 1 and {2**31 - 1}, got {shown(self.count)}")
         if seconds(self.period, what="a rate's period") <= 0:
             raise InvalidDefinition("a rate's period is more than 0")
 
@@ -54,9 +53,16 @@ class Limits:
     key_rate: Rate | None = None
 
     def __post_init__(self) -> None:
-        for value in (self.max_running, self.key_max_running):
-            if value is not None and (type(value) is not int or value < 1):
-                raise InvalidDefinition(f"a limit is a whole number of at least 1, not {shown(value)}")
+        for name in ("max_running", "key_max_running"):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or not 1 <= value <= 2**31 - 1):
+                raise InvalidDefinition(
+                    f"{name} must be a whole number of at least 1 and at most {2**31 - 1}, got {shown(value)}"
+                )
+        for name in ("rate", "key_rate"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, Rate):
+                raise InvalidDefinition(f"{name} must be a Rate, such as Rate(10, '1m'), got {shown(value)}")
 
 
 ChildMode = Literal["concurrent", "serial"]
@@ -78,6 +84,9 @@ class Children:
             raise InvalidDefinition(f"child_mode is concurrent or serial, not {shown(self.mode)}")
         if self.on_failure not in ("continue", "stop"):
             raise InvalidDefinition(f"on_child_failure is continue or stop, not {shown(self.on_failure)}")
+        for name in ("allow_nested", "cancel_on_parent_failure"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidDefinition(f"{name} must be True or False, got {shown(getattr(self, name))}")
 
 
 OnTimeout = Literal["proceed", "fail"]

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import msgspec
 
-from plait.model.errors import InvalidSchema, InvalidTemplate
-from plait.model.schemas import faults
+from plait.model.errors import InvalidSchema, InvalidTemplate, InvalidTrigger
+from plait.model.schemas import faults, template_faults
 from plait.model.templates import render, render_text
 from plait.model.texts import clean, message_of
 
@@ -48,3 +48,13 @@ def schedule_scope(instant: datetime, cron: str | None, zone: str | None) -> dic
 def event_scope(event_id: UUID, name: str, at: datetime) -> dict[str, Any]:
     """What a trigger knows of the event beside its data, which is `event.*` itself."""
     return {"event_id": str(event_id), "event_name": name, "event_at": at.isoformat()}
+
+
+def check_template(definition: str, schema: Mapping[str, Any] | str | None, template: Mapping[str, Any]) -> None:
+    """Refuse a trigger none of whose jobs could match the schema of its definition; with the field."""
+    try:
+        wrong = None if schema is None else template_faults(schema, template)
+    except (InvalidSchema, ValueError, TypeError, RecursionError) as error:
+        wrong = str(error)
+    if wrong is not None:
+        raise InvalidTrigger(f"no job of this trigger can match the schema of {definition}: {wrong}")

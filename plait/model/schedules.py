@@ -137,7 +137,9 @@ def _count(timing: Timing, after: datetime, upto: datetime) -> int:
 
 def check_cron(expression: str) -> str:
     """The expression with single spaces; an error that names what is wrong with it."""
-    text = " ".join(str(expression).split())
+    if not isinstance(expression, str):
+        raise InvalidTrigger(f"cron must be text of five fields, got {shown(expression)}")
+    text = " ".join(expression.split())
     if len(text.split(" ")) != 5 or len(text) > 500:
         raise InvalidTrigger(f"cron has five fields, minute hour day month weekday, not {shown(expression)}")
     try:
@@ -151,6 +153,8 @@ def check_cron(expression: str) -> str:
 
 
 def check_zone(name: str) -> str:
+    if not isinstance(name, str):
+        raise InvalidTrigger(f"a time zone must be a name such as 'Europe/Berlin', got {shown(name)}")
     _zone(name)
     return name
 
@@ -187,10 +191,18 @@ def preview(timing: Timing, after: datetime, count: int) -> list[Preview]:
 def _note(timing: Timing, local: datetime) -> str | None:
     if timing.cron is None:
         return None
-    if local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset():
-        which = "second" if local.fold else "first"
-        return f"this time comes twice, as clocks go back: the {which} time"
+    other = local.replace(fold=1 - local.fold)
+    if local.utcoffset() != other.utcoffset():
+        both = _fires_at(timing, other.astimezone(UTC))
+        times = "both times" if both else f"the {'second' if local.fold else 'first'} time only"
+        return f"this time comes twice, as clocks go back: it fires {times}"
     before = (local.astimezone(UTC) - timedelta(minutes=1)).astimezone(local.tzinfo)
-    if (local.utcoffset() or timedelta()) > (before.utcoffset() or timedelta()):
-        return "clocks go forward here: what falls into the gap fires when it ends"
-    return None
+    wall = local.replace(tzinfo=None)
+    is_moved = (local.utcoffset() or timedelta()) > (before.utcoffset() or timedelta()) and next(
+        CronSim(timing.cron, wall - timedelta(minutes=1))
+    ) != wall
+    return "clocks go forward here: its time falls into the gap, so it fires when the gap ends" if is_moved else None
+
+
+def _fires_at(timing: Timing, instant: datetime) -> bool:
+    return next(timing.after(instant - timedelta(seconds=1)), None) == instant

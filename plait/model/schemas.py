@@ -10,6 +10,7 @@ import jsonschema_rs
 import msgspec
 
 from plait.model.errors import InvalidSchema
+from plait.model.templates import has_token, is_token
 from plait.model.texts import message_of, shown
 
 SIZE: Final = 65_536
@@ -20,12 +21,15 @@ STEPS: Final = 10_000_000
 """Maximum of (parts of a schema) x (values of a payload): a validator may visit each part for each value."""
 VALUES: Final = 200_000
 """Maximum number of values in a payload that is checked against a schema, however small."""
+TEMPLATE_STEPS: Final = 500_000
+"""The same for a template that is checked when it is saved, where all errors are looked at."""
 REPEATS: Final = 1_000
 _REFERENCES: Final = ("$dynamicRef", "$recursiveRef")
 
 
 class Validator(Protocol):
     def validate(self, instance: Any, /) -> None: ...
+    def iter_errors(self, instance: Any, /) -> Any: ...
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
@@ -69,6 +73,32 @@ def _has_at_most(value: Any, most: int) -> bool:
                 return False
             todo.extend(one)
     return True
+
+
+def template_faults(schema: Mapping[str, Any] | str, template: Any) -> str | None:
+    """Why no payload that a template makes can match; None when one may. A value with a token in it may become anything. Of a template
+    that is too costly to check in advance nothing is said: its payloads are checked when it is filled in."""
+    validator, parts = _compiled(schema if isinstance(schema, str) else _text(schema))
+    if not _has_at_most(template, TEMPLATE_STEPS // parts):
+        return None
+    try:
+        return next(filter(None, (_hopeless(error, template) for error in validator.iter_errors(template))), None)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # see above
+            raise
+        return None
+
+
+def _hopeless(error: Any, template: Any) -> str | None:
+    value = template
+    for part in error.instance_path:
+        value = value[part]
+    keyword = error.schema_path[-1] if error.schema_path else None
+    known = keyword in ("required", "additionalProperties") if isinstance(value, dict) else keyword == "type"
+    if has_token(value) and (is_token(value) or not known):
+        return None
+    at = ".".join(["payload", *(str(part) for part in error.instance_path)])
+    return f"{at}: {error.message.splitlines()[0][:300]}"
 
 
 def _text(schema: Mapping[str, Any]) -> str:

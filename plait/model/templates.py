@@ -40,6 +40,24 @@ def render_text(template: str | None, scope: Mapping[str, Any], *, what: str) ->
     return text
 
 
+def has_token(template: Any) -> bool:
+    """Whether something is filled in, here or below."""
+    match template:
+        case str():
+            return _TOKEN.search(template) is not None
+        case Mapping():
+            return any(has_token(value) for value in template.values())
+        case list():
+            return any(has_token(value) for value in template)
+        case _:
+            return False
+
+
+def is_token(template: Any) -> bool:
+    """Whether it takes the value that is found with its type; else text with tokens in it stays text."""
+    return isinstance(template, str) and _TOKEN.fullmatch(template) is not None
+
+
 class _Rendering:
     """One rendering, with what it may still put out. The output is counted piece by piece, so that no text that is too long is ever built."""
 

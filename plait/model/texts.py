@@ -35,6 +35,11 @@ def safely(make: Callable[[], str], otherwise: str) -> str:
         return otherwise
 
 
+def is_text(value: object, *, most: int) -> bool:
+    """Whether it is text at all, neither empty nor too long: what a caller gives may be of any type."""
+    return isinstance(value, str) and 1 <= len(value) <= most
+
+
 def is_storable(text: str) -> bool:
     """Whether Postgres takes the text as it is."""
     try:

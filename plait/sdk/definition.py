@@ -5,11 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
+
 from plait.model.commands import Command
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition
 from plait.model.policies import QUEUE_NAME, Backoff, Children, Limits, NodePolicy
-from plait.model.texts import shown
+from plait.model.texts import is_text, shown
 from plait.sdk.codec import Codec
 
 Isolation = Literal["loop", "thread", "process"]
@@ -41,6 +43,12 @@ class Definition:
     """It is one of plait's own, that reach other servers."""
     search_keys: tuple[str, ...] | None = None
     """Keys and paths of the payload by which its jobs can be found; None where the code says nothing."""
+    defaults: str = field(init=False, repr=False, default="")
+    """What an enqueue needs of it where no worker has made it known yet, as JSON."""
+
+    def __post_init__(self) -> None:
+        said = {"queue": self.queue, "priority": self.priority, "max_attempts": self.max_attempts}
+        object.__setattr__(self, "defaults", msgspec.json.encode(said).decode())
 
     def row(self) -> dict[str, Any]:
         """What the database knows of it: `plait.define`. Who tells the database must be able to read its payloads."""
@@ -53,7 +61,7 @@ class Definition:
             "description": self.command.description if self.command else self._about,
             "queue": self.queue,
             "priority": self.priority,
-            "max_attempts": self.max_attempts,
+            "max_attempts": None if self.retries is None else self.max_attempts,
             "timeout_s": self.timeout_s,
             "backoff_base_s": seconds(self.backoff.base),
             "backoff_factor": self.backoff.factor,
@@ -123,6 +131,8 @@ def define(
     search_keys: Sequence[str] | None = None,
 ) -> Definition:
     """Check what a decorator was given, and make a definition of it."""
+    if name is not None and not is_text(name, most=1_000_000):
+        raise InvalidDefinition(f"name must be text of 1 to 200 characters, got {shown(name)}")
     name = str(name or getattr(function, "__name__", ""))
     if not inspect.isroutine(function):
         raise InvalidDefinition(f"a job is a function, not {function!r}")
@@ -130,7 +140,7 @@ def define(
         raise InvalidDefinition("a job needs a name: @app.job(name=…)")
     if len(name) > 200 or name != name.strip() or not name.isprintable():
         raise InvalidDefinition(f"a job's name is 1 to 200 printable characters, not {shown(name)}")
-    if not QUEUE_NAME.fullmatch(queue):
+    if not is_text(queue, most=100) or not QUEUE_NAME.fullmatch(queue):
         raise InvalidDefinition(
             f"job {name}: a queue's name is 1 to 100 letters, digits and _ . : -, not {shown(queue)}"
         )
@@ -149,7 +159,16 @@ def define(
     timeout_s = seconds(timeout, what=f"job {name}: timeout")
     if timeout_s <= 0:
         raise InvalidDefinition(f"job {name}: a timeout is more than 0")
+    if backoff is not None and not isinstance(backoff, Backoff):
+        example = f"base={backoff!r}" if isinstance(backoff, str) and len(backoff) < 20 else "base='1s'"
+        raise InvalidDefinition(
+            f"job {name}: backoff must be a Backoff, such as Backoff({example}), got {shown(backoff)}"
+        )
     codec = Codec(function, name)
+    if limit_key is not None and not isinstance(limit_key, str) and not callable(limit_key):
+        raise InvalidDefinition(
+            f"job {name}: key must be the name of an argument, or a function of the arguments, got {shown(limit_key)}"
+        )
     if isinstance(limit_key, str) and limit_key not in codec.parameters:
         raise InvalidDefinition(f"job {name}: key names an argument; there is none called {limit_key!r}")
     if limit_key is None and (limits.key_max_running is not None or limits.key_rate is not None):
@@ -177,11 +196,18 @@ def define(
 def _checked_keys(name: str, codec: Codec, keys: Sequence[str] | None) -> tuple[str, ...] | None:
     if keys is None:
         return None
-    if isinstance(keys, str) or len(keys) > 10 or len(repr(keys).encode()) > 1000:
-        raise InvalidDefinition(f"job {name}: search_keys are at most ten names of arguments, or paths in them")
+    if (
+        not isinstance(keys, list | tuple | set | frozenset)
+        or not all(isinstance(key, str) for key in keys)
+        or len(keys) > 10
+        or len(repr(keys).encode()) > 1000
+    ):
+        raise InvalidDefinition(
+            f"job {name}: search_keys must be a list of at most ten names of arguments, or paths in them, got {shown(keys)}"
+        )
     for key in keys:
         if key.split(".")[0] not in codec.parameters:
             raise InvalidDefinition(
-                f"job {name}: a search key begins with the name of an argument; there is none called {shown(key)}"
+                f"job {name}: each of search_keys begins with the name of an argument; there is none called {shown(key)}"
             )
     return tuple(keys)

@@ -323,12 +323,10 @@ class _Kind:
                 raise InvalidArguments(f"{self.name}: a sub-job is run at once, for its parent: it takes no {option}")
         options = (asked.options, given, said)
         retries = _nearest("retries", *options)
-        if retries is None and definition is not None:
-            retries = owner.max_attempts - 1 if definition.retries is None else definition.retries
         queue, priority = _nearest("queue", *options), _nearest("priority", *options)
         self._definition = definition
-        self._queue = queue if queue is not None or definition is None else definition.queue
-        self._priority = priority if priority is not None or definition is None else definition.priority
+        # What is not said here is the database's: the definition's, as an operator may have set it, or the parent's.
+        self._queue, self._priority = queue, priority
         self._max_attempts = None if retries is None else retries + 1
         self._timeout_s = next((s for o in options if (s := o.seconds_of("timeout")) is not None), None)
         self._limit_key = said.limit_key

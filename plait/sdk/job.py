@@ -200,9 +200,10 @@ class Job(Generic[P, R]):
             definition=definition.name,
             payload=definition.codec.encode_call(args, kwargs) if payload is None else payload,
             tenant_id=tenant_id,
-            queue=definition.queue if options.queue is None else options.queue,
-            priority=definition.priority if options.priority is None else options.priority,
-            max_attempts=definition.max_attempts if options.retries is None else options.retries + 1,
+            # What this call does not say is the database's: its definition's, as an operator may have set it.
+            queue=options.queue,
+            priority=options.priority,
+            max_attempts=None if options.retries is None else options.retries + 1,
             scheduled_for=options.scheduled_for,
             delay_s=options.seconds_of("delay"),
             timeout_s=options.seconds_of("timeout"),
@@ -213,6 +214,7 @@ class Job(Generic[P, R]):
             correlation_id=captured() if options.correlation_id is None else options.correlation_id,
             after=options.after_text(),
             on_dependency_failure=options.on_dependency_failure,
+            defaults=definition.defaults,
         )
 
     def _handles(self, new: Sequence[NewJob], enqueued: Enqueued) -> list[Handle[R]]:

@@ -65,8 +65,9 @@ class Options:
         """The jobs to wait for, as the text of an array."""
         if self.after is None:
             return None
-        ids = [getattr(one, "id", one) for one in ((self.after,) if isinstance(self.after, str | UUID) else self.after)]
         try:
+            jobs = (self.after,) if isinstance(self.after, str | UUID) else tuple(self.after)
+            ids = [getattr(one, "id", one) for one in jobs]
             return (
                 "{" + ",".join(str(one if isinstance(one, UUID) else UUID(one)) for one in ids) + "}" if ids else None
             )

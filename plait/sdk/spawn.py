@@ -284,8 +284,8 @@ def _new(
     *,
     at_once: bool,
 ) -> NewSpawn:
-    """What the nearest says counts: the call, then the job's own options, then its definition; retries, where nobody says any, are
-    the spawning job's. A job that is not made `at_once` can't have an artifact: that would be swept before."""
+    """What the nearest says counts: the call, then the job's own options, then, in the database, its definition, as an operator may have set
+    it; retries, where nobody says any, are the spawning job's. A job that is not made `at_once` can't have an artifact: that would be swept before."""
     name, definition, said = resolved(owner, job)
     for option in said.__slots__:
         if option not in _TAKEN and getattr(said, option) is not None:
@@ -307,10 +307,6 @@ def _new(
     retries, queue, priority = nearest("retries"), nearest("queue"), nearest("priority")
     limit_key = said.limit_key
     if definition is not None:
-        if retries is None:
-            retries = owner.max_attempts - 1 if definition.retries is None else definition.retries
-        queue = definition.queue if queue is None else queue
-        priority = definition.priority if priority is None else priority
         limit_key = definition.limit_key_of(args, kwargs) if limit_key is None else limit_key
     return NewSpawn(
         id=new_id(),

@@ -12,8 +12,9 @@ import msgspec
 
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition, InvalidTrigger
+from plait.model.rendering import check_template
 from plait.model.schedules import CatchUp, Overlap, check_cron, check_zone
-from plait.model.texts import shown
+from plait.model.texts import is_text, shown
 from plait.sdk.definition import Definition
 from plait.sdk.job import Job
 from plait.sdk.options import Options, check_tenant
@@ -103,6 +104,8 @@ def schedule_settings(
 
 
 def event_settings(name: str) -> dict[str, Any]:
+    if not is_text(name, most=200):
+        raise InvalidTrigger(f"the name of an event must be text of 1 to 200 characters, got {shown(name)}")
     return {"event_name": name, "cron": None, "every_s": None, "time_zone": None}
 
 
@@ -120,6 +123,8 @@ def job_settings(
     limit_key: str | None = None,
 ) -> dict[str, Any]:
     """The settings of what a trigger makes, checked as an enqueue's are."""
+    if payload is not None and not isinstance(payload, Mapping):
+        raise InvalidTrigger(f"payload must be a mapping of arguments to values, got {shown(payload)}")
     options = Options(
         queue=queue,
         priority=priority,
@@ -147,6 +152,8 @@ def declaring(app: App, timing: Mapping[str, Any], default_label: str, options: 
     """A decorator of a job, or of a function that becomes one, which declares a trigger of it."""
     given = dict(options)
     label, tenant = given.pop("label", None), given.pop("tenant", None)
+    if label is not None and not is_text(label, most=200):
+        raise InvalidTrigger(f"label must be text of 1 to 200 characters, got {shown(label)}")
     check_tenant(tenant)  # type: ignore[arg-type]
     named = app.named_tenant(tenant)  # type: ignore[arg-type]
 
@@ -155,6 +162,8 @@ def declaring(app: App, timing: Mapping[str, Any], default_label: str, options: 
         definition = job.definition
         settings = {**job_settings(definition.name, **given), **timing}  # type: ignore[arg-type]
         _check_payload(definition, settings["payload"])
+        if definition.command is not None:
+            check_template(definition.name, definition.command.schema, settings["payload"])
         declared = Declared(
             definition=definition.name,
             label=str(label or f"{definition.name} {default_label}"),
@@ -175,7 +184,7 @@ def declaring(app: App, timing: Mapping[str, Any], default_label: str, options: 
 def _check_payload(definition: Definition, payload: Mapping[str, Any]) -> None:
     """Names only: what a template gives is known when it is filled in."""
     if unknown := [name for name in payload if name not in definition.codec.parameters]:
-        raise InvalidTrigger(f"{definition.name} has no argument {unknown[0]!r}")
+        raise InvalidTrigger(f"payload: {definition.name} has no argument {unknown[0]!r}")
     if missing := [
         name for name in definition.codec.parameters if name in definition.codec.required.difference(payload)
     ]:

@@ -15,7 +15,7 @@ grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, pla
   plait.events, plait.endpoints, plait.connectors, plait.artifacts
   to plait_admin;
 grant select (id, slug, name, time_zone, created_at, paused) on plait.tenants to plait_admin;
-grant select on plait.workers, plait.nodes, plait.leader, plait.queues, plait.definitions to plait_admin;
+grant select on plait.workers, plait.nodes, plait.leader, plait.queues, plait.definitions, plait.overrides to plait_admin;
 grant select on plait.installed to plait_client, plait_tenant, plait_worker, plait_admin;
 
 grant execute on function plait.now, plait.uuidv7, plait._visible_tenant, plait.tenant_id
@@ -44,7 +44,7 @@ grant execute on function plait.announce, plait.close_endpoint, plait.admit_requ
 grant execute on function plait.list_schemas to plait_client, plait_tenant, plait_worker, plait_admin;
 
 grant execute on function
-  plait.register_worker, plait.define, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.log_attempt, plait.worker_key, plait.leave,
+  plait.register_worker, plait.define, plait.queues_of, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.log_attempt, plait.worker_key, plait.leave,
   plait.elect, plait.promote, plait.rescue, plait.prune, plait.sweep_artifacts, plait.count_live, plait.roll_up,
   plait.open_fan_out, plait.suspend, plait.save_steps, plait.load_steps, plait.gather, plait.resume, plait.cancel_remaining,
   plait.spawn_many, plait.after_many, plait.open_nursery,
@@ -62,7 +62,7 @@ grant execute on function plait.has_pending_children, plait.has_failed_siblings
   to plait_client, plait_tenant, plait_worker, plait_admin;
 
 grant execute on function
-  plait.define, plait.set_definition, plait.set_queue, plait.set_tenant, plait.bind_login, plait.list_queues, plait.list_workers,
+  plait.define, plait.set_definition, plait.clear_overrides, plait.list_overrides, plait.set_queue, plait.set_tenant, plait.bind_login, plait.list_queues, plait.list_workers,
   plait.list_tenants, plait.tenant_load, plait.list_retention, plait.list_definitions, plait.diagnose, plait.findings, plait.examine, plait.claim_plan,
   plait.after_restore,
   plait.create_key, plait.list_keys, plait.revoke_key, plait.authenticate, plait.open_session, plait.use_link, plait.close_session,

@@ -31,24 +31,65 @@ class DefinitionRow:
     updated_at: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverrideRow:
+    """A setting of a definition that an operator has set."""
+
+    definition: str
+    setting: str
+    value: str
+    """JSON."""
+    code_value: str | None
+    """What would hold without it, as JSON; None: no code has defined it."""
+    author: str
+    set_at: datetime
+
+
 class Definitions:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def define(self, definitions: Sequence[Mapping[str, Any]], *, new: bool = False) -> int:
-        """Make definitions known; returns how many were new or changed. `new`: an error where there is one already."""
+    async def define(
+        self, definitions: Sequence[Mapping[str, Any]], *, new: bool = False, author: str | None = None
+    ) -> int:
+        """Make definitions known; returns how many were new or changed. `new`: an error where there is one already. `author`: a person, not
+        code, defines them."""
         text = msgspec.json.encode(list(definitions)).decode()
-        return int(await self._db.fetchval("select plait.define($1::json, $2)", text, new))
+        return int(await self._db.fetchval("select plait.define($1::json, $2, $3)", text, new, author))
 
     async def set_definition(
-        self, name: str, settings: Mapping[str, Any], *, unchanged_since: datetime | None = None
+        self,
+        name: str,
+        settings: Mapping[str, Any],
+        *,
+        unchanged_since: datetime | None = None,
+        author: str | None = None,
     ) -> None:
+        """Override settings: they win over the code's until they are cleared."""
         text = msgspec.json.encode(dict(settings)).decode()
-        await self._db.fetchval("select plait.set_definition($1, $2::json, $3)", name, text, unchanged_since)
+        sql = "select plait.set_definition($1, $2::json, $3, $4)"
+        await self._db.fetchval(sql, name, text, unchanged_since, author)
+
+    async def clear_overrides(
+        self, name: str, settings: Sequence[str] | None = None, *, unchanged_since: datetime | None = None
+    ) -> int:
+        """The code's values hold again: of these settings, or of all. Returns how many were overridden."""
+        given = None if settings is None else list(settings)
+        sql = "select plait.clear_overrides($1, $2, $3)"
+        return int(await self._db.fetchval(sql, name, given, unchanged_since))
+
+    async def list_overrides(self, name: str | None = None) -> list[OverrideRow]:
+        """What operators have set; of one definition, or of all."""
+        rows = await self._db.fetch("select * from plait.list_overrides($1)", name)
+        return [OverrideRow(**row) for row in rows]
 
     async def list_definitions(self) -> list[DefinitionRow]:
         rows = await self._db.fetch("select * from plait.list_definitions()")
         return [DefinitionRow(**{name: row[name] for name in DefinitionRow.__slots__}) for row in rows]
+
+    async def queues_of(self, names: Sequence[str]) -> list[str]:
+        """The queues that new jobs of these definitions go to, as operators may have set them."""
+        return list(await self._db.fetchval("select plait.queues_of($1)", list(names)))
 
     async def list_schemas(self, names: Sequence[str]) -> dict[str, str]:
         """The JSON Schemas of those that have one, by name."""

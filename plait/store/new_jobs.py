@@ -10,7 +10,7 @@ import msgspec
 ENQUEUE: Final = """select requested, existing from plait.enqueue_many(
   $1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::int[], $7::int[], $8::timestamptz[], $9::float8[], $10::float8[],
   $11::text[], $12::text[], $13::float8[], $14::text[], $15::text[], $16::text, $17::boolean,
-  $18::text[], $19::text[], $20::int)"""
+  $18::text[], $19::text[], $20::int, $21::text::json)"""
 
 
 ENQUEUE_ONE: Final = "select plait.enqueue_one($1, $2, $3, $4, $5, $6, $7)"
@@ -37,6 +37,8 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     after: str | None = None
     """The jobs that it waits for, as the text of an array of their ids."""
     on_dependency_failure: str | None = None
+    defaults: str | None = None
+    """What the code says of the definition, as JSON: it counts where no worker has made the definition known yet."""
 
     def is_plain(self) -> bool:
         """To run at once, and without keys: `enqueue_one` will do."""
@@ -59,7 +61,7 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.dedupe_key is not None or self.idempotency_key is not None or self.after is not None
 
 
-_PLAIN: Final = NewJob.__struct_fields__[:-2]
+_PLAIN: Final = NewJob.__struct_fields__[:-3]
 _COMMON: Final = ("definition", "tenant_id", "queue", "priority", "max_attempts")
 
 
@@ -81,7 +83,17 @@ def enqueue_arguments(
             if name in _COMMON:
                 column = column[:1]
         arrays.append(column)
+    waits: list[Any] = [None, None]
     if any(job.after is not None for job in jobs):
         waits = [[job.after for job in jobs], [job.on_dependency_failure for job in jobs]]
-        return [*arrays, source, in_transaction, *waits, wait_ms]
-    return [*arrays, source, in_transaction, None, None, wait_ms]
+    return [*arrays, source, in_transaction, *waits, wait_ms, _defaults(jobs, arrays[1])]
+
+
+def _defaults(jobs: Sequence[NewJob], definitions: Sequence[str]) -> str | None:
+    """By definition. One stands for all where they are of one definition, which most batches are."""
+    known = {job.definition: job.defaults for job in (jobs[:1] if len(definitions) == 1 else jobs) if job.defaults}
+    return (
+        "{" + ",".join(f"{msgspec.json.encode(name).decode()}:{text}" for name, text in known.items()) + "}"
+        if known
+        else None
+    )

@@ -73,6 +73,7 @@ class Worker:
         self._app = app
         self._settings = app.settings
         named = {definition.queue for definition in app.definitions.values()} | {"default"}
+        self._serves_all = not queues
         self._queues = dict(queues) if queues else dict.fromkeys(sorted(named), concurrency)
         self._concurrency = concurrency
         self._once = once
@@ -99,6 +100,11 @@ class Worker:
         store = await self._app.store()
         await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
         await declare(self._app, store)
+        moved = await store.definitions.queues_of(list(self._app.definitions)) if self._serves_all else []
+        self._queues |= dict.fromkeys(
+            set(moved) - set(self._queues), self._concurrency
+        )  # where operators moved its jobs
+        self._slots = Slots(self._queues, self._concurrency, self._executor.start)
         await self._schemas.learn(store)
         artifacts = await self._app.artifacts()
         self._executor.artifacts = artifacts

@@ -47,6 +47,7 @@ async def test_a_follower_sends_who_asks_for_a_node_job_to_the_leader(api: Calli
     cluster = await _cluster(world)
     await cluster.ask()
     operator = await api.acting(Role.OPERATOR)
+    api.app.state.holder = "b"
     refused = await operator.post("/jobs", {"definition_key": "job"})
     assert (refused.status_code, refused.json()["type"]) == (421, "urn:plait:problem:not-leader")
     assert refused.json()["leader_url"] == "http://a.example:8717"
@@ -63,3 +64,14 @@ async def test_whose_leader_has_no_address_takes_node_jobs_itself(api: Calling, 
     await operator.ok("POST", "/jobs", {"definition_key": "job"})
     await world.advance(minutes=5)  # and where nobody leads
     await operator.ok("POST", "/jobs", {"definition_key": "job"})
+
+
+async def test_an_api_that_is_no_nodes_takes_node_jobs_whoever_leads(api: Calling, world: World) -> None:
+    """A worker with PLAIT_API_URL leads; `plait api` runs beside it, in a process of its own."""
+    cluster = await _cluster(world)
+    await cluster.ask()
+    operator = await api.acting(Role.OPERATOR)
+    await operator.ok("POST", "/jobs", {"definition_key": "job"})
+    for own, status in (("http://a.example:8717/", 201), ("http://b.example:8717", 421)):
+        api.app.state.settings = api.app.state.settings.model_copy(update={"api_url": own})
+        assert (await operator.post("/jobs", {"definition_key": "job"})).status_code == status

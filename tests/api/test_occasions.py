@@ -174,3 +174,17 @@ async def test_tenants_and_workers_are_the_super_admins(api: Calling, world: Wor
     worker = await world.worker()
     [shown] = (await caller.ok("GET", "/workers"))["items"]
     assert (shown["worker_id"], shown["state"], shown["stale"]) == (worker.id, "alive", False)
+
+
+async def test_a_trigger_whose_jobs_can_never_match_the_schema_is_refused(api: Calling, world: World) -> None:
+    schema = {"type": "object", "properties": {"depth": {"type": "integer", "minimum": 1}}, "required": ["depth"]}
+    await world.define("sync", schema=schema)
+    caller = await api.acting("admin")
+    body = {"label": "t", "trigger_type": "schedule", "every_seconds": 60, "definition_key": "sync"}
+    for payload in ({}, {"depth": "x"}, {"depth": 0}):
+        answer = await caller.post("/jobs/triggers", {**body, "payload_template": payload})
+        assert answer.status_code == 422
+        assert "depth" in answer.json()["detail"]
+    made = await caller.ok("POST", "/jobs/triggers", {**body, "payload_template": {"depth": 1}})
+    answer = await caller.call("PATCH", f"/jobs/triggers/{made['id']}", json={"payload_template": {"depth": 0}})
+    assert (answer.status_code, "depth" in answer.json()["detail"]) == (422, True)

@@ -130,8 +130,10 @@ def test_a_definition_gets_a_schema_and_is_put_out_of_use(
     schema = tmp_path / "schema.json"
     schema.write_text('{"type": "object", "required": ["path"]}')
     assert plait_on("definitions", "set", "sync", "--schema", schema, "--json").json["schema"]["required"] == ["path"]
-    plait_on("triggers", "add", "t", "sync", "--event", "x")
-    assert '"path" is a required property' in plait_on("triggers", "test", "t").err
+    refused = plait_on("triggers", "add", "t", "sync", "--event", "x")
+    assert (refused.code, '"path" is a required property' in refused.err) == (1, True)
+    plait_on("triggers", "add", "t", "sync", "--event", "x", "--payload", '{"path": "{{event.path}}"}')
+    assert "path" in plait_on("triggers", "test", "t").err
     schema.write_text('{"$ref": "file:///etc/passwd"}')
     assert plait_on("definitions", "set", "sync", "--schema", schema).code == 1
     assert plait_on("definitions", "set", "sync", "--schema", tmp_path / "missing").code == 2

@@ -193,3 +193,15 @@ def test_every_finding_is_in_the_reference_and_provoked_in_a_test() -> None:
     assert set(re.findall(r"^\| `(\w+)`", page, re.MULTILINE)) == codes
     tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     assert {code for code in codes if f'"{code}"' not in tests} == set()
+
+
+def test_the_doctor_says_which_postgres_it_is_with_its_minor_release(database: TestDatabase) -> None:
+    async def number() -> int:
+        connection = await asyncpg.connect(database.admin_url)
+        try:
+            return int(await connection.fetchval("show server_version_num"))
+        finally:
+            await connection.close()
+
+    major, minor = divmod(asyncio.run(number()), 10_000)
+    assert call("doctor", "--url", database.url, "--json").json["facts"]["postgres"] == f"{major}.{minor}"

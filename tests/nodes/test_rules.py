@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -447,3 +448,33 @@ async def test_whatever_nodes_do_the_rules_are_those_on_paper(world: World, clus
 @pytest.mark.full
 async def test_the_rules_hold_in_a_thousand_cases(world: World, cluster: Cluster) -> None:
     await check_some_fates(world, cluster, 1000, random.randrange(10**6))
+
+
+@pytest.mark.parametrize("way", ["cancel", "cancel_tree"])
+async def test_no_rule_decides_a_node_job_that_a_person_cancels(world: World, cluster: Cluster, way: str) -> None:
+    await cluster.start("a", "b", "c")
+    job = await cluster.ask()
+    await getattr(world.store.jobs, way)(job)
+    await world.store.leader.resume()
+    row = await world.job(job)
+    assert (row.status, row.reason) == ("canceled", "canceled")
+    assert {part.rule for part in await cluster.parts(job)} == {None}
+
+
+async def test_a_restarted_node_has_the_labels_and_address_that_it_says_now(world: World) -> None:
+    async def register(**given: Any) -> int:
+        return await world.store.workers.register(
+            host="h", pid=1, version="0", queues=["default"], definitions=[], lease_s=30, node="a", **given
+        )
+
+    async def node() -> tuple[str, str | None]:
+        [row] = await world.store.nodes.list_nodes()
+        return row.labels, row.url
+
+    first = await register(labels={"zone": "x"}, url="http://a")
+    await register()  # beside it: changes nothing
+    assert await node() == ('{"zone": "x"}', "http://a")
+    await world.advance(seconds=31)
+    await register()
+    assert await node() == ("{}", None)
+    assert first

@@ -20,6 +20,7 @@ WITHOUT_TENANT = {
     "installed": "the schema's version",
     "leader": "who leads",
     "nodes": "machines serve every tenant",
+    "overrides": "an operator's settings of definitions",
     "rolled": "until when minutes are counted",
     "queues": "queues belong to the installation",
     "sessions": "what browsers hold; nobody reads it, and a key says whose it is",

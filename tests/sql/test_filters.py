@@ -78,6 +78,10 @@ def _values(jobs: list[JobRow], prints: dict[str, str]) -> dict[str, list[Any]]:
 
 
 def _matches(job: JobRow, name: str, value: Any, wanted: dict[str, Any], everything: dict[str, Any]) -> bool:
+    return bool(_is_match(job, name, value, wanted, everything))
+
+
+def _is_match(job: JobRow, name: str, value: Any, wanted: dict[str, Any], everything: dict[str, Any]) -> Any:
     match name:
         case "statuses":
             return str(job.status) in value
@@ -99,7 +103,8 @@ def _matches(job: JobRow, name: str, value: Any, wanted: dict[str, Any], everyth
         case "error":
             failed = "statuses" in wanted or job.status in ("failed", "dead_letter")
             return failed and everything["prints"].get(job.error or "", everything["none"]) == value
-    return bool(getattr(job, name) == value)
+        case _:
+            return getattr(job, name) == value
 
 
 async def _find(world: World, tenant: UUID | None, wanted: dict[str, Any], limit: int = CHUNK) -> list[UUID]:

@@ -1,5 +1,6 @@
 """Which instants a schedule means: T85, F14. No database."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 
@@ -120,10 +121,23 @@ def test_a_year_of_downtime_is_planned_at_once() -> None:
 def test_a_preview_tells_what_the_clocks_do() -> None:
     gap = Timing(zone=NEW_YORK, anchor=START, cron="30 2 * * *")
     notes = [one.note for one in preview(gap, datetime(2030, 3, 9, tzinfo=UTC), 3)]
-    assert notes == [None, "clocks go forward here: what falls into the gap fires when it ends", None]
+    moved = "clocks go forward here: its time falls into the gap, so it fires when the gap ends"
+    assert notes == [None, moved, None]
     fold = Timing(zone=NEW_YORK, anchor=START, cron="30 1 * * *")
     [one, *_] = preview(fold, datetime(2030, 11, 3, tzinfo=UTC), 1)
-    assert one.note == "this time comes twice, as clocks go back: the first time"
+    assert one.note == "this time comes twice, as clocks go back: it fires the first time only"
+    [_, one, two] = preview(replace(fold, cron="30 * * * *"), datetime(2030, 11, 3, 4, tzinfo=UTC), 3)
+    assert one.note == two.note == "this time comes twice, as clocks go back: it fires both times"
+
+
+@pytest.mark.parametrize("cron", ["0 * * * *", "*/15 * * * *", "0 3 * * *", "0 2,3 * * *"])
+def test_a_preview_does_not_claim_a_firing_that_does_not_happen(cron: str) -> None:
+    """03:00 is a time of its own: nothing that fell into the gap is made up for there."""
+    timing = Timing(zone=NEW_YORK, anchor=START, cron=cron)
+    at_the_gap = datetime(2030, 3, 10, 7, tzinfo=UTC)
+    around = preview(timing, at_the_gap - timedelta(minutes=10), 4)
+    assert at_the_gap in [one.instant for one in around]
+    assert {one.note for one in around} == {None}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ Route = Literal[
     "POST /admin/jobs/definitions",
     "GET /admin/jobs/definitions/{definition_key}",
     "PATCH /admin/jobs/definitions/{definition_key}",
+    "DELETE /admin/jobs/definitions/{definition_key}/overrides",
     "GET /audit",
     "GET /cluster",
     "GET /connectors",
@@ -287,6 +288,7 @@ class Definition(TypedDict):
     key_rate_count: int | None
     key_rate_period_seconds: float | None
     updated_at: str
+    overrides: list[Override]
 
 
 class Delivery(TypedDict):
@@ -803,6 +805,16 @@ class Outcome(TypedDict):
     timeout: NotRequired[bool]
     delay_seconds: NotRequired[float | None]
     exit_code: NotRequired[int | None]
+
+
+class Override(TypedDict):
+    """A setting that an operator has set: it wins over the code's, also when a worker starts, until it is cleared."""
+
+    setting: str
+    value: Any
+    code_value: Any
+    author: str
+    set_at: str
 
 
 class PageOfAttempt(TypedDict):

@@ -33,7 +33,7 @@ begin
   insert into plait.follow_ups (job_id, id, tenant_id, timeout_s, delay_s, priority, max_attempts, definition, queue, dedupe_key, limit_key,
                                 payload)
   select p_job.id, i.id, p_job.tenant_id, i.timeout_s, i.delay_s, coalesce(i.priority, d.priority, 100),
-         coalesce(i.max_attempts, d.max_attempts, 5), i.definition, coalesce(i.queue, d.queue, 'default'), i.dedupe_key, i.limit_key, i.payload
+         coalesce(i.max_attempts, case when d.inherits_attempts then p_job.max_attempts end, d.max_attempts, 5), i.definition, coalesce(i.queue, d.queue, 'default'), i.dedupe_key, i.limit_key, i.payload
   from unnest(p_ids, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys)
        i(id, definition, payload, queue, priority, max_attempts, timeout_s, delay_s, dedupe_key, limit_key)
   left join plait.definitions d on d.name = i.definition

@@ -17,7 +17,8 @@ declare
 begin
   update plait.fan_outs o set
     decided_at = p_now, decision = p_decision, decided_ended = v_ended,
-    rule = case when o.on_timeout is null then null
+    rule = case when o.on_timeout is null or not exists (select from plait.live l where l.job_id = o.parent_id)
+                then null  -- canceled as a whole, not decided by its nodes
                 when p_decision = 'failed' then case o.on_node_failure when 'fail' then 'node_failed' else 'quorum_lost' end
                 when p_decision = 'succeeded' and p_fan_out.succeeded >= o.needed then 'quorum' else 'timeout' end,
     cancel_due = v_ended < o.total and (o.cancel_due or p_decision <> 'succeeded' and o.cancel_remaining),

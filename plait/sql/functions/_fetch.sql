@@ -5,7 +5,7 @@
 --   raises   nothing
 --   called   claim, cycle
 --
--- Timeouts and correlation ids come only when some job of the batch has one, and one queue stands for all when
+-- A timeout is the job's own, or an operator's for its definition: the code's is known to the worker. Timeouts and correlation ids come only when some job of the batch has one, and one queue stands for all when
 -- they have the same.
 -- One row; a table all the same, since then it becomes part of the caller's statement.
 -- `= any` beside the join: else a cached plan may read the whole table for a batch.
@@ -19,7 +19,9 @@ create or replace function plait._fetch(
          array_agg(s.definition), case when min(s.queue) < max(s.queue) then array_agg(s.queue) else array[min(s.queue)] end, array_agg(s.payload::text),
          case when count(s.timeout_s) > 0 then array_agg(s.timeout_s) end,
          case when count(s.correlation_id) > 0 then array_agg(s.correlation_id) end
-  from (select j.id, x.attempt, x.tries, x.max, j.tenant_id, j.definition, j.queue, j.payload, j.timeout_s, j.correlation_id
+  from (select j.id, x.attempt, x.tries, x.max, j.tenant_id, j.definition, j.queue, j.payload, (case when j.timeout_s is null and (select exists (select from plait.overrides o where o.setting = 'timeout_s'))
+                     then (select o.value::float8 from plait.overrides o where o.definition = j.definition and o.setting = 'timeout_s')
+                     else j.timeout_s end) as timeout_s, j.correlation_id
         from unnest(p_jobs, p_attempts, p_tries, p_max) x(id, attempt, tries, max) join plait.jobs j on j.id = x.id
         where j.id = any(p_jobs)
         order by j.priority, j.id) s

@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    the trigger's row; where it is a new one, an advisory lock on its tenant's triggers
---   raises   PL012 for an invalid or unknown setting, PL005 for one too many, PL007 for an inactive definition, PL009 for one that is in code
+--   raises   PL012 for an invalid or unknown setting, or a payload that can never match the definition's schema, PL005 for one too many, PL007 for an inactive definition, PL009 for one that is in code
 --   called   set_trigger, declare_triggers
 --
 -- A new timing, or an end of a pause, counts from now: what lies before it is neither fired nor missed. Nothing changes where
@@ -60,11 +60,19 @@ begin
      and exists (select from plait.definitions d where d.name = r.definition and not d.active) then
     raise exception 'definition % is inactive: it takes no new triggers', quote_literal(r.definition) using errcode = 'PL007';
   end if;
-  if v_new then
-    insert into plait.triggers select r.*;
+  if not v_new and row_to_json(r)::text = row_to_json(o)::text then
     return r.id;
   end if;
-  if row_to_json(r)::text = row_to_json(o)::text then
+  if (r.definition, r.payload::text) is distinct from (o.definition, o.payload::text) then
+    select plait._template_fault(d.schema, r.payload::jsonb) into v_bad from plait.definitions d
+      where d.name = r.definition and d.schema is not null;
+    if v_bad is not null then
+      raise exception 'no job of trigger % can match the schema of %: %', quote_literal(p_label), quote_literal(r.definition), v_bad
+        using errcode = 'PL012';
+    end if;
+  end if;
+  if v_new then
+    insert into plait.triggers select r.*;
     return r.id;
   end if;
   if (r.cron, r.every_s, r.time_zone, r.event_name) is distinct from (o.cron, o.every_s, o.time_zone, o.event_name) then

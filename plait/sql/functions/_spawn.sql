@@ -85,7 +85,7 @@ begin
       insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue, source,
                               correlation_id, dedupe_key, limit_key, payload, parent_id, root_id, fan_out_id, fan_out_index, depth)
       select i.id, p_parent.tenant_id, v_now, v_now + make_interval(secs => i.delay_s), i.timeout_s, coalesce(i.priority, d.priority, 100),
-             coalesce(i.max_attempts, d.max_attempts, 5), i.definition, coalesce(i.queue, d.queue, 'default'), 'system', p_parent.correlation_id,
+             coalesce(i.max_attempts, case when d.inherits_attempts then p_parent.max_attempts end, d.max_attempts, 5), i.definition, coalesce(i.queue, d.queue, 'default'), 'system', p_parent.correlation_id,
              i.dedupe_key, i.limit_key, i.payload, p_parent.id, f.root_id, f.id, f.total + row_number() over (order by i.n) - 1, f.depth
       from unnest(p_ids, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys)
            with ordinality i(id, definition, payload, queue, priority, max_attempts, timeout_s, delay_s, dedupe_key, limit_key, n)

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    the definition's row; live rows of its jobs, SKIP LOCKED, but those of a node job in id order
 --   raises   check violations; PL015 where p_new, and it is there already, or comes at this very moment
---   called   define, set_definition
+--   called   define, set_definition, clear_overrides
 --
 -- A job being enqueued at this very moment may still come in without the lane: a limit holds for what is enqueued after it.
 create or replace function plait._write_definition(r plait.definitions, p_new boolean default false) returns void
@@ -41,7 +41,8 @@ begin
     schema = excluded.schema, description = excluded.description,
     on_node = excluded.on_node, on_leader = excluded.on_leader, quorum = excluded.quorum, quorum_timeout_s = excluded.quorum_timeout_s,
     on_timeout = excluded.on_timeout, on_node_failure = excluded.on_node_failure,
-    search_keys = excluded.search_keys, search_from = excluded.search_from;
+    search_keys = excluded.search_keys, search_from = excluded.search_from, coded = excluded.coded,
+    inherits_attempts = excluded.inherits_attempts;
   if r.kind = 'node' then   -- enqueued before anybody knew what it is
     update plait.live set lane = 'leader', tied = true
       where job_id in (select job_id from plait.live where definition = r.name and lane not in ('leader', 'suspect:leader') order by job_id for update);

@@ -5,11 +5,13 @@
 --   raises   PL012 for an invalid or unknown limit or policy: never ignored in silence; PL015 where p_new, and one is there already
 --   called   plait.store.definitions.define
 --
--- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. `active` is an operator's and stays, and so do a schema,
--- a description and search keys that the code does not give ([]: none any more).
-create or replace function plait.define(p_definitions json, p_new boolean default false) returns int
+-- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. The code gives defaults: `active` and what operators
+-- have set (plait.overrides) stay, and so do a schema, a description and search keys that the code does not give ([]: none any more).
+-- With p_author it is no code that defines them but a person, whose settings are overrides: code that comes later does not revert them.
+create or replace function plait.define(p_definitions json, p_new boolean default false, p_author text default null) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
+  c         json;
   r         plait.definitions;
   v_old     plait.definitions;
   v_changed int := 0;
@@ -24,29 +26,29 @@ begin
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
-  for r in
-    select name, coalesce(kind, 'function'), true, coalesce(queue, 'default'), coalesce(priority, 100), coalesce(max_attempts, 5),
-           coalesce(timeout_s, 3600), coalesce(backoff_base_s, 1), coalesce(backoff_factor, 2), coalesce(backoff_max_s, 3600),
-           coalesce(backoff_jitter, 0.2), max_running, rate_count, rate_period_s, key_max_running, key_rate_count, key_rate_period_s,
-           plait.now(), coalesce(child_mode, 'concurrent'), coalesce(on_child_failure, 'continue'), coalesce(allow_nested, true),
-           coalesce(cancel_on_parent_failure, false),
-           schema, coalesce(description, ''),
-           on_node, coalesce(on_leader, false), coalesce(quorum, 'majority'), coalesce(quorum_timeout_s, 10), coalesce(on_timeout, 'proceed'),
-           coalesce(on_node_failure, 'fail'), search_keys, null
-    from json_populate_recordset(null::plait.definitions, p_definitions) order by name
-  loop
+  for c in select d from json_array_elements(p_definitions) d order by d ->> 'name' collate "C" loop
+    r := plait._coded_definition(c);
     select * into v_old from plait.definitions where name = r.name;
     if found and p_new then
       raise exception 'there is a definition % already', quote_literal(r.name) using errcode = 'PL015';
-    elsif found then
+    end if;
+    if p_author is null then
+      r.coded := (select jsonb_object_agg(e.key, e.value) from jsonb_each(c::jsonb) e where e.value <> 'null');
+    else
+      insert into plait.overrides (definition, setting, value, author)
+      select r.name, e.key, e.value, p_author from jsonb_each(c::jsonb) e where e.key not in ('name', 'kind', 'on_node', 'on_leader')
+      on conflict (definition, setting) do update set value = excluded.value, author = excluded.author, set_at = excluded.set_at;
+    end if;
+    if v_old.name is not null then
       r.active := v_old.active;
       r.schema := coalesce(r.schema, v_old.schema);
       r.description := coalesce(nullif(r.description, ''), v_old.description);
-      r.search_keys := nullif(coalesce(r.search_keys, v_old.search_keys), '{}');
+      r.search_keys := case when c ->> 'search_keys' is null then v_old.search_keys else r.search_keys end;
       r.search_from := v_old.search_from;
-      v_old.updated_at := r.updated_at;
-      continue when v_old = r;
     end if;
+    r := plait._overridden(r);
+    v_old.updated_at := r.updated_at;
+    continue when v_old = r;
     perform plait._write_definition(r, p_new);
     v_changed := v_changed + 1;
   end loop;

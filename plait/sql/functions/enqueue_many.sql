@@ -11,6 +11,8 @@
 --
 -- p_afters: for each job the ids of those that it waits for, as the text of an array; p_on_dependency_failures: cancel, or run.
 -- p_wait_ms: how long to wait for each of those before PL016; a shorter lock_timeout of the session holds.
+-- Queue, priority and attempts of a job that says none are its definition's; p_defaults, {definition: {queue, priority, max_attempts}}, are the
+-- code's, for definitions that no worker has made known yet.
 -- Ids come from the caller, so a call whose reply was lost can be sent again: what is there already is left alone.
 -- Returns a row only for jobs that were not made because an older one holds their key.
 create or replace function plait.enqueue_many(
@@ -33,7 +35,8 @@ create or replace function plait.enqueue_many(
   p_in_transaction   boolean default true,
   p_afters           text[] default null,
   p_on_dependency_failures text[] default null,
-  p_wait_ms          int default 5000
+  p_wait_ms          int default 5000,
+  p_defaults         json default null
 ) returns table (requested uuid, existing uuid)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 #variable_conflict use_column
@@ -88,10 +91,11 @@ begin
     select * into v_definition from plait.definitions where name = p_definitions[1];
     if v_definition.active is not false and v_definition.kind is distinct from 'node' then
       begin
-        v_queues := array[coalesce(p_queues[1], v_definition.queue, 'default')];
+        v_queues := array[coalesce(p_queues[1], v_definition.queue, plait._default(p_defaults, p_definitions[1], 'queue'), 'default')];
         perform plait._enqueue_plain(
-          v_now, p_ids, v_payloads, v_tenant, p_definitions[1], v_queues[1], coalesce(p_priorities[1], v_definition.priority, 100),
-          coalesce(p_max_attempts[1], v_definition.max_attempts, 5), p_source,
+          v_now, p_ids, v_payloads, v_tenant, p_definitions[1], v_queues[1],
+          coalesce(p_priorities[1], v_definition.priority, plait._default(p_defaults, p_definitions[1], 'priority')::int, 100),
+          coalesce(p_max_attempts[1], v_definition.max_attempts, plait._default(p_defaults, p_definitions[1], 'max_attempts')::int, 5), p_source,
           case when v_definition.max_running is null and v_definition.rate_count is null then '' else 'd:' || p_definitions[1] end);
         if v_definition.search_keys is not null then
           perform plait._make_searchable(p_ids, p_definitions);
@@ -155,8 +159,9 @@ begin
         insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
                                 source, correlation_id, dedupe_key, idempotency_key, limit_key, payload, after)
         select i.id, coalesce(v_tenant, i.tenant_id), v_now, greatest(i.scheduled_for, v_now + make_interval(secs => i.delay_s)),
-               i.timeout_s, coalesce(i.priority, d.priority, 100), coalesce(i.max_attempts, d.max_attempts, 5), i.definition,
-               coalesce(i.queue, d.queue, 'default'), p_source, i.correlation_id, i.dedupe_key, i.idempotency_key, i.limit_key, i.payload,
+               i.timeout_s, coalesce(i.priority, d.priority, plait._default(p_defaults, i.definition, 'priority')::int, 100),
+               coalesce(i.max_attempts, d.max_attempts, plait._default(p_defaults, i.definition, 'max_attempts')::int, 5), i.definition,
+               coalesce(i.queue, d.queue, plait._default(p_defaults, i.definition, 'queue'), 'default'), p_source, i.correlation_id, i.dedupe_key, i.idempotency_key, i.limit_key, i.payload,
                nullif(i.after::uuid[], '{}')
         from unnest(p_ids, p_tenants, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for,
                     p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_limit_keys, p_correlation_ids, p_afters)

@@ -64,7 +64,7 @@ begin
   with c as (
     insert into plait.jobs (id, tenant_id, created_at, timeout_s, priority, max_attempts, definition, queue, source, correlation_id,
                             limit_key, payload, parent_id, root_id, fan_out_id, fan_out_index, depth)
-    select i.id, l.tenant_id, v_now, i.timeout_s, coalesce(i.priority, d.priority, 100), coalesce(i.max_attempts, d.max_attempts, 5),
+    select i.id, l.tenant_id, v_now, i.timeout_s, coalesce(i.priority, d.priority, 100), coalesce(i.max_attempts, case when d.inherits_attempts then l.max_attempts end, d.max_attempts, 5),
            i.definition, coalesce(i.queue, d.queue, 'default'), 'system', j.correlation_id, i.limit_key, i.payload,
            p_job, coalesce(j.root_id, p_job), p_fan_out, i.n - 1, coalesce(j.depth, 0) + 1
     from unnest(p_ids, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_limit_keys) with ordinality

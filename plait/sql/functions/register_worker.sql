@@ -5,20 +5,24 @@
 --   raises   PL012 for a lease that is not positive, or a node's name, address or labels that are none
 --   called   plait.store.workers.register
 --
--- With a node's name the worker is on that node, and brings it into the cluster. p_holder is its process's name in elections.
+-- With a node's name the worker is on that node, and brings it into the cluster. The first worker of a node that has none alive says its address
+-- and labels, or that there are none; another beside it changes only what it gives. p_holder is its process's name in elections.
 create or replace function plait.register_worker(
   p_host text, p_pid int, p_version text, p_queues text[], p_definitions text[], p_lease_s float8 default 30, p_metadata json default '{}',
   p_node text default null, p_holder text default null, p_labels json default null, p_url text default null
 ) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
-declare v_id int;
+declare
+  v_id    int;
+  v_alone boolean := not exists (select from plait.workers w where w.node = p_node and w.state = 'alive' and w.expires_at > plait.now());
 begin
   if p_lease_s is null or p_lease_s <= 0 or p_lease_s > 86400 then
     raise exception 'a lease is between 0 s and a day, not % s', p_lease_s using errcode = 'PL012';
   end if;
   if p_node is not null then
     insert into plait.nodes as n (name, url, labels) values (p_node, p_url, coalesce(p_labels::jsonb, '{}'))
-    on conflict (name) do update set state = 'active', url = coalesce(excluded.url, n.url), labels = coalesce(p_labels::jsonb, n.labels),
+    on conflict (name) do update set state = 'active', url = case when v_alone then excluded.url else coalesce(excluded.url, n.url) end,
+      labels = case when v_alone then excluded.labels else coalesce(p_labels::jsonb, n.labels) end,
       joined_at = case when n.state in ('lost', 'left') then plait.now() else n.joined_at end;
   end if;
   insert into plait.workers (host, pid, version, queues, definitions, metadata, lease_s, started_at, seen_at, expires_at, node, holder)

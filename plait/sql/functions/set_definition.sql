@@ -1,10 +1,15 @@
--- set_definition: change a definition's settings; keys that are absent stay, null removes a limit.
+-- set_definition: an operator changes a definition's settings; keys that are absent stay, null removes a limit.
 --
 --   moves    nothing
 --   locks    as _write_definition
 --   raises   PL012 for an invalid or unknown setting, PL008 when there is no such definition, PL014 when it was changed since
 --   called   plait.store.definitions.set_definition
-create or replace function plait.set_definition(p_name text, p_settings json, p_unchanged_since timestamptz default null) returns void
+--
+-- Each setting but `active` is an override: it wins over what the code says, also when a worker starts, until clear_overrides. A value that
+-- is the effective one already, without an override, is none. p_author: who set it; the login when not given.
+create or replace function plait.set_definition(
+  p_name text, p_settings json, p_unchanged_since timestamptz default null, p_author text default null
+) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   r     plait.definitions;
@@ -26,7 +31,13 @@ begin
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
-  r := json_populate_record(r, p_settings);
+  insert into plait.overrides (definition, setting, value, author)
+  select p_name, e.key, e.value, coalesce(p_author, session_user) from jsonb_each(p_settings::jsonb) e
+  where e.key <> 'active' and (to_jsonb(r) -> e.key is distinct from e.value
+    or exists (select from plait.overrides o where o.definition = p_name and o.setting = e.key))
+  on conflict (definition, setting) do update set value = excluded.value, author = excluded.author, set_at = excluded.set_at
+    where overrides.value <> excluded.value;
+  r := plait._overridden(json_populate_record(r, p_settings));
   r.updated_at := plait.now();
   perform plait._write_definition(r);
 exception when check_violation or not_null_violation or numeric_value_out_of_range or invalid_text_representation then

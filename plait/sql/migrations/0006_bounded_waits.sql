@@ -24,3 +24,16 @@ where j.forked_from is not null and f.parent_id <> j.id;
 -- Recovery after a worker's loss: suspects run in groups, which each further loss halves.
 alter table plait.live add column suspect_group bigint;
 alter table plait.workers add column suspects integer not null default 0;
+
+-- Overrides: an operator's settings of a definition, apart from the code's.
+alter table plait.definitions add column coded jsonb;  -- what an application's code gave to define; null: no code has defined it
+alter table plait.definitions add column inherits_attempts boolean not null default false;
+create table plait.overrides (
+  definition text collate "C" not null,
+  setting    text collate "C" not null,              -- a column of plait.definitions
+  value      jsonb not null,                         -- null, as JSON, removes a limit
+  author     text not null check (length(author) between 1 and 500),
+  set_at     timestamptz not null default plait.now(),
+  primary key (definition, setting)
+);
+create index overrides_setting on plait.overrides (setting);

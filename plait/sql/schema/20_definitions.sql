@@ -37,12 +37,26 @@ create table plait.definitions (
   search_keys     text[] check (cardinality(search_keys) between 1 and 10 and array_position(search_keys, null) is null
                                 and '' <> all(search_keys) and octet_length(search_keys::text) <= 1000),
   search_from     uuid,
+  coded           jsonb,                             -- what an application's code gave to define; null: no code has defined it
+  inherits_attempts boolean not null default false,  -- neither code nor operator says max_attempts: a sub-job takes its parent's
   constraint definitions_node check (case when kind = 'node'
     then (on_node is not null or on_leader) and num_nonnulls(max_running, rate_count, key_max_running, key_rate_count) = 0
     else on_node is null and not on_leader end),
   check ((rate_count is null) = (rate_period_s is null)),
   check ((key_rate_count is null) = (key_rate_period_s is null))
 );
+
+-- What operators have set, apart from what the code says. A definition's row has the effective values: the code's, or these where there are
+-- any, until they are cleared (set_definition, clear_overrides).
+create table plait.overrides (
+  definition text collate "C" not null,
+  setting    text collate "C" not null,              -- a column of plait.definitions
+  value      jsonb not null,                         -- null, as JSON, removes a limit
+  author     text not null check (length(author) between 1 and 500),
+  set_at     timestamptz not null default plait.now(),
+  primary key (definition, setting)
+);
+create index overrides_setting on plait.overrides (setting);
 
 -- A queue needs a row only when it has settings; any other name is an open, unlimited queue.
 create table plait.queues (

@@ -231,6 +231,8 @@ export interface Definition {
   key_rate_count: number | null;
   key_rate_period_seconds: number | null;
   updated_at: string;
+  /** What operators have set, with the code's values beside it. */
+  overrides: Override[];
 }
 
 export interface Delivery {
@@ -819,6 +821,16 @@ export interface Outcome {
   exit_code?: number | null;
 }
 
+/** A setting that an operator has set: it wins over the code's, also when a worker starts, until it is cleared. */
+export interface Override {
+  setting: string;
+  value: unknown;
+  /** What would hold without it; null also where no code has defined the job. */
+  code_value: unknown;
+  author: string;
+  set_at: string;
+}
+
 export interface PageOfAttempt {
   items: Attempt[];
   /** Send it as `cursor` for what follows; null: that was all. */
@@ -1339,6 +1351,7 @@ export interface Routes {
   "POST /admin/jobs/definitions": { path: {}; query: { tenant?: string | null }; body: NewDefinition; answer: Definition };
   "GET /admin/jobs/definitions/{definition_key}": { path: { definition_key: string }; query: { tenant?: string | null }; body: undefined; answer: Definition };
   "PATCH /admin/jobs/definitions/{definition_key}": { path: { definition_key: string }; query: { tenant?: string | null }; body: Change; answer: Definition };
+  "DELETE /admin/jobs/definitions/{definition_key}/overrides": { path: { definition_key: string }; query: { setting?: string[] | null; tenant?: string | null }; body: undefined; answer: Definition };
   "GET /audit": { path: {}; query: { actor?: string | null; action?: string | null; object?: string | null; cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfEntry };
   "GET /cluster": { path: {}; query: { tenant?: string | null }; body: undefined; answer: Cluster };
   "GET /connectors": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfConnector };
@@ -1427,6 +1440,7 @@ export const LEAST: Record<keyof Routes, Role | "anybody"> = {
   "POST /admin/jobs/definitions": "super-admin",
   "GET /admin/jobs/definitions/{definition_key}": "super-admin",
   "PATCH /admin/jobs/definitions/{definition_key}": "super-admin",
+  "DELETE /admin/jobs/definitions/{definition_key}/overrides": "super-admin",
   "GET /audit": "admin",
   "GET /cluster": "super-admin",
   "GET /connectors": "viewer",

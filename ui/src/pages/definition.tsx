@@ -57,6 +57,7 @@ function Shown({ definition }: { definition: DefinitionShape }) {
       <div className="two">
         {/* Anew when somebody has changed it: what is written here would else undo that. */}
         <Limits key={definition.updated_at} definition={definition} may={may} />
+        {definition.overrides.length > 0 && <Overrides definition={definition} />}
         <Panel title="Schema of its payloads">
           <div className="body">
             {definition.arg_schema ? <Json value={definition.arg_schema} label="schema" open={3} /> : <Empty title="Any payload is taken" icon="definitions" />}
@@ -90,6 +91,62 @@ function Active({ definition }: { definition: DefinitionShape }) {
     </>
   );
 }
+
+/** What operators have set, beside what the code says. */
+function Overrides({ definition }: { definition: DefinitionShape }) {
+  const session = useSession();
+  const may = session.can("DELETE /admin/jobs/definitions/{definition_key}/overrides");
+  const path = { definition_key: definition.key };
+  const clear = useChange("DELETE /admin/jobs/definitions/{definition_key}/overrides", { said: "The code's value holds again." });
+  return (
+    <Panel title="Overrides">
+      <div className="body">
+        <p className="quiet">These settings win over the code, also when a worker starts, until they are cleared.</p>
+        <table aria-label="Overrides">
+          <thead>
+            <tr>
+              <th>Setting</th>
+              <th>Set to</th>
+              <th>In code</th>
+              <th>By</th>
+              <th />
+            </tr>
+          </thead>
+          <tbody>
+            {definition.overrides.map((one) => (
+              <tr key={one.setting}>
+                <td>{one.setting}</td>
+                <td>
+                  <code>{shown(one.value)}</code>
+                </td>
+                <td>
+                  <code>{shown(one.code_value)}</code>
+                </td>
+                <td>
+                  {one.author} <Time at={one.set_at} />
+                </td>
+                <td>
+                  {may && (
+                    <Button busy={clear.isPending} onClick={() => clear.mutate({ path, query: { setting: [one.setting] } })}>
+                      Clear {one.setting}
+                    </Button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {clear.error && (
+          <p role="alert" className="bad">
+            {clear.error.message}
+          </p>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+const shown = (value: unknown) => (value === null || value === undefined ? "–" : typeof value === "string" ? value : JSON.stringify(value));
 
 type Limit = Exclude<keyof Change, "is_active" | "arg_schema" | "description" | "queue">;
 

@@ -1,0 +1,54 @@
+"""Overrides over HTTP: set, shown with the code's value and their author, cleared; each with its entry in the audit log."""
+
+from plait.model.roles import Role
+
+from ..world import World
+from .calling import Calling
+
+PATH = "/admin/jobs/definitions/add"
+
+
+async def test_an_override_is_set_shown_and_cleared_over_http(api: Calling, world: World) -> None:
+    code = {"queue": "coded", "timeout_s": 60, "max_running": 4}
+    await world.define("add", **code)
+    admin = await api.acting(Role.SUPER_ADMIN)
+    told = await admin.call("PATCH", PATH, json={"queue": "moved", "timeout_seconds": 5, "max_running": None})
+    assert told.status_code == 200
+    await world.define("add", **code)  # a worker starts
+    got = await admin.ok("GET", PATH)
+    assert (got["queue"], got["timeout_seconds"], got["max_running"]) == ("moved", 5, None)
+    assert [(one["setting"], one["value"], one["code_value"]) for one in got["overrides"]] == [
+        ("max_running", None, 4), ("queue", "moved", "coded"), ("timeout_seconds", 5, 60),
+    ]  # fmt: skip
+    assert all(one["author"] and one["set_at"] for one in got["overrides"])
+    listed = (await admin.ok("GET", "/admin/jobs/definitions"))["items"]
+    assert [one["overrides"] for one in listed if one["key"] == "add"] == [got["overrides"]]
+    job = await admin.ok("POST", "/jobs", {"definition_key": "add"}, params={"tenant": "default"})
+    assert (await admin.ok("GET", f"/jobs/{job['id']}"))["queue"] == "moved"
+
+    cleared = await admin.ok("DELETE", f"{PATH}/overrides", params={"setting": "timeout_seconds"})
+    assert (cleared["timeout_seconds"], cleared["queue"]) == (60, "moved")
+    cleared = await admin.ok("DELETE", f"{PATH}/overrides")
+    assert (cleared["queue"], cleared["max_running"], cleared["overrides"]) == ("coded", 4, [])
+    refused = await admin.call("DELETE", f"{PATH}/overrides", params={"setting": "queue"})
+    assert (refused.status_code, "not overridden" in refused.json()["detail"]) == (422, True)
+    entries = await world.store.audit.list_audit(all_tenants=True, object="add")
+    assert [entry.action for entry in entries] == ["definition.clear", "definition.clear", "definition.change"]
+
+
+async def test_what_is_created_over_http_is_not_reverted_by_a_workers_start(api: Calling, world: World) -> None:
+    admin = await api.acting(Role.SUPER_ADMIN)
+    await admin.ok("POST", "/admin/jobs/definitions", {"key": "add", "max_attempts": 2, "queue": "mine"})
+    await world.define("add", max_attempts=7, priority=4)
+    got = await admin.ok("GET", PATH)
+    assert (got["max_attempts"], got["queue"], got["priority"]) == (2, "mine", 4)
+
+
+async def test_an_override_is_not_cleared_over_a_change_that_was_not_seen(api: Calling, world: World) -> None:
+    await world.define("add")
+    admin = await api.acting(Role.SUPER_ADMIN)
+    tag = (await admin.call("PATCH", PATH, json={"queue": "moved"})).headers["ETag"]
+    await world.advance(seconds=1)
+    await admin.call("PATCH", PATH, json={"priority": 3})
+    refused = await admin.call("DELETE", f"{PATH}/overrides", headers={"If-Match": tag})
+    assert refused.status_code == 412
