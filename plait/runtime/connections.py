@@ -24,7 +24,7 @@ from typing import Any, Final, Literal
 
 import h11
 from uvicorn.protocols.http.flow_control import service_unavailable
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from plait.runtime.settings import Network
 
@@ -160,7 +160,8 @@ class Connection(H11Protocol):
             return
         self.expired = True
         self._let_go()
-        started = self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete
+        cycle: RequestResponseCycle | None = self.cycle
+        started = cycle is not None and cycle.response_started and not cycle.response_complete
         if self.phase == "body" and not started:
             self.transport.write(_answer(408, b"the body of the request did not arrive in time"))
         elif self.phase == "header" and self.conn.trailing_data[0]:
@@ -180,12 +181,12 @@ class Connection(H11Protocol):
     def _phase(self) -> Phase:
         if self.flow.write_paused:
             return "stalled"
-        answering = self.cycle is not None and not self.cycle.response_complete
+        cycle: RequestResponseCycle | None = self.cycle
         if self.conn.their_state is h11.SEND_BODY:
             return "body"
-        if answering:
+        if cycle is not None and not cycle.response_complete:
             return "busy"
-        return "header" if self.cycle is None or self.conn.trailing_data[0] else "idle"
+        return "header" if cycle is None or self.conn.trailing_data[0] else "idle"
 
     def _turn_away(self, status: int, reason: bytes) -> None:
         self._let_go()

@@ -140,7 +140,12 @@ async def test_json_of_too_many_values_is_refused_before_it_is_parsed(
     operator = await api.acting("operator")
     parsed: list[int] = []
     loads = json.loads
-    monkeypatch.setattr(json, "loads", lambda text, **options: parsed.append(len(text)) or loads(text, **options))
+
+    def watched(text: str, **options: Any) -> Any:
+        parsed.append(len(text))
+        return loads(text, **options)
+
+    monkeypatch.setattr(json, "loads", watched)
     body = f'{{"definition_key": "add", "payload": {{"a": {HALF_A_MILLION[kind]}}}}}'
     refused = await operator.call("POST", "/jobs", content=body, headers={"content-type": "application/json"})
     assert (refused.status_code, parsed) == (413, [])

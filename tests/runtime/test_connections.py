@@ -17,7 +17,8 @@ from ..waiting import eventually
 LONG = 3600.0
 GET = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
 
-Reader, Writer = asyncio.StreamReader, asyncio.StreamWriter
+Reader = asyncio.StreamReader
+Writer = asyncio.StreamWriter
 
 
 class Site:
@@ -33,7 +34,7 @@ class Site:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         size = 0
         if scope["method"] == "POST" and scope["path"] != "/early":
-            message = {"more_body": True}
+            message: dict[str, Any] = {"more_body": True}
             while message.get("more_body"):
                 message = await receive()
                 size += len(message.get("body", b""))
