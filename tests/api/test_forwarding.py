@@ -71,11 +71,6 @@ async def test_the_cookie_is_secure_where_a_trusted_proxy_says_https(world: Worl
             assert ("secure" in opened.headers["set-cookie"].lower()) is secure
 
 
-def stop_the_clock(api: Calling) -> None:
-    """A slow machine would be given new tries as fast as it uses them."""
-    api.app.state.guard._guesses._clock = lambda: 0.0
-
-
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
@@ -90,7 +85,7 @@ async def test_guesses_are_limited_by_client_and_not_even_looked_up(
     """Wherever a secret is shown. Another client behind the same proxy may still try."""
     options: dict[str, Any] = {} if body is None else {"json": body}
     async with Calling.over(world) as api:
-        stop_the_clock(api)
+        api.stop_the_clock()
         said = [
             (await api.call(method, path, headers={"X-Forwarded-For": "192.0.2.1"}, **options)).status_code
             for _ in range(GUESSES)
@@ -103,7 +98,7 @@ async def test_guesses_are_limited_by_client_and_not_even_looked_up(
 
 async def test_a_login_link_is_not_used_up_by_a_client_that_has_guessed_too_often(world: World) -> None:
     async with Calling.over(world) as api:
-        stop_the_clock(api)
+        api.stop_the_clock()
         for _ in range(GUESSES):
             await api.get("/session/link?token=wrong")
         _, token = await new_key(world.store, "viewer", await world.tenant())

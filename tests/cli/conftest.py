@@ -38,6 +38,11 @@ async def sleep(seconds: float) -> float:
     await asyncio.sleep(seconds)
     return seconds
 
+@app.job(queue="slow")
+async def wait_for_file(path: str) -> None:
+    while not os.path.exists(path):
+        await asyncio.sleep(0.01)
+
 @app.job(isolation="process")
 def pid() -> int:
     return os.getpid()
