@@ -117,8 +117,8 @@ def _user_data_dir() -> Path:
 def make_place(data_dir: Path, version: int) -> Place:
     """Find or make the place of this version below the data directory."""
     try:
-        for path in ("", "data", "run", "log", "run/sock"):
-            refuse_links(data_dir / f"pg{version}" / path)
+        for name in ("", "data", "run", "log", "run/sock"):
+            refuse_links(data_dir / f"pg{version}" / name)
         account = _account(data_dir, version) if os.geteuid() == 0 else None
         make_directory(data_dir, passable=account is not None and _is_ours(data_dir, version))
         path = _settle(data_dir / f"pg{version}", account)
