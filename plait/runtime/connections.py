@@ -15,7 +15,6 @@ answered with 503, but for health checks. One client has a share of the total; w
 
 import asyncio
 import ipaddress
-import resource
 import socket
 from collections import Counter
 from collections.abc import Iterable
@@ -70,6 +69,10 @@ class Connections:
 
     def fit_files(self) -> None:
         """Raise the process's limit of open files to what the total needs; where that is not allowed, lower the total."""
+        try:
+            import resource  # only Unix has it
+        except ImportError:
+            return
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft != resource.RLIM_INFINITY and soft < self.total + FILES:
             most = self.total + FILES if hard == resource.RLIM_INFINITY else min(hard, self.total + FILES)

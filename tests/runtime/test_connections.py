@@ -1,6 +1,7 @@
 """Connections to a server are bounded in number and in the time that they wait for their client."""
 
 import asyncio
+import resource
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from plait.runtime.connections import RESERVE, Connections, address_of, share_of
+from plait.runtime.connections import FILES, RESERVE, Connections, address_of, share_of
 from plait.runtime.listening import Server, bound
 from plait.runtime.settings import networks_in
 
@@ -246,3 +247,14 @@ def test_a_client_is_counted_by_its_address_or_its_network(text: str, share: str
     address = address_of(text)
     assert address is not None
     assert share_of(address) == share
+
+
+def test_the_total_fits_into_the_files_that_the_process_may_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = [(1024, 4096)]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits[-1])
+    monkeypatch.setattr(resource, "setrlimit", lambda _, given: limits.append(given))
+    for total, open_files, fits in ((400, 1024, 400), (2000, 2000 + FILES, 2000), (10_000, 4096, 4096 - FILES)):
+        del limits[1:]
+        connections = Connections(total=total, per_client=1, header_s=1, body_s=1, idle_s=1)
+        connections.fit_files()
+        assert (limits[-1], connections.total) == ((open_files, 4096), fits)
