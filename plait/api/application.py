@@ -39,6 +39,7 @@ from plait.api import (
 from plait.api.access import PREFIX, ROUTES
 from plait.api.arrivals import Arrivals
 from plait.api.bounds import Bounds
+from plait.api.forwarding import Forwarding
 from plait.api.guard import COOKIE, CSRF, Guard, name_of
 from plait.api.known import Known
 from plait.api.problems import Problem
@@ -111,6 +112,7 @@ def build(
     app.openapi = lambda: _document(app, described)  # type: ignore[method-assign]  # how FastAPI lets it be changed
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
     app.add_middleware(Bounds, body=settings.api_body)
+    app.add_middleware(Forwarding, trusted=settings.proxies, per_client=settings.api_connections_per_client)
     return app
 
 

@@ -5,6 +5,7 @@ import re
 from typing import Final
 
 from fastapi import Request
+from starlette.requests import ClientDisconnect
 
 from plait.api.problems import Refused
 
@@ -21,7 +22,10 @@ async def check_body(request: Request, *, signed_in: bool) -> None:
     """A refusal (413) of a body that would take too long to parse."""
     if request.method in ("GET", "HEAD"):
         return
-    body = await request.body()
+    try:
+        body = await request.body()
+    except ClientDisconnect:
+        raise Refused(400, "gone", "the connection was closed before the body was complete") from None
     if not signed_in and len(body) > ANYBODYS:
         raise Refused(
             413, "too-large", f"a request without a key must be at most {ANYBODYS:,} bytes, got {len(body):,}"

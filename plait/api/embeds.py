@@ -81,6 +81,7 @@ async def enter(request: Request, body: Enter) -> Response:
     """Exchange a link for the session of its view: once."""
     guard: Guard = request.app.state.guard
     store: Store = request.app.state.store
+    guard.check_guesses(request)
     token = new_token()
     ends = await store.keys.enter_embed(hash_of(body.link), hash_of(token))
     holder = await store.keys.authenticate_embed(hash_of(token)) if ends is not None else None

@@ -23,6 +23,8 @@ router = new_router("events")
 STRUCTURED: Final = "application/cloudevents+json"
 BATCHED: Final = "application/cloudevents-batch+json"
 BATCH: Final = 100
+PAGE: Final = 100
+"""Events in one page at most: the data of each may have 256 KiB."""
 
 
 class NewEvent(BaseModel):
@@ -115,7 +117,8 @@ async def list_events(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Response:
-    """Events, newest first."""
+    """Events, newest first: 100 at most in one page."""
+    limit = min(limit, PAGE)
     rows = await ask.store.events.list_events(**ask.scope, name=name, failed=failed, before=cursor, limit=limit)
     return Json(page([Event.of(row) for row in rows], limit, rows[-1].id if rows else None))
 

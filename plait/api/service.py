@@ -1,12 +1,14 @@
 """The API as a service of plait's: it serves until it is asked to stop, lets requests under way end, and ends its streams."""
 
 import asyncio
+import math
 import socket
 
 import uvicorn
 from fastapi import FastAPI
 
 from plait.api.application import build
+from plait.runtime.connections import Connections
 from plait.runtime.listening import AddressTaken, Server, bound, url_of
 from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
@@ -69,11 +71,23 @@ class Api:
         store = await self._app.store()
         await store.health.require_roles("plait_admin", "plait_worker")
         objects = self._app.target.objects(self._app.settings.artifacts)
-        application = build(
-            store, self._app.settings, holder=self._app.holder if self._with_worker else None, objects=objects
+        settings = self._app.settings
+        application = build(store, settings, holder=self._app.holder if self._with_worker else None, objects=objects)
+        connections = Connections(
+            total=settings.api_connections,
+            per_client=settings.api_connections_per_client,
+            header_s=settings.api_header_timeout,
+            body_s=settings.api_body_timeout,
+            idle_s=settings.api_idle_timeout,
+            trusted=settings.proxies,
         )
+        connections.fit_files()
         config = uvicorn.Config(
             application,
+            http=connections.protocol(),
+            ws="none",
+            proxy_headers=False,
+            timeout_keep_alive=math.ceil(settings.api_idle_timeout),
             log_config=None,
             access_log=False,
             lifespan="off",

@@ -1,5 +1,6 @@
 """`connector.report.generate`: a report about the job's own tenant, as JSON, CSV or a page. Numbers come from counts and bounded looks (T113)."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime, timedelta
@@ -40,11 +41,13 @@ def handler(outside: Outside) -> Callable[..., Any]:
         made = await _make(report, store, job, until - timedelta(days=span), until, job_id)
         match format or set_.format:
             case "json":
-                return {"report": report, "format": "json", "content": as_json(made)}
+                return {"report": report, "format": "json", "content": await asyncio.to_thread(as_json, made)}
             case "html":
-                return {"report": report, "format": "html", "media_type": "text/html", "content": as_html(made)}
+                content = await asyncio.to_thread(as_html, made)
+                return {"report": report, "format": "html", "media_type": "text/html", "content": content}
             case "csv":
-                return {"report": report, "format": "csv", "media_type": "text/csv", "content": as_csv(made)}
+                content = await asyncio.to_thread(as_csv, made)
+                return {"report": report, "format": "csv", "media_type": "text/csv", "content": content}
 
     return generate
 

@@ -1,3 +1,4 @@
+# long: it is run by its path, and can import nothing of the package
 """The keeper: the process that starts one embedded Postgres, watches who uses it, and stops it.
 
 It runs in a session of its own, so that Ctrl-C in a terminal reaches neither it nor Postgres. Nobody gives it
@@ -21,12 +22,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import json
 import os
 import select
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -61,8 +64,7 @@ class Lock:
     """A flock on one file. Two of them exclude each other even in one process."""
 
     def __init__(self, path: Path) -> None:
-        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        inherit_owner(path)
+        self.fd = open_file(path, os.O_RDWR)
 
     def try_exclusive(self) -> bool:
         return self._try(fcntl.LOCK_EX)
@@ -92,6 +94,37 @@ def inherit_owner(path: Path) -> None:
         os.chown(path, above.st_uid, above.st_gid, follow_symlinks=False)
 
 
+class Unsafe(OSError):
+    """A file or directory that root must not use: another user could lead it anywhere by it."""
+
+
+def open_file(path: Path, flags: int) -> int:
+    """Open or make a file of ours. Root follows no link, and takes no file that somebody else has put there or still has another name for."""
+    try:
+        fd = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise Unsafe(f"{path} is a symbolic link") from None
+        raise
+    if os.geteuid() == 0:
+        found, above = os.fstat(fd), path.parent.stat()
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or found.st_uid not in (0, above.st_uid):
+            os.close(fd)
+            raise Unsafe(f"{path} is not a plain file, has a second name, or belongs to uid {found.st_uid}")
+        os.fchown(fd, above.st_uid, above.st_gid)
+    return fd
+
+
+def refuse_links(path: Path) -> None:
+    """As root: an error where this or a directory above it is a symbolic link that somebody else has made."""
+    if os.geteuid() == 0:
+        for part in (*reversed(path.absolute().parents), path.absolute()):
+            with contextlib.suppress(FileNotFoundError):
+                found = part.lstat()
+                if stat.S_ISLNK(found.st_mode) and found.st_uid != 0:
+                    raise Unsafe(f"{part} is a symbolic link that belongs to uid {found.st_uid}")
+
+
 class Failed(Exception):
     """The server could not be started, for the reason in the message."""
 
@@ -113,8 +146,7 @@ class Keeper:
         self.address_file = self.run / "server.json"
         self.users = Lock(self.run / "users.lock")
         self.ready = Lock(self.run / "ready.lock")
-        self.log_fd = os.open(self.log, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-        inherit_owner(self.log)
+        self.log_fd = open_file(self.log, os.O_RDWR | os.O_APPEND)
         self.log_start = os.fstat(self.log_fd).st_size
         self.postmaster: subprocess.Popen[bytes] | None = None
         "None while there is none, and for a server that was adopted"
@@ -129,6 +161,7 @@ class Keeper:
 
     def open(self) -> None:
         """Bring the server up and publish its address."""
+        refuse_links(self.data)
         server = self._await_leftovers()
         if server is None:
             if not self.data.exists():
@@ -303,8 +336,9 @@ class Keeper:
 
     def _publish(self, server: Found) -> None:
         new = self.address_file.with_suffix(".new")
-        new.write_text(json.dumps({**server._asdict(), "settings": self.plan.settings}))
-        inherit_owner(new)
+        new.unlink(missing_ok=True)
+        with open(open_file(new, os.O_WRONLY | os.O_EXCL), "w") as file:
+            json.dump({**server._asdict(), "settings": self.plan.settings}, file)
         new.rename(self.address_file)
         fcntl.flock(self.ready.fd, fcntl.LOCK_EX)  # waits: others hold it for an instant, to look
 
@@ -315,7 +349,10 @@ class Keeper:
     def _bound_log(self) -> None:
         """Keep one older log. Postgres goes on writing to the same file, which is emptied under it."""
         if os.fstat(self.log_fd).st_size > LOG_LIMIT:
-            shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
+            older = self.log.with_suffix(".log.1")
+            older.unlink(missing_ok=True)
+            with open(open_file(older, os.O_WRONLY | os.O_EXCL), "wb") as copy, self.log.open("rb") as log:
+                shutil.copyfileobj(log, copy)
             os.ftruncate(self.log_fd, 0)
             self.log_start = 0
 
@@ -384,7 +421,7 @@ def main(plan: Plan) -> int:
         keeper.tell("ready")
         say(f"serving {keeper.data}")
         keeper.watch()
-    except Failed as failure:
+    except (Failed, Unsafe) as failure:
         say(str(failure))
         keeper.tell(str(failure))
         return 0 if keeper.stopping else 1

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from plait.model.errors import StorageFailed
+from plait.runtime.keeper import Unsafe, refuse_links
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +59,10 @@ class Directory:
         return self._root.joinpath(*parts)
 
     def _put(self, path: Path, data: bytes) -> None:
+        try:
+            refuse_links(path.parent)
+        except Unsafe as error:
+            raise StorageFailed(f"root does not write there: {error}") from None
         _make(path.parent)
         half = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")  # readers leave hidden files alone
         try:

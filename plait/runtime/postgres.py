@@ -35,6 +35,7 @@ from plait.runtime.postgres_errors import (
     SettingsDiffer,
     StartFailed,
     StartTimeout,
+    UnsafeDirectory,
 )
 from plait.runtime.postgres_place import Place, choose_data_dir, make_place
 
@@ -84,13 +85,16 @@ class EmbeddedPostgres:
         """Start the server, or join those who use it already. Again: make sure that it still runs."""
         with self._mutex:
             deadline = time.monotonic() + self._start_timeout
-            use = self._use or self._join(deadline)
             try:
-                server = self._ensure(use, deadline)
-            except BaseException:
-                if self._use is None:
-                    use.let_go()
-                raise
+                use = self._use or self._join(deadline)
+                try:
+                    server = self._ensure(use, deadline)
+                except BaseException:
+                    if self._use is None:
+                        use.let_go()
+                    raise
+            except keeper.Unsafe as error:
+                raise UnsafeDirectory(str(error)) from None
             self._use = use
             return server
 
@@ -238,13 +242,12 @@ def _make_socket_dir(place: Place) -> Path:
 def _spawn(plan: Plan, place: Place) -> None:
     # A few lines per start; begun anew before it could grow large.
     log = place.log / "keeper.log"
-    if log.exists() and log.stat().st_size > keeper.LOG_LIMIT:
+    if os.path.lexists(log) and log.lstat().st_size > keeper.LOG_LIMIT:
         log.unlink()
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "PATH") if name in os.environ}
     # By its path and isolated: nothing of the package or the environment is imported, nor can be in the way.
     command = [sys.executable, "-I", "-S", "-B", keeper.__file__, json.dumps(plan._asdict())]
-    with log.open("ab") as output:
-        keeper.inherit_owner(log)
+    with open(keeper.open_file(log, os.O_WRONLY | os.O_APPEND), "ab") as output:  # noqa: PTH123 - a descriptor
         starting = subprocess.Popen(  # noqa: S603 - our own interpreter and file
             command,
             cwd="/",  # whoever deletes the directory that we were started in should not be hindered

@@ -53,6 +53,11 @@ class DataDirectoryDenied(EmbeddedPostgresError):
     """The data directory belongs to another user. Run as that user, or choose another data directory."""
 
 
+class UnsafeDirectory(EmbeddedPostgresError):
+    """plait runs as root, and another user could lead it to files that are not theirs. Remove the link or the file, run as the directory's
+    owner, or name a data directory of root's (PLAIT_DATA_DIR)."""
+
+
 class ClusterGone(EmbeddedPostgresError):
     """The data directory points to a database that no longer exists. Bring it back, or delete the link to
     begin with an empty one."""

@@ -19,6 +19,10 @@ own, so:
 - but only on the same file system. On another one (a volume mounted there) moving the data away would
   lose exactly what the volume is there to keep, so that is an error which names the barring directory.
 
+Somebody else's directory is no safe place for root: its owner could put links there. As root, links are followed only where root has made them, files
+are opened without following any, and what is not what it should be is an error (`UnsafeDirectory`). These are checks at the start: as root, use
+directories of people whom you trust.
+
 Whether a user may pass is read from the mode bits; an access control list that lets it pass is not seen.
 """
 
@@ -32,12 +36,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from plait.runtime.keeper import inherit_owner
+from plait.runtime.keeper import inherit_owner, refuse_links
 from plait.runtime.postgres_errors import (
     ClusterGone,
     DataDirectoryDenied,
     NoUnprivilegedUser,
     UnreachableDirectory,
+    UnsafeDirectory,
 )
 
 MACHINE_HOME = Path("/var/lib/plait")
@@ -90,7 +95,13 @@ def choose_data_dir(given: Path | None = None) -> Path:
     if named := os.environ.get("PLAIT_DATA_DIR"):
         return Path(named).expanduser().absolute()
     here = Path.cwd() / ".plait"
-    return here if here.is_dir() else _user_data_dir()
+    if not here.is_dir():
+        return _user_data_dir()
+    owner = here.stat().st_uid
+    if owner not in (os.geteuid(), Path.cwd().stat().st_uid):
+        # Found, not named: in /tmp, for one, anybody could have put it there.
+        raise UnsafeDirectory(f"{here} belongs to uid {owner}, which is neither you nor the owner of {Path.cwd()}")
+    return here
 
 
 def _user_data_dir() -> Path:
@@ -106,6 +117,8 @@ def _user_data_dir() -> Path:
 def make_place(data_dir: Path, version: int) -> Place:
     """Find or make the place of this version below the data directory."""
     try:
+        for name in ("", "data", "run", "log", "run/sock"):
+            refuse_links(data_dir / f"pg{version}" / name)
         account = _account(data_dir, version) if os.geteuid() == 0 else None
         make_directory(data_dir, passable=account is not None and _is_ours(data_dir, version))
         path = _settle(data_dir / f"pg{version}", account)
@@ -178,11 +191,18 @@ def _nearest(path: Path) -> Path:
 
 
 def make_directory(directory: Path, *, passable: bool) -> None:
+    refuse_links(directory)
     if not directory.is_dir():
         if not directory.parent.exists():
             make_directory(directory.parent, passable=passable)  # ours too, whatever our umask is
         directory.mkdir(mode=0o700, exist_ok=True)
         inherit_owner(directory)
-    mode = stat.S_IMODE(directory.stat().st_mode)
-    if passable and mode & 0o011 != 0o011:
-        directory.chmod(mode | 0o011)  # it is ours: pass, but not look
+    if passable:
+        # By a descriptor: what was checked is what is changed. A link of root's own may be followed.
+        handle = os.open(directory.resolve(), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            mode = stat.S_IMODE(os.fstat(handle).st_mode)
+            if mode & 0o011 != 0o011:
+                os.fchmod(handle, mode | 0o011)  # it is ours: pass, but not look
+        finally:
+            os.close(handle)

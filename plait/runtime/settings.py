@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from plait.model.errors import PlaitError
 
 _ORIGIN: Final = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?")
 
+Network = IPv4Network | IPv6Network
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """No symmetric one: who may check a token could make one."""
 
@@ -60,6 +62,23 @@ class Settings(BaseSettings):
         500, ge=0, description="requests a second for each key, in bursts of ten times that; 0: no limit"
     )
     api_body: int = Field(2_097_152, gt=0, description="bytes that a request to the API may have")
+    api_connections: int = Field(4096, ge=16, description="maximum number of open connections to the API")
+    api_connections_per_client: int = Field(
+        256,
+        ge=1,
+        description="maximum number of connections of one client; behind a trusted proxy, of its requests under way",
+    )
+    api_header_timeout: float = Field(10, gt=0, description="seconds for the headers of a request to arrive")
+    api_body_timeout: float = Field(
+        60, gt=0, description="seconds for the body of a request to arrive, and for a client to go on reading an answer"
+    )
+    api_idle_timeout: float = Field(
+        75, gt=0, description="seconds that a connection may stay open between two requests"
+    )
+    trusted_proxies: str = Field(
+        "127.0.0.1, ::1",
+        description="addresses and networks (CIDR) of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; empty: none",
+    )
     api_session: float = Field(43_200, gt=0, description="seconds that a browser stays signed in")
 
     api_embed: str = Field(
@@ -164,6 +183,17 @@ class Settings(BaseSettings):
                 )
         return given
 
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, given: str) -> str:
+        networks_in(given)
+        return given
+
+    @property
+    def proxies(self) -> tuple[Network, ...]:
+        """The proxies that are believed about their clients."""
+        return networks_in(self.trusted_proxies)
+
     @property
     def embedding(self) -> tuple[str, ...]:
         """The sites that may embed a tenant's view."""
@@ -180,6 +210,17 @@ class Settings(BaseSettings):
             for granted in self.oidc_roles.values():
                 parsed(granted)
         return self
+
+
+def networks_in(text: str) -> tuple[Network, ...]:
+    """Addresses and networks, with commas or spaces between."""
+    found: list[Network] = []
+    for part in text.replace(",", " ").split():
+        try:
+            found.append(ip_network(part))
+        except ValueError:
+            raise ValueError(f"must be addresses or networks like 10.0.0.0/8, got {part!r}") from None
+    return tuple(found)
 
 
 _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})

@@ -6,6 +6,7 @@ from typing import Any
 
 import uvicorn
 
+from plait.runtime.connections import Connections
 from plait.runtime.listening import Server, bound, url_of
 from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
@@ -25,8 +26,12 @@ class MetricsServer:
         return url_of(self._socket)
 
     async def run(self, stop: Stop) -> None:
+        connections = Connections(total=64, per_client=32, header_s=5, body_s=5, idle_s=75)
         config = uvicorn.Config(
             self._answer,
+            http=connections.protocol(),
+            proxy_headers=False,
+            timeout_keep_alive=75,
             interface="asgi3",
             log_config=None,
             access_log=False,

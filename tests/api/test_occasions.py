@@ -75,6 +75,16 @@ async def test_an_event_that_is_posted_makes_the_triggers_job(api: Calling, worl
 CLOUD = {"specversion": "1.0", "id": "17", "source": "/shop", "type": "order.paid", "data": {"cents": 4200}}
 
 
+async def test_a_page_of_events_has_a_bounded_size_and_says_where_to_go_on(api: Calling, world: World) -> None:
+    """A thousand events could have 256 MB of data."""
+    await world.sql("select count(plait.emit('e')) from generate_series(1, 150)")
+    viewer = await api.acting("viewer")
+    first = await viewer.ok("GET", "/events", params={"limit": 1000})
+    rest = await viewer.ok("GET", "/events", params={"limit": 1000, "cursor": first["next"]})
+    assert [len(page["items"]) for page in (first, rest)] == [100, 50]
+    assert rest["next"] is None
+
+
 async def test_a_cloud_event_is_taken_once_in_each_of_its_modes(api: Calling, world: World) -> None:
     caller = await api.acting("operator")
 

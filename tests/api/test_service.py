@@ -1,5 +1,9 @@
 """The API as a service: what it refuses to start on, and that it lets go of what it holds."""
 
+import asyncio
+from urllib.parse import urlsplit
+
+import httpx
 import pytest
 
 from plait.api.service import Api
@@ -10,6 +14,9 @@ from plait.sdk.app import Plait
 from plait.testing import TestDatabase
 
 from ..security.logins import Logins
+from ..world import World
+from .calling import new_key
+from .serving import served
 
 
 @pytest.mark.parametrize("roles", [["plait_client"], ["plait_admin"], ["plait_worker"]])
@@ -36,3 +43,50 @@ async def test_an_address_that_is_taken_is_told_or_passed_by(database: TestDatab
     assert other.url != first.url
     for api in (first, other):
         api.close()
+
+
+async def test_a_request_that_is_half_sent_ends_and_a_stream_goes_on(world: World) -> None:
+    _, token = await new_key(world.store, "viewer", await world.tenant())
+    headers = {"Authorization": f"Bearer {token}"}
+    timeouts = {"api_header_timeout": 1.0, "api_body_timeout": 0.5, "api_idle_timeout": 0.5}
+    with served(world.database.url, **timeouts) as url:
+        async with (
+            httpx.AsyncClient(base_url=url, timeout=60) as client,
+            client.stream("GET", "/api/v1/stream", headers=headers) as stream,
+        ):
+            lines = stream.aiter_lines()
+            for sent in (
+                b"GET /healthz HTTP/1.1\r\nhost: a\r\n",
+                b"POST /api/v1/session HTTP/1.1\r\ncontent-length: 9\r\n\r\n{",
+            ):
+                reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(url).port)
+                writer.write(sent)
+                async with asyncio.timeout(60):
+                    assert (await reader.read()).startswith(b"HTTP/1.1 4")
+                writer.close()
+            async with asyncio.timeout(60):
+                async for line in lines:
+                    if line == ": still here":  # which comes after three seconds of silence
+                        break
+            assert (await client.get("/api/v1/jobs", headers=headers)).status_code == 200
+
+
+async def test_many_idle_connections_keep_nobody_out(world: World) -> None:
+    with served(world.database.url, api_connections=50) as url:
+        port = urlsplit(url).port
+        idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(300)]
+        async with httpx.AsyncClient(base_url=url, timeout=60) as client:
+            assert (await client.get("/healthz")).status_code == 200
+            assert (await client.get("/api/v1/jobs")).status_code == 401
+        for _, writer in idle:
+            writer.transport.abort()
+
+
+async def test_one_client_has_a_share_of_the_connections(world: World) -> None:
+    with served(world.database.url, api_connections_per_client=3, trusted_proxies="") as url:
+        limits = httpx.Limits(max_connections=20)
+        async with httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as client:
+            mine = [await asyncio.open_connection("127.0.0.1", urlsplit(url).port) for _ in range(3)]
+            assert (await client.get("/healthz")).status_code == 429
+            for _, writer in mine:
+                writer.transport.abort()

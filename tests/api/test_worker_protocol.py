@@ -191,7 +191,7 @@ async def test_a_claim_that_waits_is_woken_by_an_enqueue(
             while not await world.sql("select count(*) from plait.workers where asleep"):
                 await asyncio.sleep(0.01)  # sleep: only lets the claim begin
             job = await world.enqueue("add")
-            got = await asyncio.wait_for(waiting, 10)
+            got = await asyncio.wait_for(waiting, 60)
             assert [one["id"] for one in got["jobs"]] == [str(job)]
             assert await world.sql("select count(*) from plait.workers where asleep") == 0, "a full batch"
         waiting = asyncio.ensure_future(_claim(caller, wait_seconds=30))
@@ -199,7 +199,7 @@ async def test_a_claim_that_waits_is_woken_by_an_enqueue(
             await asyncio.sleep(0.01)  # sleep: as above
         api.app.state.stopping.set()
         api.app.state.arrivals.wake_all()
-        assert (await asyncio.wait_for(waiting, 10))["jobs"] == []
+        assert (await asyncio.wait_for(waiting, 25))["jobs"] == []  # before it would end by itself
     finally:
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)
@@ -211,7 +211,7 @@ async def test_a_claim_waits_for_work(api: Calling, world: World) -> None:
     while not await world.sql("select count(*) from plait.workers"):
         await asyncio.sleep(0)  # sleep: only lets the claim begin
     job = await world.enqueue("add")
-    got = await asyncio.wait_for(waiting, 10)
+    got = await asyncio.wait_for(waiting, 60)
     assert [one["id"] for one in got["jobs"]] == [str(job)]
 
 
@@ -220,7 +220,7 @@ async def test_a_claim_that_waits_is_answered_when_the_server_stops(api: Calling
     waiting = asyncio.ensure_future(_claim(caller, wait_seconds=30))
     await asyncio.sleep(0)  # sleep: only lets it begin
     api.app.state.stopping.set()
-    assert (await asyncio.wait_for(waiting, 10))["jobs"] == []
+    assert (await asyncio.wait_for(waiting, 25))["jobs"] == []  # before it would end by itself
 
 
 async def test_a_worker_that_leaves_gives_back_what_it_holds(api: Calling, world: World) -> None:

@@ -47,6 +47,11 @@ async def block(seconds: float) -> None:
 async def stop_loop() -> None:
     asyncio.get_running_loop().stop()
 
+@app.job(queue="slow")
+async def wait_for_file(path: str) -> None:
+    while not os.path.exists(path):
+        await asyncio.sleep(0.01)
+
 @app.job(isolation="process")
 def pid() -> int:
     return os.getpid()

@@ -43,7 +43,7 @@ def test_the_api_serves_until_a_signal_comes(real_database: TestDatabase, number
         assert httpx.get(f"{url}/api/v1/jobs", headers={"Authorization": f"Bearer {key}"}).json()["items"] == []
         assert httpx.get(f"{url}/api/v1/jobs").status_code == 401
         process.send_signal(number)
-        assert process.wait(30) == code
+        assert process.wait(120) == code
 
 
 def test_a_port_that_is_taken_is_told(real_database: TestDatabase) -> None:
@@ -63,7 +63,7 @@ def test_dev_prints_a_link_that_signs_in_once(real_database: TestDatabase, shop:
             assert who.json()["role"] == "super-admin"
             assert browser.get(link).status_code == 401
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 143
+        assert process.wait(120) == 143
 
 
 def _url(line: str) -> str:

@@ -107,7 +107,7 @@ def test_on_a_terminal_it_goes_on_until_it_is_told_to_end(plait_on: Plait, datab
         plait_on("enqueue", "tidy", "--queue", "another")
         terminal.until("queued 7")
         terminal.press("q")
-        assert terminal.process.wait(30) == 0
+        assert terminal.process.wait(120) == 0
     finally:
         terminal.close()
 

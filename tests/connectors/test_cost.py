@@ -2,12 +2,14 @@
 
 import random
 import threading
+from typing import Any
 
 import pytest
 
-from plait.connectors import http_request
+from plait.connectors import http_request, report
 from plait.connectors.client import Answer
 from plait.connectors.http_request import shown
+from plait.connectors.report_forms import Report
 from plait.model import redaction
 from plait.model.redaction import HIDDEN, WINDOW, hide
 
@@ -57,6 +59,22 @@ async def test_a_large_answer_is_redacted_in_a_thread(bench: MakeBench, monkeypa
     async with serving(Reply(body=b"token " * 30_000, headers={"content-type": "text/plain"})) as server:
         here: Bench = bench(server.port)
         job = await here.request(f"http://127.0.0.1:{server.port}/", preview=200_000)
+    assert job.status == "succeeded"
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+@pytest.mark.parametrize("form", ["json", "html", "csv"])
+async def test_reports_are_written_in_a_thread(bench: MakeBench, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    threads: list[int] = []
+    written = getattr(report, f"as_{form}")
+
+    def watched(made: Report) -> Any:
+        threads.append(threading.get_ident())
+        return written(made)
+
+    monkeypatch.setattr(report, f"as_{form}", watched)
+    job = await bench().run("connector.report.generate", report="jobs", format=form)
     assert job.status == "succeeded"
     assert threads
     assert threading.get_ident() not in threads

@@ -46,8 +46,34 @@ def test_the_locks_name_no_host_but_the_public_index() -> None:
     assert {urlsplit(url).hostname for url in urls} == {"pypi.org", "files.pythonhosted.org"}
 
 
+def test_every_pin_has_the_hashes_of_the_lock() -> None:
+    """pip installs nothing else then: no other file by the same name and version."""
+    in_uv = {
+        (package["name"], package["version"]): {
+            file["hash"] for file in [*package.get("wheels", []), *filter(None, [package.get("sdist")])]
+        }
+        for package in LOCK["package"]
+    }
+    for text in (PINS, BUILD_PINS):
+        for line in _lines(text):
+            hashes = set(re.findall(r"--hash=(sha256:[0-9a-f]{64})(?: |$)", line))
+            assert hashes, line
+            assert text is BUILD_PINS or hashes == in_uv[_pin(_requirement(line))]
+    assert "--require-hashes -r requirements.lock" in (ROOT / "scripts/environment").read_text()
+
+
 def requirements(text: str) -> list[Requirement]:
-    return [Requirement(line) for line in text.splitlines() if line and not line.startswith("#")]
+    return [_requirement(line) for line in _lines(text)]
+
+
+def _lines(text: str) -> list[str]:
+    """A package with its hashes as one line."""
+    whole = text.replace("\\\n", "")
+    return [line for line in whole.splitlines() if line and not line.startswith("#")]
+
+
+def _requirement(line: str) -> Requirement:
+    return Requirement(line.partition("--hash=")[0].strip())
 
 
 def locked(environment: dict[str, str]) -> set[Pin]:

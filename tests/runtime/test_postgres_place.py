@@ -9,13 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from plait.model.errors import StorageFailed
 from plait.runtime import postgres_binaries, postgres_place
+from plait.runtime.objects import open_objects
 from plait.runtime.postgres import EmbeddedPostgres
 from plait.runtime.postgres_errors import (
     ClusterGone,
     NoPostgresThere,
     NoUnprivilegedUser,
+    StartFailed,
     UnreachableDirectory,
+    UnsafeDirectory,
 )
 from plait.runtime.postgres_place import choose_data_dir
 
@@ -164,3 +168,119 @@ def test_the_user_can_be_named_and_is_given_the_cluster(data_dir: Path, monkeypa
     monkeypatch.setenv("PLAIT_EMBEDDED_USER", "no-such-user")
     with pytest.raises(NoUnprivilegedUser, match="no-such-user"):
         EmbeddedPostgres(data_dir).start()
+
+
+@pytest.fixture
+def theirs(data_dir: Path) -> Path:
+    """A project of somebody's, who can put into it whatever they like."""
+    project = data_dir / "project"
+    project.mkdir(mode=0o755)
+    _give(project)
+    return project
+
+
+@pytest.fixture
+def roots(data_dir: Path) -> Path:
+    """A directory that is root's alone, with a file in it."""
+    secret = data_dir / "secret"
+    secret.mkdir(mode=0o700)
+    (secret / "file").write_text("precious")
+    (secret / "file").chmod(0o600)
+    return secret
+
+
+def _give(path: Path) -> None:
+    nobody = pwd.getpwnam("nobody")
+    os.chown(path, nobody.pw_uid, nobody.pw_gid, follow_symlinks=False)
+
+
+def _plant(link: Path, target: Path) -> None:
+    """A link that somebody has made, in directories of their own."""
+    missing = [parent for parent in link.parents if not parent.exists()]
+    link.parent.mkdir(parents=True, exist_ok=True)
+    for parent in missing:
+        _give(parent)
+    link.symlink_to(target)
+    _give(link)
+
+
+@as_root
+@pytest.mark.parametrize(
+    "link", [".plait", ".plait/pg18", ".plait/pg18/data", ".plait/pg18/run", ".plait/pg18/log", ".plait/pg18/run/sock"]
+)
+def test_root_does_not_follow_a_link_to_a_directory_that_somebody_else_has_made(
+    theirs: Path, roots: Path, link: str
+) -> None:
+    _plant(theirs / link, roots)
+    with pytest.raises(UnsafeDirectory, match=rf"{theirs / link} is a symbolic link that belongs to uid"):
+        EmbeddedPostgres(theirs / ".plait").start()
+    assert roots.stat().st_mode & 0o777 == 0o700
+    assert [path.name for path in roots.iterdir()] == ["file"]
+
+
+@as_root
+@pytest.mark.parametrize(
+    "link", ["run/users.lock", "run/keeper.lock", "run/ready.lock", "log/keeper.log", "log/postgres.log"]
+)
+def test_root_writes_to_no_file_that_somebody_else_has_linked(theirs: Path, roots: Path, link: str) -> None:
+    _plant(theirs / ".plait" / "pg18" / link, roots / "file")
+    with pytest.raises((UnsafeDirectory, StartFailed), match="is a symbolic link"):
+        EmbeddedPostgres(theirs / ".plait").start()
+    assert (roots / "file").read_text() == "precious"
+    assert (roots / "file").stat().st_uid == 0
+
+
+@as_root
+def test_root_does_not_give_away_a_file_that_has_a_second_name(theirs: Path, roots: Path) -> None:
+    log = theirs / ".plait" / "pg18" / "log"
+    log.mkdir(parents=True)
+    for parent in (log, log.parent, log.parent.parent):
+        _give(parent)
+    (log / "keeper.log").hardlink_to(roots / "file")
+    with pytest.raises(UnsafeDirectory, match="has a second name"):
+        EmbeddedPostgres(theirs / ".plait").start()
+    assert ((roots / "file").read_text(), (roots / "file").stat().st_uid) == ("precious", 0)
+
+
+@as_root
+def test_links_where_plait_publishes_its_address_are_replaced_and_not_written_through(
+    theirs: Path, roots: Path
+) -> None:
+    _plant(theirs / ".plait" / "pg18" / "run" / "server.new", roots / "file")
+    with EmbeddedPostgres(theirs / ".plait") as server:
+        assert query(server, "select 1") == 1
+    assert (roots / "file").read_text() == "precious"
+    eventually(lambda: not postmasters(theirs / ".plait"))
+
+
+@as_root
+def test_a_link_of_roots_own_is_followed(data_dir: Path) -> None:
+    (data_dir / "volume").mkdir(mode=0o755)
+    (data_dir / "link").symlink_to(data_dir / "volume")
+    with EmbeddedPostgres(data_dir / "link") as server:
+        assert query(server, "select 1") == 1
+    assert (data_dir / "volume" / "pg18").is_dir()
+    eventually(lambda: not postmasters(data_dir / "volume"))
+
+
+@as_root
+def test_a_data_directory_that_somebody_left_in_a_shared_directory_is_not_taken(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PLAIT_DATA_DIR", raising=False)
+    data_dir.chmod(0o1777)
+    (data_dir / ".plait").mkdir()
+    _give(data_dir / ".plait")
+    monkeypatch.chdir(data_dir)
+    with pytest.raises(UnsafeDirectory, match="neither you nor the owner of"):
+        choose_data_dir()
+    _give(data_dir)
+    assert choose_data_dir() == data_dir / ".plait"
+
+
+@as_root
+async def test_artifacts_are_not_written_through_a_link_that_somebody_else_has_made(theirs: Path, roots: Path) -> None:
+    _plant(theirs / ".plait" / "artifacts", roots)
+    with pytest.raises(StorageFailed, match="is a symbolic link that belongs to uid"):
+        await open_objects(str(theirs / ".plait" / "artifacts")).put("a/b", b"x")
+    assert [path.name for path in roots.iterdir()] == ["file"]

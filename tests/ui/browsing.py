@@ -5,7 +5,7 @@ import re
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -26,7 +26,9 @@ FLAGS: Final = (
     "--disable-component-update",
     "--disable-sync",
 )
-expect.set_options(timeout=15_000)
+PATIENCE_MS: Final = 60_000
+"""For a broken page: what is there is found at once, and a busy machine takes its time."""
+expect.set_options(timeout=PATIENCE_MS)
 
 
 class NoBrowser(Exception):
@@ -64,8 +66,10 @@ class Visitor:
         theme: str = "dark",
         key: UUID | None = None,
         size: tuple[int, int] = (1280, 800),
+        at: datetime | None = None,
     ) -> Page:
-        """A page of a new browser context at `path`: signed in with this role, or, for None, not at all."""
+        """A page of a new browser context at `path`: signed in with this role, or, for None, not at all. `at`: what time the browser takes it to be;
+        its clock stands still then, and how old things are does not depend on how fast the page is."""
         context = await self._browser.new_context(
             base_url=self.site,
             color_scheme="dark" if theme == "dark" else "light",
@@ -76,6 +80,9 @@ class Visitor:
             timezone_id="UTC",
         )
         self._contexts.append(context)
+        context.set_default_timeout(PATIENCE_MS)
+        if at is not None:
+            await context.clock.set_fixed_time(at)
         if role is not None:
             cookie = await self.session(role, tenant=tenant, key=key)
             await context.add_cookies([{"name": COOKIE, "value": cookie, "url": self.site}])

@@ -1,0 +1,259 @@
+"""Limits and timeouts of the HTTP connections that a server has open. uvicorn has neither for requests that are half sent.
+
+Each connection is in one phase at a time. A phase that is somebody else's to end has a timeout; what the application does has its own:
+
+    header   until a request's headers are complete, from the connection or from the first byte after an answer
+    body     until its body is complete
+    busy     the application answers: a stream may take hours, so there is no timeout
+    stalled  the client does not read what it is sent
+    idle     between two requests
+
+Where the total is reached, the connection that has been idle, or without a complete header, for longest makes room. If there is none, a new one is
+answered with 503, but for health checks. One client has a share of the total; what a trusted proxy forwards is counted for each client by
+`plait.api.forwarding` instead.
+"""
+
+import asyncio
+import ipaddress
+import socket
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import h11
+from uvicorn.protocols.http.flow_control import service_unavailable
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from plait.runtime.settings import Network
+
+Phase = Literal["header", "body", "busy", "stalled", "idle"]
+
+RESERVE: Final = 64
+"""Connections above the total that are served health checks alone."""
+HEALTH: Final = frozenset({"/healthz", "/readyz", "/metrics"})
+FILES: Final = 512
+"""File descriptors that the rest of the process needs."""
+
+
+@dataclass(kw_only=True)
+class Connections:
+    """The connections of one server, and what they are held to."""
+
+    total: int
+    per_client: int
+    header_s: float
+    body_s: float
+    idle_s: float
+    trusted: tuple[Network, ...] = ()
+    """Proxies, which are no client: their connections count for the total only."""
+
+    open: int = 0
+    of_client: Counter[str] = field(default_factory=Counter)
+    watched: "dict[Connection, float]" = field(default_factory=dict)
+    """Until when each connection may stay in its phase, those in the longest phase first."""
+    _sweeping: bool = False
+
+    def __post_init__(self) -> None:
+        self._limits: dict[Phase, float] = {
+            "header": self.header_s,
+            "body": self.body_s,
+            "stalled": self.body_s,
+            "idle": self.idle_s,
+        }
+        self._tick = min(1.0, *(limit / 4 for limit in self._limits.values()))
+
+    def protocol(self) -> type[asyncio.Protocol]:
+        """What uvicorn makes of each connection."""
+        return type("LimitedConnection", (Connection,), {"all": self})
+
+    def fit_files(self) -> None:
+        """Raise the process's limit of open files to what the total needs; where that is not allowed, lower the total."""
+        try:
+            import resource  # only Unix has it
+        except ImportError:
+            return
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != resource.RLIM_INFINITY and soft < self.total + FILES:
+            most = self.total + FILES if hard == resource.RLIM_INFINITY else min(hard, self.total + FILES)
+            if most > soft:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            self.total = max(16, min(self.total, most - FILES))
+
+    def enter(self, one: "Connection", phase: Phase) -> None:
+        self.watched.pop(one, None)  # to the end: the order is by age
+        if phase in self._limits:
+            self.watched[one] = one.loop.time() + self._limits[phase]
+            if not self._sweeping:
+                self._sweeping = True
+                one.loop.call_later(self._tick, self._sweep, one.loop)
+
+    def leave(self, one: "Connection") -> None:
+        self.watched.pop(one, None)
+
+    def make_room(self) -> bool:
+        """Close the connection that has been waiting for a request for longest; False where none is."""
+        for one in self.watched:
+            if one.phase in ("idle", "header") and not one.expired:
+                one.expire()
+                return True
+        return False
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        for one in [one for one, until in self.watched.items() if until <= now]:
+            one.expire()
+        self._sweeping = bool(self.watched)
+        if self._sweeping:
+            loop.call_later(self._tick, self._sweep, loop)
+
+
+class Connection(H11Protocol):
+    all: Connections
+    phase: Phase = "header"
+    _counted: str | None = None
+    _is_open = False
+    expired = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        super().connection_made(transport)
+        _set_timeouts(transport, self.all.idle_s)
+        limits = self.all
+        client = None if self.client is None else address_of(self.client[0])
+        if client is not None and not is_trusted(client, limits.trusted):
+            if limits.of_client[share_of(client)] >= limits.per_client:
+                self._turn_away(429, b"this client has too many connections")
+                return
+            self._counted = share_of(client)
+            limits.of_client[self._counted] += 1
+        limits.open += 1
+        self._is_open = True
+        if limits.open > limits.total and not limits.make_room():
+            if limits.open > limits.total + RESERVE:
+                self._turn_away(503, b"too many connections")
+                return
+            self.app = _health_only(self.app)
+        limits.enter(self, self.phase)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._let_go()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._look()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._look()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._look()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._look()
+
+    def expire(self) -> None:
+        """It stayed in its phase for too long. The second time there is nobody to wait for."""
+        self.all.leave(self)
+        if self.expired or self.phase == "stalled":
+            self.transport.abort()
+            return
+        self.expired = True
+        self._let_go()
+        cycle: RequestResponseCycle | None = self.cycle
+        started = cycle is not None and cycle.response_started and not cycle.response_complete
+        if self.phase == "body" and not started:
+            self.transport.write(_answer(408, b"the body of the request did not arrive in time"))
+        elif self.phase == "header" and self.conn.trailing_data[0]:
+            self.transport.write(_answer(408, b"the headers of the request did not arrive in time"))
+        self.transport.close()
+        self.all.watched[self] = self.loop.time() + self.all.header_s  # what can't be sent by then never will be
+
+    def _look(self) -> None:
+        """Find out which phase it is in. A phase that goes on keeps its timeout."""
+        if self.expired or not self._is_open:
+            return
+        phase = self._phase()
+        if phase != self.phase:
+            self.phase = phase
+            self.all.enter(self, phase)
+
+    def _phase(self) -> Phase:
+        if self.flow.write_paused:
+            return "stalled"
+        cycle: RequestResponseCycle | None = self.cycle
+        if self.conn.their_state is h11.SEND_BODY:
+            return "body"
+        if cycle is not None and not cycle.response_complete:
+            return "busy"
+        return "header" if cycle is None or self.conn.trailing_data[0] else "idle"
+
+    def _turn_away(self, status: int, reason: bytes) -> None:
+        self._let_go()
+        self.expired = True
+        self.transport.write(_answer(status, reason))
+        self.transport.close()
+
+    def _let_go(self) -> None:
+        self.all.leave(self)
+        if self._is_open:
+            self._is_open = False
+            self.all.open -= 1
+        if self._counted is not None:
+            self.all.of_client[self._counted] -= 1
+            if not self.all.of_client[self._counted]:
+                del self.all.of_client[self._counted]
+            self._counted = None
+
+
+def _health_only(app: Any) -> Any:
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        await (app if scope["path"] in HEALTH else service_unavailable)(scope, receive, send)
+
+    return answer
+
+
+def _answer(status: int, reason: bytes) -> bytes:
+    title = {408: b"Request Timeout", 429: b"Too Many Requests", 503: b"Service Unavailable"}[status]
+    return (
+        b"HTTP/1.1 %d %s\r\nconnection: close\r\nretry-after: 1\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n\r\n%s\n"
+        % (status, title, len(reason) + 1, reason)
+    )
+
+
+def _set_timeouts(transport: asyncio.Transport, seconds: float) -> None:
+    """The kernel ends a connection whose other side is gone without a word."""
+    found = transport.get_extra_info("socket")
+    if (
+        found is None
+        or found.family not in (socket.AF_INET, socket.AF_INET6)
+        or not hasattr(socket, "TCP_USER_TIMEOUT")
+    ):
+        return
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, max(1, int(seconds)))
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, max(1, int(seconds)) * 1000)
+
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def address_of(text: str) -> Address | None:
+    """An address; IPv4 where it is written within IPv6. None where it is none."""
+    try:
+        found = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(found, "ipv4_mapped", None) or found
+
+
+def is_trusted(address: Address, networks: Iterable[Network]) -> bool:
+    return any(address in network for network in networks)
+
+
+def share_of(address: Address) -> str:
+    """What a client is counted as: its address, or the /64 of an IPv6 one, all of which one machine may have."""
+    return str(address) if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))
