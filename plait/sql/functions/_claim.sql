@@ -1,8 +1,8 @@
 -- _claim: take up to p_limit jobs of one queue; see claim.
 --
 --   moves    queued -> running
---   locks    the queue's advisory lock, shared and tried: a pause waits for the claims under way, and no claim waits for a
---            pause; limits by try-locks; live rows SKIP LOCKED. Never waits.
+--   locks    limits by try-locks; live rows SKIP LOCKED. Never waits. The caller holds the worker's row FOR KEY SHARE, which a pause
+--            waits for (await_claims)
 --   raises   nothing
 --   called   claim, cycle
 --
@@ -26,9 +26,6 @@ declare
   t       record;
 begin
   o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
-  if not pg_try_advisory_xact_lock_shared(hashtextextended('plait.queue ' || p_queue, 0)) then
-    return;
-  end if;
   -- The queue, and what is in it. Where marks say from where to look, nobody looks from the beginning.
   select x as queue, exists (select from plait.live l where l.queue = p_queue and l.lane <> '' and l.state = 'queued') as lanes,
          exists (select from plait.tenants where paused or weight <> 1 or max_running is not null) as special,
@@ -43,7 +40,7 @@ begin
       return;
     end if;
     if q.max_running is not null or q.rate_count is not null then
-      if not pg_try_advisory_xact_lock(hashtextextended('plait.limit queue ' || p_queue, 0)) then
+      if not plait._try_limit('queue ' || p_queue) then
         return;
       end if;
       if q.max_running is not null then
@@ -60,6 +57,9 @@ begin
   p_limit := v_rest;
 
   if q.serial then
+    if q.settling and (p_now < q.updated_at + interval '10 s' or not plait._begin_serial(p_queue)) then
+      return;
+    end if;
     t := plait._claim_serial(p_worker, p_now, p_queue, p_limit, p_definitions);
     o_jobs := t.o_jobs; o_attempts := t.o_attempts; o_tries := t.o_tries; o_max := t.o_max;
     if q.rate_count is not null and cardinality(o_jobs) > 0 then

@@ -60,6 +60,7 @@ begin
     if exists (select from unnest(p_tenants) t where t <> v_tenant) then
       raise exception 'this login acts for its own tenant only' using errcode = 'PL004';
     end if;
+    p_in_transaction := true;  -- whatever it says: it must not hold what others need
   elsif p_tenants is null then
     v_tenant := plait._tenant(null);
   elsif cardinality(p_tenants) = 1 then

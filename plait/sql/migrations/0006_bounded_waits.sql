@@ -24,3 +24,9 @@ where j.forked_from is not null and f.parent_id <> j.id;
 -- Recovery after a worker's loss: suspects run in groups, which each further loss halves.
 alter table plait.live add column suspect_group bigint;
 alter table plait.workers add column suspects integer not null default 0;
+-- Locks that only plait's own functions can take.
+create table plait.locks (name text collate "C" primary key);
+insert into plait.locks (name) select 'limit ' || n from generate_series(0, 1023) n union all values ('announce'), ('count_live'), ('roll_up');
+insert into plait.locks (name) select distinct 'wake ' || q from plait.workers w cross join unnest(w.queues) q where q is not null
+  on conflict do nothing;
+alter table plait.queues add column settling boolean not null default false;

@@ -54,6 +54,7 @@ create table plait.queues (
   updated_at    timestamptz not null default plait.now(),
   serial        boolean not null default false,      -- one root tree at a time
   roots         uuid[],                              -- serial: trees that have begun; the first that is still live has the queue for itself
+  settling      boolean not null default false,      -- it has become serial: the claims that took it for parallel may not have ended
   check ((rate_count is null) = (rate_period_s is null))
 );
 
@@ -66,3 +67,9 @@ create table plait.buckets (
   full_at timestamptz not null
 );
 create index buckets_full on plait.buckets (full_at);
+
+-- What plait's own functions lock, in the place of advisory locks, which any login of the database could hold. Nobody else may read
+-- or lock these rows. limit <n>: limits share these, see functions/_try_limit.sql; wake <queue>: made by register_worker;
+-- endpoints <tenant> and triggers <tenant>: made when needed.
+create table plait.locks (name text collate "C" primary key);
+insert into plait.locks (name) select 'limit ' || n from generate_series(0, 1023) n union all values ('announce'), ('count_live'), ('roll_up');
