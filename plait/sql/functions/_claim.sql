@@ -24,6 +24,8 @@ declare
   v_main  boolean;
   v_part  int;
   t       record;
+  t2      record;
+  v_began timestamptz;
 begin
   o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
   -- The queue, and what is in it. Where marks say from where to look, nobody looks from the beginning.
@@ -82,6 +84,7 @@ begin
     end if;
   end if;
   if v_main and cardinality(o_jobs) < p_limit then
+    v_began := clock_timestamp();  -- clock: measures itself
     t := plait._take(p_worker, p_now, p_queue, '', p_limit - cardinality(o_jobs), p_definitions, p_marks, p_cursor,
                      case when h.first = h.last then h.first end, h.special);
     p_cursor := t.p_cursor;
@@ -90,6 +93,11 @@ begin
         t.o_tenants := t.o_tenants[1:1]; t.o_priorities := t.o_priorities[1:1];
       end if;
       p_marks := plait._advance(p_marks, p_seen_at, p_queue, p_definitions, t.o_tenants, t.o_priorities);
+    elsif p_seen_at >= coalesce(plait._look_at(p_marks), '-infinity')
+          and clock_timestamp() - v_began > interval '2 ms' + interval '100 us' * cardinality(t.o_jobs) then  -- clock: as above
+      -- It took long for so few: there may be many jobs of definitions that this worker does not know, or dead entries. The next claims begin behind.
+      t2 := plait._heads(p_queue, p_marks);
+      p_marks := plait._advance(p_marks, p_seen_at, p_queue, p_definitions, coalesce(t2.o_tenants, '{}'), coalesce(t2.o_priorities, '{}'));
     end if;
     o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_tries := o_tries || t.o_tries; o_max := o_max || t.o_max;
     if v_lanes and cardinality(o_jobs) < p_limit then   -- it had less than its part

@@ -21,7 +21,7 @@ begin
     if p_always or (exists (select from plait.workers where asleep and v_queue = any(queues))
                     and (plait._try_lock('wake ' || v_queue)
                          or not exists (select from plait.locks where name = 'wake ' || v_queue))) then
-      perform pg_notify('plait', 'queue ' || v_queue);
+      perform plait._notify('queue ' || v_queue);
     end if;
   end loop;
 end $$;
