@@ -30,3 +30,7 @@ insert into plait.locks (name) select 'limit ' || n from generate_series(0, 1023
 insert into plait.locks (name) select distinct 'wake ' || q from plait.workers w cross join unnest(w.queues) q where q is not null
   on conflict do nothing;
 alter table plait.queues add column settling boolean not null default false;
+
+-- Rate limits: a sliding window in the place of token buckets. What they held is forgotten, once.
+delete from plait.buckets;
+alter table plait.buckets drop column tokens, drop column at, add column starts timestamptz[] not null, add column counts integer[] not null;

@@ -58,13 +58,13 @@ create table plait.queues (
   check ((rate_count is null) = (rate_period_s is null))
 );
 
--- Token buckets of the rate limits; written by the claim alone. A missing bucket is a full one, and prune removes those that
--- have become full: limit keys may be any number.
+-- Recent starts of the rate limits; written by the claim alone. Prune removes those of which none counts any more: limit keys may be
+-- any number.
 create table plait.buckets (
   name    text collate "C" primary key,
-  tokens  double precision not null,
-  at      timestamptz not null,
-  full_at timestamptz not null
+  full_at timestamptz not null,                      -- from when on none of them counts
+  starts  timestamptz[] not null,
+  counts  integer[] not null                         -- how many jobs started at each
 );
 create index buckets_full on plait.buckets (full_at);
 
