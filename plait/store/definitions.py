@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -39,6 +40,10 @@ class Definitions:
         """Make definitions known; returns how many were new or changed. `new`: an error where there is one already."""
         text = msgspec.json.encode(list(definitions)).decode()
         return int(await self._db.fetchval("select plait.define($1::json, $2)", text, new))
+
+    async def define_unknown(self, key_id: UUID, names: Sequence[str]) -> int:
+        """Make known, with defaults, those that nobody has defined; `QuotaExceeded` when the key has created too many."""
+        return int(await self._db.fetchval("select plait.define_unknown($1, $2)", key_id, list(names)))
 
     async def set_definition(
         self, name: str, settings: Mapping[str, Any], *, unchanged_since: datetime | None = None

@@ -34,3 +34,6 @@ alter table plait.queues add column settling boolean not null default false;
 -- Rate limits: a sliding window in the place of token buckets. What they held is forgotten, once.
 delete from plait.buckets;
 alter table plait.buckets drop column tokens, drop column at, add column starts timestamptz[] not null, add column counts integer[] not null;
+
+-- How many definitions a worker's key has created.
+alter table plait.keys add column definitions integer not null default 0;
