@@ -218,6 +218,9 @@ begin
       perform plait._depend(v_now, v_ids, array(select i.p from unnest(p_ids, p_on_dependency_failures) with ordinality i(id, p, n)
                                                  where i.id = any(v_ids) order by array_position(v_ids, i.id)));
     exception when lock_not_available then
+      if v_was ~ '^\d{1,3}ms$' then
+        raise;
+      end if;
       raise exception 'another open transaction holds a job that this one waits for: commit or roll it back, then enqueue again'
         using errcode = 'PL016';
     end;
