@@ -172,7 +172,7 @@ class Guarded(APIRoute):
             try:
                 request.state.caller = caller = await request.app.state.guard.admit(request, least)
                 await check_body(request, signed_in=True)
-                return await replayed(request, caller, handler)
+                return await replayed(request, caller, handler, least=least)
             except Exception as error:  # noqa: BLE001 - whatever it is, it has an answer
                 return problem(request, error)
 

@@ -1,4 +1,4 @@
-"""Idempotency-Key: a change that is sent again is answered as it was the first time, for a day.
+"""Idempotency-Key: a change that is sent again is answered as it was the first time, for a day. A request that only reads stores nothing.
 
 On `POST /jobs` the key is the job's own (plait.idempotency), which outlives the answer. Elsewhere the answer is kept. An answer of 5xx
 is not: whether the change was made is not known then, and it may be tried again.
@@ -15,23 +15,27 @@ from plait.api.access import PREFIX
 from plait.api.caller import Caller
 from plait.api.problems import Refused, problem
 from plait.model.errors import PlaitError
+from plait.model.roles import Role
 from plait.store import Store
 
 HEADER: Final = "Idempotency-Key"
 NOBODY: Final = UUID(int=0)
 _OWN_WAY: Final = frozenset({f"{PREFIX}/jobs", f"{PREFIX}/keys", f"{PREFIX}/embeds"})
 """Its own key; and answers with a secret in them, which are not stored."""
+_READS: Final = frozenset({f"{PREFIX}/jobs/triggers/preview", f"{PREFIX}/jobs/triggers/render"})
+"""POST for the size of what they ask, and nothing is changed."""
 _WORKERS: Final = f"{PREFIX}/worker/"
 """What workers send is fenced by (job, attempt), and may be sent again anyway."""
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-async def replayed(request: Request, caller: Caller, handler: Handler) -> Response:
-    """Handle the request, unless its key says that it was handled before."""
+async def replayed(request: Request, caller: Caller, handler: Handler, *, least: Role) -> Response:
+    """Handle the request, unless its key says that it was handled before. What a viewer may send changes nothing, and is not stored."""
     key = request.headers.get(HEADER)
     path = request.url.path
-    if key is None or request.method == "GET" or path in _OWN_WAY or path.startswith(_WORKERS):
+    reads = request.method == "GET" or least is Role.VIEWER or path in _READS
+    if key is None or reads or path in _OWN_WAY or path.startswith(_WORKERS):
         return await handler(request)
     store: Store = request.app.state.store
     whose = (caller.tenant_id or NOBODY, caller.key_id, key)

@@ -158,7 +158,7 @@ async def _register(ask: Asking, body: Claim) -> int:
     known = {row.name for row in await ask.store.definitions.list_definitions()}
     if unknown := sorted(set(body.definitions) - known):
         changing = ask.changing("definition.create", None, names=unknown)
-        await changing.definitions.define([{"name": name} for name in unknown])
+        await changing.definitions.define_unknown(ask.caller.key_id, unknown)
     return await ask.store.workers.register(
         host=body.hostname,
         pid=body.pid,

@@ -31,7 +31,7 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """`count` starts per `period`, in the long run; after a pause, up to `count` of them at once."""
+    """At most `count` starts within any `period` (a sliding window). After a pause, up to `count` jobs start at once."""
 
     count: int
     period: float | str = 1.0

@@ -119,8 +119,8 @@ class Enqueuer:
         finally:
             del self._flushers[lane]
             left, self._lanes[lane] = self._lanes[lane], []
-            for waiting in left:  # the loop ends: nobody is left to send these
-                waiting.future.cancel()
+            for one in left:  # the loop ends: nobody is left to send these
+                one.future.cancel()
 
     async def _store_jobs(self, jobs: list[NewJob], wait_ms: int) -> dict[UUID, UUID]:
         if (

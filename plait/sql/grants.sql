@@ -62,7 +62,8 @@ grant execute on function plait.has_pending_children, plait.has_failed_siblings
   to plait_client, plait_tenant, plait_worker, plait_admin;
 
 grant execute on function
-  plait.define, plait.set_definition, plait.clear_overrides, plait.list_overrides, plait.set_queue, plait.set_tenant, plait.bind_login, plait.list_queues, plait.list_workers,
+  plait.define, plait.define_unknown, plait.set_definition, plait.clear_overrides, plait.list_overrides, plait.set_queue, plait.await_claims,
+  plait.set_tenant, plait.bind_login, plait.list_queues, plait.list_workers,
   plait.list_tenants, plait.tenant_load, plait.list_retention, plait.list_definitions, plait.diagnose, plait.findings, plait.examine, plait.claim_plan,
   plait.after_restore,
   plait.create_key, plait.list_keys, plait.revoke_key, plait.authenticate, plait.open_session, plait.use_link, plait.close_session,

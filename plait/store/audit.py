@@ -66,6 +66,10 @@ class AuditedDatabase(Database):
         self._database = database
         self._entry = entry
 
+    @property
+    def unaudited(self) -> Database:
+        return self._database
+
     async def fetch(self, sql: str, *args: Any) -> list[Row]:
         return await self._database.fetch(_recorded(sql, len(args)), *args, *_values(self._entry))
 

@@ -78,6 +78,11 @@ class Database:
         self._free = asyncio.Semaphore(max_connections)
         self._expiry: asyncio.TimerHandle | None = None
 
+    @property
+    def unaudited(self) -> "Database":
+        """For statements that change nothing, of a call that changes something."""
+        return self
+
     async def connect(self, **options: Any) -> asyncpg.Connection:
         """A connection of its own, for who must hold one."""
         try:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -56,6 +57,10 @@ class Definitions:
         code, defines them."""
         text = msgspec.json.encode(list(definitions)).decode()
         return int(await self._db.fetchval("select plait.define($1::json, $2, $3)", text, new, author))
+
+    async def define_unknown(self, key_id: UUID, names: Sequence[str]) -> int:
+        """Make known, with defaults, those that nobody has defined; `QuotaExceeded` when the key has created too many."""
+        return int(await self._db.fetchval("select plait.define_unknown($1, $2)", key_id, list(names)))
 
     async def set_definition(
         self,

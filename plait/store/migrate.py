@@ -144,18 +144,29 @@ async def migrate_connection(
     transaction = connection.transaction(isolation="read_committed")
     await transaction.start()
     try:
-        await connection.fetchval("select pg_advisory_xact_lock($1)", _LOCK)
         plan = await _plan(connection, grant_client)
-        if not plan_only:
+        if not plan_only and not plan.empty:
+            await connection.execute(f"set local lock_timeout = '{LOCK_MS}ms'")
+            await _exclude_others(connection)
+            plan = await _plan(connection, grant_client)
             if not allow_blocking:
                 _refuse_blocking(plan)
-            await connection.execute(f"set local lock_timeout = '{LOCK_MS}ms'")
             await _carry_out(connection, plan, from_migrations=from_migrations)
     except BaseException:
         await transaction.rollback()
         raise
     await (transaction.rollback() if plan_only else transaction.commit())
     return plan
+
+
+async def _exclude_others(connection: asyncpg.Connection) -> None:
+    """One process migrates at a time. Any login of the database could hold an advisory lock, so it serves only for the first
+    installation, before there are such logins; then a lock that only the owner can take."""
+    if not await connection.fetchval(_IS_INSTALLED):
+        await connection.fetchval("select pg_advisory_xact_lock($1)", _LOCK)
+    if await connection.fetchval(_IS_INSTALLED):
+        await _become_owner(connection)
+        await connection.execute("lock table plait.installed in share row exclusive mode; reset role")
 
 
 def _refuse_blocking(plan: Plan) -> None:

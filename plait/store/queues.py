@@ -55,5 +55,7 @@ class Queues:
         return [QueueSettings(**row) for row in rows]
 
     async def set_queue(self, name: str, settings: Mapping[str, Any]) -> None:
+        """Change it, and wait (5 s at most) for claims that began before: when this returns, a paused queue starts nothing more."""
         text = msgspec.json.encode(dict(settings)).decode()
         await self._db.fetchval("select plait.set_queue($1, $2::json)", name, text)
+        await self._db.unaudited.fetchval("select plait.await_claims($1)", name)

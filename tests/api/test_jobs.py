@@ -202,6 +202,21 @@ async def test_elsewhere_an_answer_is_given_again(api: Calling, world: World) ->
     assert (await caller.post(f"/jobs/{job}/cancel", {"reason": "x"}, headers=key)).json()["status"] == "canceled"
 
 
+@pytest.mark.parametrize(("role", "path"), [("viewer", "preview"), ("operator", "render")])
+async def test_a_request_that_only_reads_stores_no_answer(api: Calling, world: World, role: str, path: str) -> None:
+    caller = await api.acting(role)
+    bodies = {
+        "preview": {"cron": "0 2 * * *", "count": 1},
+        "render": {"template": {"a": "{{event.a}}"}, "event": {"a": 1}},
+    }
+    answers = [
+        await caller.post(f"/jobs/triggers/{path}", bodies[path], headers={"Idempotency-Key": "k"}) for _ in range(2)
+    ]
+    assert all("idempotent-replayed" not in answer.headers for answer in answers)
+    assert answers[0].status_code == answers[1].status_code
+    assert await world.sql("select count(*) from plait.replies") == 0
+
+
 async def test_a_quota_is_a_429_that_says_when(api: Calling, world: World) -> None:
     await world.define("add")
     await world.tenant("small", max_queued=1)

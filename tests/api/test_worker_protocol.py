@@ -237,3 +237,17 @@ async def test_definitions_of_a_worker_are_known_and_others_left_alone(api: Call
     await _claim(caller, definitions=["add", "new"])
     rows = {row.name: row.max_attempts for row in await world.store.definitions.list_definitions()}
     assert rows == {"add": 9, "new": 5}
+
+
+async def test_a_workers_key_creates_a_bounded_number_of_definitions(api: Calling, world: World) -> None:
+    await world.define("add")
+    caller, other = await api.acting("worker"), await api.acting("worker")
+    for first in (0, 250):
+        await _claim(caller, definitions=["add", *(f"d{n}" for n in range(first, first + 250))])
+    full = await caller.post("/worker/jobs/claim", {"queues": ["default"], "definitions": ["add", "one more"]})
+    assert full.status_code == 429
+    assert "at most 500 definitions; this one has created 500 and asks for 1 more" in full.json()["detail"]
+    assert await world.sql("select count(*) from plait.definitions") == 501
+    await _claim(caller, definitions=["add", "d0", "d499"])
+    await _claim(other, definitions=["one more"])
+    assert await world.sql("select count(*) from plait.definitions") == 502

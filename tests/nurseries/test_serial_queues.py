@@ -189,3 +189,31 @@ async def test_a_retried_job_that_has_not_started_again_does_not_hold_a_queue_th
     await world.queue(Q, serial=True)
     [(_, lease)] = await _claim_all(await _workers(world))
     assert lease.job_id == other
+
+
+async def test_a_claim_under_way_when_the_queue_becomes_serial_counts_as_begun(world: World) -> None:
+    """It took the queue for parallel, and nobody sees what it has taken before it commits."""
+    await world.enqueue_many("add", 5, queue=Q)
+    workers = await _workers(world, 2)
+    async with world.connection() as connection:
+        transaction = connection.transaction()
+        await transaction.start()
+        claimed = await connection.fetch("select * from plait.claim($1, $2, 2)", workers[0].id, Q)
+        becoming = asyncio.create_task(world.queue(Q, serial=True))
+        await world.until_blocked()
+        assert await workers[1].claim(1) == [], "it is not known yet which trees have begun"
+        await transaction.commit()
+        await becoming
+    assert await _claim_all(workers) == []
+    [serial] = [row for row in await world.store.queues.list_queues() if row.name == Q]
+    assert serial.root_id in {row["job_id"] for row in claimed}
+
+
+async def test_a_queue_that_sql_makes_serial_begins_by_itself(world: World) -> None:
+    first = await world.enqueue(queue=Q)
+    [worker] = await _workers(world, 1)
+    await world.sql("select plait.set_queue($1, '{\"serial\": true}')", Q)
+    assert await worker.claim(5) == []
+    await world.advance(seconds=11)
+    [lease] = await worker.claim(5)
+    assert lease.job_id == first

@@ -15,10 +15,11 @@ from .logins import TwoTenants, as_superuser, connected
 
 WITHOUT_TENANT = {
     "announced": "until when outcomes are told",
-    "buckets": "tokens of rate limits; nobody reads it",
+    "buckets": "starts of rate limits; nobody reads it",
     "definitions": "kinds of job belong to the installation",
     "installed": "the schema's version",
     "leader": "who leads",
+    "locks": "what plait's own functions lock; nobody reads it",
     "nodes": "machines serve every tenant",
     "overrides": "an operator's settings of definitions",
     "rolled": "until when minutes are counted",

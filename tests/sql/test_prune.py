@@ -221,3 +221,14 @@ async def test_workers_long_gone_are_forgotten(world: World) -> None:
     await world.store.leader.prune(keep(succeeded=DAY))
     assert [worker.id for worker in await world.store.workers.list_workers()] == [alive.id]
     assert await world.sql("select count(*) from plait.workers") == 1
+
+
+async def test_the_notification_locks_of_queues_that_no_worker_serves_are_forgotten(world: World) -> None:
+    sql = "select count(*) from plait.locks where name in ('wake kept', 'wake gone')"
+    await world.worker(queues=["kept"])
+    worker = await world.worker(queues=["gone"])
+    assert await world.sql(sql) == 2
+    await world.sql("delete from plait.workers where id = $1", worker.id)
+    await world.store.leader.prune(Retention())
+    assert await world.sql(sql) == 1
+    assert await world.sql("select count(*) from plait.locks where name like 'limit %'") == 1024

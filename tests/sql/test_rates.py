@@ -1,5 +1,6 @@
-"""Limits of rate: a bucket of tokens that fills with the database's clock."""
+"""Limits of rate: a sliding window over the starts, by the database's clock."""
 
+import random
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
@@ -32,21 +33,70 @@ each_rate = pytest.mark.parametrize("rate", [_queue, _definition, _key], ids=lam
 
 
 @each_rate
-async def test_so_many_start_at_once_and_then_as_the_bucket_fills(world: World, rate: Rate) -> None:
+async def test_so_many_start_at_once_and_the_next_when_these_are_a_period_old(world: World, rate: Rate) -> None:
     await world.enqueue_many("add", 50, **await rate(world, 6, 60))
-    worker = await world.worker(lease_s=3600)
-    assert len(await worker.claim(20)) == 6
-    assert await worker.claim(20) == []
-    await world.advance(seconds=9)
+    worker = await world.worker(lease_s=7200)
+    assert len(await worker.claim(4)) == 4
+    await world.advance(seconds=20)
+    assert len(await worker.claim(20)) == 2
+    await world.advance(seconds=39)
     assert await worker.claim(20) == []
     await world.advance(seconds=1)
-    assert len(await worker.claim(20)) == 1
-    await world.advance(seconds=25)
+    assert len(await worker.claim(20)) == 4
+    await world.advance(seconds=19)
+    assert await worker.claim(20) == []
+    await world.advance(seconds=1)
     assert len(await worker.claim(20)) == 2
-    await world.advance(seconds=5)
-    assert len(await worker.claim(20)) == 1
     await world.advance(hours=1)
     assert len(await worker.claim(20)) == 6
+
+
+@each_rate
+async def test_three_in_two_seconds_are_three_in_any_two_seconds(world: World, rate: Rate) -> None:
+    """A bucket of tokens had started five in the first two."""
+    await world.enqueue_many("add", 20, **await rate(world, 3, 2))
+    worker = await world.worker(lease_s=3600)
+    started = []
+    for _ in range(20):
+        started.append(len(await worker.claim(5)))
+        await world.advance(seconds=0.25)
+    assert started == [3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0]
+
+
+@pytest.mark.parametrize(("count", "period"), [(1, 0.5), (3, 2.0), (7, 1.0), (200, 10.0), (1000, 60.0)])
+@pytest.mark.parametrize("seed", range(3))
+async def test_no_period_has_more_starts_than_it_may(world: World, count: int, period: float, seed: int) -> None:
+    """Also where there are more starts than are kept one by one; and what it may start is started soon."""
+    chance = random.Random(seed)
+    now, starts = 0.0, list[float]()
+    began = await world.now()
+    for _ in range(300):
+        now = round(now + chance.choice([0, 0.001, period / 50, period / count, chance.random() * period / 10]), 6)
+        at = began + timedelta(seconds=now)
+        room = await world.sql("select plait._tokens('x', $1, $2, $3)", count, period, at)
+        long = sum(now - period * (1 + 1 / 32) - 1e-5 < start for start in starts)
+        assert room >= count - long, "starts count for a 32nd of the period longer at most"
+        if take := min(room, chance.randint(1, max(1, count // 50))):
+            await world.sql("select plait._tokens('x', $1, $2, $3, $4)", count, period, at, take)
+            starts += [now] * take
+        assert sum(now - period + 1e-6 < start for start in starts) <= count
+    kept = await world.sql("select cardinality(starts) from plait.buckets")
+    assert kept <= 64
+
+
+@each_rate
+async def test_what_may_start_is_started_within_a_32nd_of_the_period(world: World, rate: Rate) -> None:
+    await world.enqueue_many("add", 300, **await rate(world, 100, 32))
+    worker = await world.worker(lease_s=3600)
+    for _ in range(100):
+        assert len(await worker.claim(1)) == 1
+        await world.advance(seconds=0.2)
+    await world.advance(seconds=32 - 100 * 0.2 + 1)
+    started = 0
+    for _ in range(100):
+        started += len(await worker.claim(5))
+        await world.advance(seconds=0.2)
+    assert started == 100
 
 
 @each_rate
@@ -128,5 +178,10 @@ async def test_a_rate_that_is_lowered_holds_at_once(world: World) -> None:
     await world.enqueue_many("add", 30)
     worker = await world.worker()
     await worker.claim(2)
+    await world.define("add", rate_count=3, rate_period_s=60)
+    assert len(await worker.claim(30)) == 1
     await world.define("add", rate_count=1, rate_period_s=60)
+    await world.advance(seconds=59)
+    assert await worker.claim(30) == []
+    await world.advance(seconds=1)
     assert len(await worker.claim(30)) == 1

@@ -1,7 +1,7 @@
 -- _announce: make deliveries of the outcomes of some time that their endpoints have not been told; how many.
 --
 --   moves    nothing -> queued
---   locks    the caller holds the advisory lock of announce
+--   locks    the caller holds the lock of announce
 --   raises   nothing
 --   called   announce
 --

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _hold_keys, _reserve, enqueue_many
+--   called   _hold_keys, _reserve, _lock_tenant, enqueue_many, set_queue
 --
 -- Users' transactions may hold what an enqueue needs for any length of time. Who fails need not go back: the setting goes with the
 -- (sub)transaction.

@@ -34,6 +34,6 @@ begin
     perform plait._fan_in(p_now, o_canceled, v_fan_outs, array_fill('canceled'::plait.status, array[cardinality(o_canceled)]));
   end if;
   foreach v_worker in array coalesce(v_workers, '{}') loop
-    perform pg_notify('plait', 'cancel ' || v_worker);
+    perform plait._notify('cancel ' || v_worker);
   end loop;
 end $$;

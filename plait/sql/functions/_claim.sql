@@ -1,8 +1,8 @@
 -- _claim: take up to p_limit jobs of one queue; see claim.
 --
 --   moves    queued -> running
---   locks    the queue's advisory lock, shared and tried: a pause waits for the claims under way, and no claim waits for a
---            pause; limits by try-locks; live rows SKIP LOCKED. Never waits.
+--   locks    limits by try-locks; live rows SKIP LOCKED. Never waits. The caller holds the worker's row FOR KEY SHARE, which a pause
+--            waits for (await_claims)
 --   raises   nothing
 --   called   claim, cycle
 --
@@ -24,11 +24,10 @@ declare
   v_main  boolean;
   v_part  int;
   t       record;
+  t2      record;
+  v_began timestamptz;
 begin
   o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
-  if not pg_try_advisory_xact_lock_shared(hashtextextended('plait.queue ' || p_queue, 0)) then
-    return;
-  end if;
   -- The queue, and what is in it. Where marks say from where to look, nobody looks from the beginning.
   select x as queue, exists (select from plait.live l where l.queue = p_queue and l.lane <> '' and l.state = 'queued') as lanes,
          exists (select from plait.tenants where paused or weight <> 1 or max_running is not null) as special,
@@ -43,7 +42,7 @@ begin
       return;
     end if;
     if q.max_running is not null or q.rate_count is not null then
-      if not pg_try_advisory_xact_lock(hashtextextended('plait.limit queue ' || p_queue, 0)) then
+      if not plait._try_limit('queue ' || p_queue) then
         return;
       end if;
       if q.max_running is not null then
@@ -60,6 +59,9 @@ begin
   p_limit := v_rest;
 
   if q.serial then
+    if q.settling and (p_now < q.updated_at + interval '10 s' or not plait._begin_serial(p_queue)) then
+      return;
+    end if;
     t := plait._claim_serial(p_worker, p_now, p_queue, p_limit, p_definitions);
     o_jobs := t.o_jobs; o_attempts := t.o_attempts; o_tries := t.o_tries; o_max := t.o_max;
     if q.rate_count is not null and cardinality(o_jobs) > 0 then
@@ -82,6 +84,7 @@ begin
     end if;
   end if;
   if v_main and cardinality(o_jobs) < p_limit then
+    v_began := clock_timestamp();  -- clock: measures itself
     t := plait._take(p_worker, p_now, p_queue, '', p_limit - cardinality(o_jobs), p_definitions, p_marks, p_cursor,
                      case when h.first = h.last then h.first end, h.special);
     p_cursor := t.p_cursor;
@@ -90,6 +93,11 @@ begin
         t.o_tenants := t.o_tenants[1:1]; t.o_priorities := t.o_priorities[1:1];
       end if;
       p_marks := plait._advance(p_marks, p_seen_at, p_queue, p_definitions, t.o_tenants, t.o_priorities);
+    elsif p_seen_at >= coalesce(plait._look_at(p_marks), '-infinity')
+          and clock_timestamp() - v_began > interval '2 ms' + interval '100 us' * cardinality(t.o_jobs) then  -- clock: as above
+      -- It took long for so few: there may be many jobs of definitions that this worker does not know, or dead entries. The next claims begin behind.
+      t2 := plait._heads(p_queue, p_marks);
+      p_marks := plait._advance(p_marks, p_seen_at, p_queue, p_definitions, coalesce(t2.o_tenants, '{}'), coalesce(t2.o_priorities, '{}'));
     end if;
     o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_tries := o_tries || t.o_tries; o_max := o_max || t.o_max;
     if v_lanes and cardinality(o_jobs) < p_limit then   -- it had less than its part

@@ -1,7 +1,7 @@
 -- _count_minutes: count how attempts ended from one minute up to another, anew.
 --
 --   moves    nothing
---   locks    the caller holds the advisory lock of roll_up
+--   locks    the caller holds the lock of roll_up
 --   raises   nothing
 --   called   roll_up
 create or replace function plait._count_minutes(p_from timestamptz, p_to timestamptz) returns void

@@ -50,7 +50,7 @@ begin
   end if;
   if o_outcome = 'enqueued' then
     -- The same for whoever works it out: by the trigger and the instant.
-    v_due := p_instant + make_interval(secs => t.jitter_s * ((hashtextextended(t.id::text || p_instant, 0) & 1048575) / 1048576.0));
+    v_due := p_instant + make_interval(secs => t.jitter_s * ((hashtextextended(t.id::text || extract(epoch from p_instant), 0) & 1048575) / 1048576.0));
     begin
       select e.existing into o_job from plait.enqueue_many(
         array[v_id], array[t.definition], array[p_payload::text], p_tenants => array[t.tenant_id], p_queues => array[t.queue],

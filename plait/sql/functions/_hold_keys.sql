@@ -2,13 +2,14 @@
 --
 --   moves    nothing
 --   locks    keys in sorted order; waits p_wait_ms for a transaction that holds the same key and has not ended
---   raises   PL006 when an idempotency key comes with another payload; PL016 when a key's holder stays open, with the job's id as detail
+--   raises   PL006 when an idempotency key comes with another payload; PL016 when a key's holder stays open, with the job's id as detail;
+--            lock_not_available (55P03) for a caller whose lock_timeout is below a second: plait's own duties, which come again
 --   called   enqueue_many
 --
 -- Never DO UPDATE: a long transaction of a user's would then hold a row that another job's end must delete.
 create or replace function plait._hold_keys(
   p_now timestamptz, p_tenant uuid, p_ids uuid[], p_tenants uuid[], p_definitions text[], p_payloads text[],
-  p_dedupe_keys text[], p_idempotency_keys text[], p_idempotency_ttls_s float8[], p_wait_ms int
+  p_dedupe_keys text[], p_idempotency_keys text[], p_idempotency_ttls_s float8[], p_wait_ms int default 5000
 ) returns table (requested uuid, existing uuid)
 language plpgsql as $$
 #variable_conflict use_column
@@ -75,6 +76,9 @@ begin
   perform set_config('lock_timeout', v_was, true);
   return query select * from unnest(v_asked, v_found);
 exception when lock_not_available then
+  if v_was ~ '^\d{1,3}ms$' then
+    raise;
+  end if;
   raise exception 'another open transaction holds the % key %: commit or roll it back, then enqueue again', v_kind, quote_literal(r.key)
     using errcode = 'PL016', detail = r.id::text;
 end $$;

@@ -2,7 +2,8 @@
 --
 --   moves    nothing
 --   locks    the tenant's row, waiting p_wait_ms, and only where a quota exists
---   raises   PL005 when there is no room, PL016 when the row stays locked, with the tenant's id as detail
+--   raises   PL005 when there is no room, PL016 when the row stays locked, with the tenant's id as detail; lock_not_available (55P03)
+--            for a caller whose lock_timeout is below a second: plait's own duties and workers, which come again
 --   called   enqueue_many, retry
 --
 -- quota_left is a lower bound of the room: jobs that end only add to it. So the jobs are counted only when it runs out,
@@ -18,6 +19,9 @@ begin
   begin
     select * into v_tenant from plait.tenants where id = p_tenant for no key update;
   exception when lock_not_available then
+    if v_was ~ '^\d{1,3}ms$' then
+      raise;
+    end if;
     raise exception 'another open transaction holds this tenant''s quota: commit or roll it back, then enqueue again'
       using errcode = 'PL016', detail = p_tenant::text;
   end;

@@ -1,7 +1,7 @@
 -- _room: how many more jobs of a definition (and limit key) may start now.
 --
 --   moves    nothing
---   locks    an advisory try-lock a limit (busy counts as full), held to the end of the transaction
+--   locks    as _try_limit, for each limit (busy counts as full), held to the end of the transaction
 --   raises   nothing
 --   called   _claim
 --
@@ -21,7 +21,7 @@ begin
     return v_room;
   end if;
   if d.max_running is not null or d.rate_count is not null then
-    if not pg_try_advisory_xact_lock(hashtextextended('plait.limit ' || v_name, 0)) then
+    if not plait._try_limit(v_name) then
       return 0;
     end if;
     if d.max_running is not null and p_spend = 0 then
@@ -33,7 +33,7 @@ begin
     end if;
   end if;
   if p_limit_key is not null and (d.key_max_running is not null or d.key_rate_count is not null) then
-    if not pg_try_advisory_xact_lock(hashtextextended('plait.limit ' || v_key, 0)) then
+    if not plait._try_limit(v_key) then
       return 0;
     end if;
     if d.key_max_running is not null and p_spend = 0 then

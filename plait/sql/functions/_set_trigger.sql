@@ -1,8 +1,9 @@
 -- _set_trigger: create or change a trigger, by its tenant and label; keys that are absent stay.
 --
 --   moves    nothing
---   locks    the trigger's row; where it is a new one, an advisory lock on its tenant's triggers
---   raises   PL012 for an invalid or unknown setting, or a payload that can never match the definition's schema, PL005 for one too many, PL007 for an inactive definition, PL009 for one that is in code
+--   locks    the trigger's row; where it is a new one, the tenant's triggers, as _lock_tenant
+--   raises   PL012 for an invalid or unknown setting, or a payload that can never match the definition's schema, PL005 for one too many,
+--            PL007 for an inactive definition, PL009 for one that is in code, PL016 as _lock_tenant
 --   called   set_trigger, declare_triggers
 --
 -- A new timing, or an end of a pause, counts from now: what lies before it is neither fired nor missed. Nothing changes where
@@ -26,7 +27,7 @@ begin
   end if;
   select * into o from plait.triggers where tenant_id = p_tenant and label = p_label and deleted_at is null for no key update;
   if not found then
-    perform pg_advisory_xact_lock(hashtextextended('plait.triggers ' || p_tenant, 0));  -- they are counted, and two may make the same one
+    perform plait._lock_tenant(p_tenant, 'triggers');  -- they are counted, and two may make the same one
     select * into o from plait.triggers where tenant_id = p_tenant and label = p_label and deleted_at is null for no key update;
   end if;
   v_new := not found;

@@ -1,7 +1,7 @@
 -- _shares: what each tenant of a window may take now, where some tenant is paused, weighted or limited.
 --
 --   moves    nothing
---   locks    an advisory try-lock for each tenant with a limit (busy counts as full), held to the end of the transaction
+--   locks    as _try_limit, for each tenant with a limit (busy counts as full), held to the end of the transaction
 --   raises   nothing
 --   called   _take, only where such a tenant exists; _take_suspect
 --
@@ -15,7 +15,7 @@ declare
   v_lot  float8 := random();
 begin
   select array_agg(t.max_running is null
-                   or pg_try_advisory_xact_lock(hashtextextended('plait.limit tenant ' || u.id, 0)) order by u.n)
+                   or plait._try_limit('tenant ' || u.id) order by u.n)
     into v_free from unnest(p_tenants) with ordinality u(id, n) left join plait.tenants t on t.id = u.id;
   -- A statement of its own: its snapshot is younger than the locks, so it sees what their last holders claimed.
   return query

@@ -2,7 +2,7 @@
 -- nothing is done a job, and where nobody wants to know, nothing at all.
 --
 --   moves    nothing -> queued
---   locks    an advisory lock, tried: of two who announce, one does
+--   locks    one of plait's own, tried: of two who announce, one does
 --   raises   nothing
 --   called   plait.store.leader.announce
 --
@@ -28,7 +28,7 @@ begin
     return;  -- of an inactive definition nothing new is asked for; what happens meanwhile is told later
   end if;
   perform plait._require_read_committed();
-  if not pg_try_advisory_xact_lock(hashtextextended('plait.announce', 0)) then
+  if not plait._try_lock('announce') then
     return;
   end if;
   insert into plait.announced (closed_to, seen_at, seen_xid) values (v_since, v_now, pg_current_xact_id()) on conflict do nothing;

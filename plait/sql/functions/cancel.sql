@@ -25,7 +25,7 @@ begin
   end if;
   if v_live.state = 'running' then
     update plait.live set cancel_requested = plait.now(), cancel_reason = p_reason where job_id = p_job and cancel_requested is null;
-    perform pg_notify('plait', 'cancel ' || v_live.worker);
+    perform plait._notify('cancel ' || v_live.worker);
     return 'running';
   end if;
   perform plait._end(v_live, plait.now(), 'canceled', 'canceled', 'canceled', p_reason);

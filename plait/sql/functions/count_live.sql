@@ -1,7 +1,7 @@
 -- count_live: count what is live, for readers who must not. The leader's.
 --
 --   moves    nothing
---   locks    the leader's own advisory lock, tried: of two who count, one does
+--   locks    one of plait's own, tried: of two who count, one does
 --   raises   nothing
 --   called   plait.store.leader.count_live
 --
@@ -13,7 +13,7 @@ declare
   v_began timestamptz := clock_timestamp();  -- clock: measures itself
 begin
   o_jobs := 0;
-  if pg_try_advisory_xact_lock(hashtextextended('plait.count_live', 0)) then
+  if plait._try_lock('count_live') then
     delete from plait.depths;
     insert into plait.depths (tenant_id, queue, state, at, jobs, oldest)
     select l.tenant_id, l.queue, l.state, v_now, count(*), min(l.run_at) from plait.live l group by 1, 2, 3;

@@ -52,11 +52,11 @@ begin
   for i in 1..coalesce(cardinality(p_queues), 0) loop
     continue when coalesce(p_limits[i], 0) <= 0;
     v_asked := v_asked + p_limits[i];
-    v_marks := p_marks[i]::plait.marks;
+    v_marks := case when p_marks[i] is not null then plait._read_marks(p_marks[i]) end;
     c := plait._claim(p_worker, v_now, p_queues[i], p_limits[i], v_worker.definitions, v_seen, p_cursors[i], p_lane_cursors[i],
                       v_marks);
     if (c.p_marks).seen_at is distinct from v_marks.seen_at then
-      o_marks[i] := (c.p_marks)::text;
+      o_marks[i] := plait._write_marks(c.p_marks);
     end if;
     o_cursors[i] := c.p_cursor;
     o_lane_cursors[i] := c.p_lane_cursor;

@@ -63,6 +63,7 @@ begin
     if exists (select from unnest(p_tenants) t where t <> v_tenant) then
       raise exception 'this login acts for its own tenant only' using errcode = 'PL004';
     end if;
+    p_in_transaction := true;  -- whatever it says: it must not hold what others need
   elsif p_tenants is null then
     v_tenant := plait._tenant(null);
   elsif cardinality(p_tenants) = 1 then
@@ -222,6 +223,9 @@ begin
       perform plait._depend(v_now, v_ids, array(select i.p from unnest(p_ids, p_on_dependency_failures) with ordinality i(id, p, n)
                                                  where i.id = any(v_ids) order by array_position(v_ids, i.id)));
     exception when lock_not_available then
+      if v_was ~ '^\d{1,3}ms$' then
+        raise;
+      end if;
       raise exception 'another open transaction holds a job that this one waits for: commit or roll it back, then enqueue again'
         using errcode = 'PL016';
     end;

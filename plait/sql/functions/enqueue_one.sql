@@ -50,7 +50,7 @@ begin
   insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, queue, definition)
   values (p_id, p_tenant, v_now, coalesce(p_priority, r.priority), coalesce(p_max_attempts, r.max_attempts), 'queued', v_queue, p_definition);
   if r.asleep then
-    perform plait._wake(array[v_queue]);
+    perform plait._wake(array[v_queue], false);
   end if;
   return true;
 end $$;

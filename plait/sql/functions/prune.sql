@@ -42,6 +42,9 @@ begin
   -- What is left of workers: enough to tell in a recent log on which host an attempt ran.
   delete from plait.workers where state = 'gone' and seen_at < v_now - interval '30 days';
   delete from plait.nodes n where n.state in ('lost', 'left') and not exists (select from plait.workers w where w.node = n.name);
+  delete from plait.locks where name in (
+    select k.name from plait.locks k where k.name like 'wake %' and not exists (select from plait.workers w where substr(k.name, 6) = any(w.queues))
+    limit p_limit for update skip locked);
   delete from plait.buckets where name in (
     select name from plait.buckets where full_at <= v_now order by full_at limit p_limit for update skip locked);
   -- What became of old occasions. A schedule does not need them: its cursor never goes back.

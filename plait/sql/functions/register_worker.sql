@@ -1,7 +1,7 @@
 -- register_worker: a worker's lease begins. Its id is new each time, so whatever an earlier life still sends matches nothing.
 --
 --   moves    nothing
---   locks    its node's row
+--   locks    its node's row; makes the locks of its queues' notifications
 --   raises   PL012 for a lease that is not positive, or a node's name, address or labels that are none
 --   called   plait.store.workers.register
 --
@@ -25,6 +25,7 @@ begin
       labels = case when v_alone then excluded.labels else coalesce(p_labels::jsonb, n.labels) end,
       joined_at = case when n.state in ('lost', 'left') then plait.now() else n.joined_at end;
   end if;
+  insert into plait.locks (name) select distinct 'wake ' || q from unnest(p_queues) q where q is not null order by 1 on conflict do nothing;
   insert into plait.workers (host, pid, version, queues, definitions, metadata, lease_s, started_at, seen_at, expires_at, node, holder)
   values (p_host, p_pid, p_version, p_queues, p_definitions, p_metadata, p_lease_s, plait.now(), plait.now(),
           plait.now() + make_interval(secs => p_lease_s), p_node, p_holder)

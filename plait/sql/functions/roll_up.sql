@@ -1,7 +1,7 @@
 -- roll_up: count how attempts ended, minute by minute. The leader's; right after restarts, and however late a transaction commits.
 --
 --   moves    nothing
---   locks    an advisory lock, tried: of two who count, one does
+--   locks    one of plait's own, tried: of two who count, one does
 --   raises   nothing
 --   called   plait.store.leader.roll_up
 --
@@ -22,7 +22,7 @@ begin
   o_more := false;
   o_took_s := 0;
   perform plait._require_read_committed();
-  if not pg_try_advisory_xact_lock(hashtextextended('plait.roll_up', 0)) then
+  if not plait._try_lock('roll_up') then
     return;
   end if;
   insert into plait.rolled (closed_to, seen_at, seen_xid) values (v_this - interval '1 day', v_now, pg_current_xact_id())

@@ -1,9 +1,9 @@
 -- set_endpoint: create or change an endpoint of webhooks, by its label; keys that are absent stay.
 --
 --   moves    nothing
---   locks    an advisory lock on the tenant's endpoints
+--   locks    the tenant's endpoints, as _lock_tenant
 --   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL005 for one too many, PL014 when it was changed since, or is there
---            already and should be new
+--            already and should be new, PL016 when another open transaction changes the tenant's endpoints
 --   called   plait.store.endpoints.set_endpoint
 --
 -- What it is told of counts from now wherever that changes: what lies before is not made up for.
@@ -28,7 +28,7 @@ begin
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('plait.endpoints ' || v_tenant, 0));
+  perform plait._lock_tenant(v_tenant, 'endpoints');
   select * into o from plait.endpoints where tenant_id = v_tenant and label = p_label;
   v_there := found;
   if v_there and (p_new or o.updated_at <> p_unchanged_since) then

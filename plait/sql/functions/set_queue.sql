@@ -1,15 +1,19 @@
 -- set_queue: pause, resume or limit a queue, or make it serial or parallel; keys that are absent stay, null removes a limit.
 --
 --   moves    nothing
---   locks    the queue's advisory lock, exclusively: when this returns, every claim that began before it has ended
---   raises   PL012 for an invalid or unknown setting
+--   locks    the queue's row
+--   raises   PL012 for an invalid or unknown setting, PL016 when another open transaction changes the queue
 --   called   plait.store.queues.set_queue
+--
+-- Claims see it when it is committed; await_claims then waits for those that began before. A queue that becomes serial starts nothing
+-- until that was called, or 10 s have passed.
 create or replace function plait.set_queue(p_name text, p_settings json) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   r     plait.queues;
   v_was boolean;
   v_bad text;
+  v_wait text;
 begin
   perform plait._require_read_committed();
   if p_name is null or p_name !~ '^[A-Za-z0-9_.:-]{1,100}$' then
@@ -19,30 +23,32 @@ begin
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('plait.queue ' || p_name, 0));
-  select * into r from plait.queues where name = p_name;
+  v_wait := plait._bound_waits(5000);
+  select * into r from plait.queues where name = p_name for no key update;
   if not found then
     r.name := p_name;
     r.paused := false;
     r.serial := false;
+    r.settling := false;
   end if;
   v_was := r.serial;
   r := json_populate_record(r, p_settings);
   if r.serial and not v_was then
-    -- What has begun goes on, one tree after the other; the next root starts when the last of them is final.
-    r.roots := array(select coalesce(l.root_id, l.job_id) from plait.live l where l.queue = p_name
-                       and (l.state = 'running' or l.root_id is not null or l.attempt > 0 and plait._has_started(l.job_id))
-                     group by 1 order by min(l.run_at), 1);
+    r.settling := true;   -- which trees have begun is known when the claims under way have ended: _begin_serial
   elsif not r.serial then
     r.roots := null;
+    r.settling := false;
   end if;
   r.updated_at := plait.now();
   insert into plait.queues select r.*
   on conflict (name) do update set paused = excluded.paused, max_running = excluded.max_running, rate_count = excluded.rate_count,
-    rate_period_s = excluded.rate_period_s, updated_at = excluded.updated_at, serial = excluded.serial, roots = excluded.roots;
+    rate_period_s = excluded.rate_period_s, updated_at = excluded.updated_at, serial = excluded.serial, roots = excluded.roots, settling = excluded.settling;
+  perform set_config('lock_timeout', v_wait, true);
   if not r.paused then
     perform plait._wake(array[p_name], true);
   end if;
 exception when check_violation or not_null_violation or numeric_value_out_of_range or invalid_text_representation then
   raise exception 'an invalid setting: %', sqlerrm using errcode = 'PL012';
+when lock_not_available then
+  raise exception 'another open transaction changes queue %: commit or roll it back, then try again', p_name using errcode = 'PL016';
 end $$;

@@ -1,9 +1,9 @@
 -- set_trigger: create or change a trigger, by its label; keys that are absent stay.
 --
 --   moves    nothing
---   locks    the trigger's row
+--   locks    the tenant's triggers, as _lock_tenant, where it must be new or unchanged; then the trigger's row
 --   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL005 one too many, PL007 for an inactive definition, PL009 for more than a
---            pause of one that is in code, PL014 when it was changed since, or is there already and should be new
+--            pause of one that is in code, PL014 when it was changed since, or is there already and should be new, PL016 as _lock_tenant
 --   called   plait.store.triggers.set_trigger
 --
 --   select plait.set_trigger('nightly', '{"definition": "sync", "cron": "0 2 * * *", "time_zone": "America/New_York"}');
@@ -18,7 +18,7 @@ begin
     raise exception 'there is no tenant %', v_tenant using errcode = 'PL003';
   end if;
   if p_new or p_unchanged_since is not null then
-    perform pg_advisory_xact_lock(hashtextextended('plait.trigger ' || v_tenant || ' ' || p_label, 0));
+    perform plait._lock_tenant(v_tenant, 'triggers');
     if exists (select from plait.triggers t where t.tenant_id = v_tenant and t.label = p_label and t.deleted_at is null
                and (p_new or t.updated_at <> p_unchanged_since)) then
       raise exception '%', case when p_new then 'there is a trigger of this label' else 'the trigger was changed meanwhile: read it again' end

@@ -37,3 +37,16 @@ create table plait.overrides (
   primary key (definition, setting)
 );
 create index overrides_setting on plait.overrides (setting);
+-- Locks that only plait's own functions can take.
+create table plait.locks (name text collate "C" primary key);
+insert into plait.locks (name) select 'limit ' || n from generate_series(0, 1023) n union all values ('announce'), ('count_live'), ('roll_up');
+insert into plait.locks (name) select distinct 'wake ' || q from plait.workers w cross join unnest(w.queues) q where q is not null
+  on conflict do nothing;
+alter table plait.queues add column settling boolean not null default false;
+
+-- Rate limits: a sliding window in the place of token buckets. What they held is forgotten, once.
+delete from plait.buckets;
+alter table plait.buckets drop column tokens, drop column at, add column starts timestamptz[] not null, add column counts integer[] not null;
+
+-- How many definitions a worker's key has created.
+alter table plait.keys add column definitions integer not null default 0;

@@ -68,15 +68,22 @@ create table plait.queues (
   updated_at    timestamptz not null default plait.now(),
   serial        boolean not null default false,      -- one root tree at a time
   roots         uuid[],                              -- serial: trees that have begun; the first that is still live has the queue for itself
+  settling      boolean not null default false,      -- it has become serial: the claims that took it for parallel may not have ended
   check ((rate_count is null) = (rate_period_s is null))
 );
 
--- Token buckets of the rate limits; written by the claim alone. A missing bucket is a full one, and prune removes those that
--- have become full: limit keys may be any number.
+-- Recent starts of the rate limits; written by the claim alone. Prune removes those of which none counts any more: limit keys may be
+-- any number.
 create table plait.buckets (
   name    text collate "C" primary key,
-  tokens  double precision not null,
-  at      timestamptz not null,
-  full_at timestamptz not null
+  full_at timestamptz not null,                      -- from when on none of them counts
+  starts  timestamptz[] not null,
+  counts  integer[] not null                         -- how many jobs started at each
 );
 create index buckets_full on plait.buckets (full_at);
+
+-- What plait's own functions lock, in the place of advisory locks, which any login of the database could hold. Nobody else may read
+-- or lock these rows. limit <n>: limits share these, see functions/_try_limit.sql; wake <queue>: made by register_worker;
+-- endpoints <tenant> and triggers <tenant>: made when needed.
+create table plait.locks (name text collate "C" primary key);
+insert into plait.locks (name) select 'limit ' || n from generate_series(0, 1023) n union all values ('announce'), ('count_live'), ('roll_up');

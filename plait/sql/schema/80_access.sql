@@ -14,6 +14,7 @@ create table plait.keys (
   expires_at   timestamptz,
   revoked_at   timestamptz,
   last_used_at timestamptz,                                       -- within a minute
+  definitions  integer not null default 0,                        -- how many a worker's key has created
   constraint keys_tenant check ((tenant_id is null) = (role in ('super-admin', 'worker')))
 );
 

@@ -1,0 +1,23 @@
+-- _begin_serial: a queue that has become serial begins with the trees that were begun while it was parallel; false: not yet.
+--
+--   moves    nothing
+--   locks    the queue's row, SKIP LOCKED: never waits
+--   raises   nothing
+--   called   await_claims, and _claim when nobody has for a while
+--
+-- Only when the claims that still took the queue for parallel have ended is it known which have begun. They go on, one tree after
+-- the other; the next root starts when the last of them is final.
+create or replace function plait._begin_serial(p_queue text) returns boolean
+language plpgsql as $$
+begin
+  perform from plait.queues where name = p_queue and settling for update skip locked;
+  if not found then
+    return exists (select from plait.queues where name = p_queue and not settling);
+  end if;
+  update plait.queues set settling = false,
+    roots = array(select coalesce(l.root_id, l.job_id) from plait.live l where l.queue = p_queue
+                    and (l.state = 'running' or l.root_id is not null or l.attempt > 0 and plait._has_started(l.job_id))
+                  group by 1 order by min(l.run_at), 1)
+    where name = p_queue;
+  return true;
+end $$;

@@ -1,0 +1,17 @@
+-- _heads: where the queued jobs of the main lane of a queue begin: for each stretch that the marks leave, the tenant and priority of its first.
+--
+--   moves    nothing
+--   locks    nothing
+--   raises   nothing
+--   called   _claim, when it has read over many rows for few jobs
+create or replace function plait._heads(p_queue text, p_marks plait.marks, out o_tenants uuid[], out o_priorities smallint[])
+language plpgsql as $$
+begin
+  select array_agg(h.tenant_id), array_agg(h.priority) into o_tenants, o_priorities
+  from plait._between(p_marks, plait._tenants(p_queue, '', '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 128, p_marks)) s
+  cross join lateral (
+    select l.tenant_id, l.priority from plait.live l
+    where l.queue = p_queue and l.lane = '' and l.state = 'queued' and l.tenant_id = s.tenant_id
+      and (l.priority, l.run_at) >= (s.priority, s.mark) and l.priority < s.upto_priority
+    order by l.priority, l.run_at limit 1) h;
+end $$;

@@ -1,0 +1,13 @@
+-- _read_marks: scan bounds, from the text that a worker sends back.
+--
+--   moves    nothing
+--   locks    nothing
+--   raises   nothing
+--   called   cycle, claim
+--
+-- With a DateStyle of its own, here and in _write_marks: in others a time loses its zone, or is read as another.
+create or replace function plait._read_marks(p_text text) returns plait.marks
+language plpgsql stable set datestyle = 'ISO, YMD' as $$
+begin
+  return p_text::plait.marks;
+end $$;

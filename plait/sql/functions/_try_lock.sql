@@ -1,0 +1,14 @@
+-- _try_lock: one of plait's own locks, until the transaction ends; false: another holds it.
+--
+--   moves    nothing
+--   locks    a row of plait.locks, SKIP LOCKED: never waits
+--   raises   nothing
+--   called   _try_limit, _wake, announce, count_live, roll_up
+--
+-- Not an advisory lock: any login of the database could take that one, and hold it.
+create or replace function plait._try_lock(p_name text) returns boolean
+language plpgsql as $$
+begin
+  perform from plait.locks where name = p_name for update skip locked;
+  return found;
+end $$;
