@@ -24,3 +24,7 @@ where j.forked_from is not null and f.parent_id <> j.id;
 -- Recovery after a worker's loss: suspects run in groups, which each further loss halves.
 alter table plait.live add column suspect_group bigint;
 alter table plait.workers add column suspects integer not null default 0;
+-- Open transactions of users: parents of streamed fan-outs that were passed over, and follow-ups whose dedupe key was held.
+create index fan_outs_ready on plait.fan_outs (id) where waited_for is not null and decided_at is null and succeeded + failed + canceled >= waited_for;
+alter table plait.follow_ups add column late boolean not null default false;
+create index follow_ups_late on plait.follow_ups (job_id) where late;
