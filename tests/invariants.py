@@ -3,6 +3,7 @@
 `violations` asks them all in one statement, so in one snapshot: it may run beside anything.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 import asyncpg
@@ -126,17 +127,41 @@ INVARIANTS: Final = {
               is distinct from (j.priority, j.dedupe_key, j.limit_key)""",
 }
 
-_ALL: Final = " union all ".join(
-    f"(select {number}, x.* from ({sql}) x limit 5)" for number, sql in enumerate(INVARIANTS.values())
-)
+LIVENESS: Final = {
+    "no job waits for a fan-out that is decided, or has what it waits for": """
+        select l.job_id from plait.live l join plait.fan_outs f on 'fan_out ' || f.id = l.wait_on
+        where f.decided_at is not null or f.strategy <> 'nursery' and f.succeeded + f.failed + f.canceled >= f.waited_for""",
+    "no job waits for nothing": "select job_id from plait.live where state = 'waiting' and wait_on is null",
+    "no job waits for a signal that is there": """
+        select l.job_id from plait.live l join plait.signals s on s.job_id = l.job_id and l.wait_on = 'signal ' || s.name
+        where not s.consumed""",
+    "no job sleeps longer than it should": "select job_id from plait.live where wake_at <= plait.now()",
+    "no job is scheduled for a time that has passed": """
+        select job_id from plait.live where state = 'scheduled' and run_at <= plait.now()""",
+    "no fan-out is open past its timeout": """
+        select parent_id from plait.fan_outs where timeout_at <= plait.now() and decided_at is null""",
+    "no serial turn is without a holder": """
+        select l.job_id from plait.live l join plait.fan_outs f on f.id = l.fan_out_id
+        where l.wait_on = 'turn' and not exists (select from plait.live t where t.job_id = f.turn)""",
+    "no job runs without a lease": """
+        select l.job_id from plait.live l join plait.workers w on w.id = l.worker
+        where w.state <> 'alive' or w.expires_at < plait.now() - make_interval(secs => w.lease_s)""",
+    "no job that was asked to stop runs past its grace": """
+        select job_id from plait.live where cancel_requested < plait.now() - interval '60 s'""",
+    "no follow-up is left behind": "select job_id from plait.follow_ups where late",
+}
+"""What holds after the leader has done its duties once: for each kind of wait there is one that moves it on."""
 
 
-async def violations(connection: asyncpg.Connection) -> list[str]:
+async def violations(connection: asyncpg.Connection, rules: Mapping[str, str] = INVARIANTS) -> list[str]:
     """Each broken invariant, with some of the jobs that break it."""
-    names = list(INVARIANTS)
+    names = list(rules)
+    every = " union all ".join(
+        f"(select {number}, x.* from ({sql}) x limit 5)" for number, sql in enumerate(rules.values())
+    )
     async with connection.transaction():
         # Tables that filled up since anybody looked: a nested loop over them would take minutes.
         await connection.execute("set local enable_nestloop = off")
-        found = await connection.fetch(_ALL)
+        found = await connection.fetch(every)
         await connection.execute("set local enable_nestloop = on")
     return [f"broken: {names[number]}: {job}" for number, job in found]

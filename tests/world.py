@@ -36,7 +36,7 @@ from plait.testing import TestDatabase
 from plait.testing.clock import START
 
 from .fake_worker import FakeWorker
-from .invariants import violations
+from .invariants import INVARIANTS, LIVENESS, violations
 
 _TABLES = (
     "jobs",
@@ -315,6 +315,12 @@ class World:
     async def check(self) -> None:
         found = await violations(self.admin)
         assert not found, "\n".join(found)
+        if await violations(self.admin, LIVENESS):
+            await self.rescue()
+            await self.store.leader.resume()
+            await self.promote()
+            found = await violations(self.admin, {**INVARIANTS, **LIVENESS})
+            assert not found, "after a round of the leader's duties:\n" + "\n".join(found)
 
     # Below the store: for what no verb can show or do
 

@@ -7,16 +7,18 @@ Templates are filled in and payloads checked here; that each (event, trigger) ma
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import msgspec
 
+from plait.leader.held import Held
 from plait.model.errors import DatabaseUnreachable, PlaitError
 from plait.model.rendering import event_scope, refused, rendered, tenant_scope, trigger_scope
 from plait.model.texts import message_of
 from plait.runtime.logging import get_logger
 from plait.store import Store
-from plait.store.database import is_transient
+from plait.store.database import is_held, is_transient
 from plait.store.events import Matched, PendingEvent
 
 log = get_logger("leader")
@@ -25,6 +27,8 @@ BATCH = 100
 EVERY_S = 0.1
 PART = 4_000_000
 """So many bytes of rendered payloads are sent at once, but for a single event's."""
+HELD_AT_ONCE = 5
+"""So many events that wait for another transaction are tried in one page."""
 MOST = 16_000_000
 """So many bytes may one event make in all: a small event may meet a thousand triggers that repeat it."""
 
@@ -34,26 +38,46 @@ SMALL = 32_768
 
 
 class Dispatch:
+    def __init__(self) -> None:
+        self._held = Held()
+
     async def run(self, store: Store) -> float:
         done = 0
-        async for part in _parts(await store.events.pending_events(BATCH)):
-            done += await _send(store, part)
+        pending = await store.events.pending_events(BATCH, skip=self._held.left_alone())
+        again = [event for event in pending if event.id in self._held]
+        async for part in _parts([event for event in pending if event.id not in self._held]):
+            done += await self._send(store, part)
+        for event in again[:HELD_AT_ONCE]:
+            async for part in _parts([event]):
+                done += await self._send(store, part)
         return 0.0 if done else EVERY_S
 
+    async def _send(self, store: Store, part: list[bytes]) -> int:
+        """Make jobs of events; how many are done with. Where the database refuses them, it is one event's fault, and not the others'."""
+        try:
+            return await store.events.dispatch([msgspec.Raw(event) for event in part])
+        except DatabaseUnreachable:
+            raise
+        except (PlaitError, asyncpg.PostgresError) as error:
+            if len(part) > 1:
+                return await self._one_by_one(store, part)
+            if is_held(error):
+                event_id = UUID(msgspec.json.decode(part[0])["event"])
+                if self._held.add(event_id):
+                    log.info("an event waits for another transaction", event_id=str(event_id), error=str(error))
+                return 0
+            if not is_transient(error):
+                return await _refuse(store, part[0], message_of(error))
+            log.warning("an event could not be dispatched; it is tried again", error=str(error))
+            return 0
 
-async def _send(store: Store, part: list[bytes]) -> int:
-    """Make jobs of events; how many are done with. Where the database refuses them, it is one event's fault, and not the others'."""
-    try:
-        return await store.events.dispatch([msgspec.Raw(event) for event in part])
-    except DatabaseUnreachable:
-        raise
-    except (PlaitError, asyncpg.PostgresError) as error:
-        if len(part) > 1:
-            return sum([await _send(store, [one]) for one in part])
-        if not is_transient(error):
-            return await _refuse(store, part[0], message_of(error))
-        log.warning("an event could not be dispatched; it is tried again", error=str(error))
-        return 0
+    async def _one_by_one(self, store: Store, part: list[bytes]) -> int:
+        done, held = 0, len(self._held)
+        for event in part:
+            done += await self._send(store, [event])
+            if len(self._held) >= held + HELD_AT_ONCE:
+                break  # each was waited for a little: the next page is without them
+        return done
 
 
 async def _refuse(store: Store, event: bytes, error: str) -> int:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import asyncpg
 
+from plait.leader.held import Held
 from plait.model import schedules
 from plait.model.errors import DatabaseUnreachable, InvalidTrigger, PlaitError
 from plait.model.rendering import refused, rendered, schedule_scope, tenant_scope, trigger_scope
@@ -19,7 +20,7 @@ from plait.model.schedules import CatchUp, Plan, Timing, plan
 from plait.model.texts import message_of
 from plait.runtime.logging import get_logger
 from plait.store import Store
-from plait.store.database import is_transient
+from plait.store.database import is_held, is_transient
 from plait.store.triggers import DueSchedule
 
 log = get_logger("leader")
@@ -37,12 +38,15 @@ LONG_AGO = timedelta(hours=1)
 class Fire:
     def __init__(self) -> None:
         self._after: UUID | None = None
+        self._held = Held()
 
     async def run(self, store: Store) -> float:
         due = await store.triggers.due_schedules(BATCH, after=self._after)
         # On past those that can't be fired now, and at the end from the start: nobody keeps the others waiting.
         self._after = due[-1].id if len(due) == BATCH else None
         more = self._after is not None
+        left_alone = set(self._held.left_alone())
+        due = [schedule for schedule in due if schedule.id not in left_alone]
         for at in range(0, len(due), AT_ONCE):
             asked = [self._fire(store, schedule) for schedule in due[at : at + AT_ONCE]]
             for said in await asyncio.gather(*asked, return_exceptions=True):
@@ -55,12 +59,19 @@ class Fire:
     async def _fire(self, store: Store, schedule: DueSchedule) -> bool:
         """Whether it has more to catch up with."""
         try:
-            return await fire(store, schedule) == schedules.BATCH
+            more = await fire(store, schedule) == schedules.BATCH
         except DatabaseUnreachable:
             raise
         except (PlaitError, asyncpg.PostgresError) as error:  # one schedule's trouble is not the others'
-            log.warning("a schedule could not be fired; it is tried again", trigger=schedule.label, error=str(error))
+            if not is_held(error):
+                log.warning(
+                    "a schedule could not be fired; it is tried again", trigger=schedule.label, error=str(error)
+                )
+            elif self._held.add(schedule.id):
+                log.info("a schedule waits for another transaction", trigger=schedule.label, error=str(error))
             return False
+        self._held.discard(schedule.id)
+        return more
 
 
 async def fire(store: Store, schedule: DueSchedule) -> int | None:

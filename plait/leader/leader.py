@@ -14,7 +14,7 @@ from plait.leader.metrics import LeaderMetrics
 from plait.leader.promote import Promote
 from plait.leader.prune import Prune
 from plait.leader.rescue import Rescue
-from plait.leader.resume import Resume
+from plait.leader.resume import Resume, ResumeMissed
 from plait.leader.sweep import Sweep
 from plait.model.errors import PlaitError
 from plait.runtime.logging import get_logger
@@ -55,6 +55,7 @@ class Leader:
         self._duties = duties or (
             Promote(),
             Resume(),
+            ResumeMissed(),
             Fire(),
             Dispatch(),
             Rescue(),

@@ -20,7 +20,7 @@ from plait.sdk.checkpoints import Checkpoints
 from plait.sdk.context import NoCurrentJob, attempt, ended
 from plait.sdk.definition import Definition
 from plait.store import Store
-from plait.store.database import is_transient
+from plait.store.database import is_held, is_transient
 from plait.store.trees import Checkpoint, Lease, StepKey, StepKind, StepRow, Suspension
 
 T = TypeVar("T")
@@ -194,15 +194,20 @@ class Durable:
             raise
 
     async def surely(self, send: Callable[[], Awaitable[T]]) -> T:
-        """Send it, and again when it is not known whether it went through: all of it may be sent twice."""
-        for pause in PAUSES_S:
+        """Send it, and again when it is not known whether it went through: all of it may be sent twice.
+
+        A row of the job's that a user's transaction holds is waited for as long as the job may run; no connection is held meanwhile.
+        """
+        pauses = iter(PAUSES_S)
+        while True:
             try:
                 return await send()
             except Exception as error:
-                if not (isinstance(error, DatabaseUnreachable) or is_transient(error)):
+                passing = isinstance(error, DatabaseUnreachable) or is_transient(error)
+                pause = PAUSES_S[-1] if is_held(error) else next(pauses, None) if passing else None
+                if pause is None:
                     raise
             await asyncio.sleep(pause)
-        return await send()
 
     async def stop_for(self, status: Suspension) -> NoReturn:
         """The lease is lost, or the job was asked to stop: the handler is canceled, here and now."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from plait.model.errors import BY_SQLSTATE, DatabaseError, DatabaseUnreachable, SchemaOutdated
+from plait.model.errors import BY_SQLSTATE, Busy, DatabaseError, DatabaseUnreachable, SchemaOutdated
 
 Row = Any
 """An asyncpg record; each method of the store turns it into a type of its own."""
@@ -62,6 +62,11 @@ def translate(error: BaseException) -> BaseException:
 def is_transient(error: BaseException) -> bool:
     """Whether the same statement may succeed a little later: deadlocks, lock timeouts, a server short of something."""
     return (getattr(error, "sqlstate", None) or "")[:2] in ("40", "53", "55", "57", "58")
+
+
+def is_held(error: BaseException) -> bool:
+    """Whether a statement gave up because another transaction holds a row or a key that it needs."""
+    return getattr(error, "sqlstate", None) in ("55P03", Busy.sqlstate)
 
 
 class Database:

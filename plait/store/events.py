@@ -65,9 +65,9 @@ class Events:
         emitted: UUID = await self._db.fetchval(EMIT, name, data, tenant, correlation_id, event_id)
         return UUID(bytes=emitted.bytes)
 
-    async def pending_events(self, limit: int = 100) -> list[PendingEvent]:
-        """Tenants take turns; a page may be shorter than asked for."""
-        rows = await self._db.fetch("select * from plait.pending_events($1)", limit)
+    async def pending_events(self, limit: int = 100, *, skip: Sequence[UUID] = ()) -> list[PendingEvent]:
+        """Tenants take turns; a page may be shorter than asked for. `skip`: events that are left for later."""
+        rows = await self._db.fetch("select * from plait.pending_events($1, $2)", limit, list(skip))
         return [
             PendingEvent(**{**row, "triggers": msgspec.json.decode(row["triggers"], type=list[Matched])})
             for row in rows

@@ -117,6 +117,11 @@ class Leader:
                 )
             after, canceled = left["o_fan_out"], canceled + left["o_jobs"]
 
+    async def resume_missed(self) -> tuple[int, float]:
+        """Look through all that waits for what should have gone on; how many there were, and how many seconds it took."""
+        row = await self._db.fetchrow("select * from plait.resume_missed()")
+        return row["o_resumed"], row["o_took_s"]
+
     async def count_live(self) -> tuple[int, float]:
         """Count what is live, for who looks; how many, and how many seconds it took."""
         row = await self._db.fetchrow("select * from plait.count_live()")

@@ -4,8 +4,9 @@
 that is not needed.
 """
 
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -16,7 +17,9 @@ import msgspec
 from plait.model.states import Ending
 from plait.store.database import UNREACHABLE, Database, translate
 
-_CYCLE: Final = "select * from plait.cycle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, true)"
+CAREFUL_S: Final = 1.0
+"""For so long after a lock timeout outcomes whose rows others hold are not waited for."""
+_CYCLE: Final = "select * from plait.cycle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, true, $14)"
 
 
 class Settlement(msgspec.Struct, frozen=True, gc=False):
@@ -64,6 +67,8 @@ class Cycle:
     stale: list[int]
     """Positions, from 0, of settlements that changed nothing because the lease was lost."""
     cancels: list[tuple[UUID, int]]
+    busy: list[int] = field(default_factory=list)
+    """Positions of settlements whose rows a user's transaction holds: nothing was recorded, and they are to be sent again."""
     alone: bool | None = None
     """Nobody else works on its queues; None: not asked, since it claimed too little for it to matter."""
 
@@ -240,6 +245,7 @@ class CycleConnection:
 
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
+        self._careful_until = 0.0
 
     @classmethod
     async def open(cls, database: Database) -> "CycleConnection":
@@ -266,23 +272,34 @@ class CycleConnection:
         settlements: Sequence[Settlement],
         *,
         sleep: bool,
+        careful: bool = False,
     ) -> Cycle:
-        """Settle, then claim up to `wanted` jobs of each queue. Moves the cursors on."""
+        """Settle, then claim up to `wanted` jobs of each queue. Moves the cursors on.
+
+        Where somebody holds a row of an outcome, which the database waits for some 300 ms, it is sent again with care: those are left out.
+        """
         queues = [queue for queue, limit in wanted.items() if limit > 0]
         at = [cursors.setdefault(queue, Cursor()) for queue in queues]
         settled = _columns(settlements) if settlements else [None] * 6
+        arguments = [
+            worker,
+            queues,
+            [wanted[queue] for queue in queues],
+            [cursor.tenant for cursor in at],
+            [cursor.lane for cursor in at],
+            *settled,
+            sleep,
+            [cursor.marks for cursor in at],
+        ]
+        careful = careful or time.monotonic() < self._careful_until
         try:
-            row = await self._connection.fetchrow(
-                _CYCLE,
-                worker,
-                queues,
-                [wanted[queue] for queue in queues],
-                [cursor.tenant for cursor in at],
-                [cursor.lane for cursor in at],
-                *settled,
-                sleep,
-                [cursor.marks for cursor in at],
-            )
+            try:
+                row = await self._connection.fetchrow(_CYCLE, *arguments, careful)
+            except asyncpg.LockNotAvailableError:
+                if careful or not settlements:
+                    raise
+                self._careful_until = time.monotonic() + CAREFUL_S
+                row = await self._connection.fetchrow(_CYCLE, *arguments, True)
         except (asyncpg.PostgresError, *UNREACHABLE) as error:
             ours = translate(error)
             if ours is error:
@@ -305,6 +322,7 @@ class CycleConnection:
             ) if jobs else [],
             stale=[position - 1 for position in row["o_stale"] or ()],
             cancels=_pairs(row["o_cancel_jobs"], row["o_cancel_attempts"]),
+            busy=[position - 1 for position in row["o_busy"] or ()],
             alone=row["o_alone"],
         )  # fmt: skip
 

@@ -48,8 +48,10 @@ class WorkerMetrics:
         if batch:
             self._cycles["outcomes"] += 1
             self._stale += len(cycle.stale)
-            stale = set(cycle.stale)
-            self.count_settled([one for number, one in enumerate(batch) if number not in stale] if stale else batch)
+            unsettled = {*cycle.stale, *cycle.busy}
+            self.count_settled(
+                [one for number, one in enumerate(batch) if number not in unsettled] if unsettled else batch
+            )
         if cycle.claimed:
             self._cycles["claims"] += 1
             for job in cycle.claimed:

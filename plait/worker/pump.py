@@ -20,6 +20,7 @@ from plait.store import Store
 from plait.store.database import is_transient
 from plait.store.workers import Claimed, Cursor, Cycle, CycleConnection, Settlement
 from plait.worker import outcomes
+from plait.worker.busy import STOP_S, BusyOutcomes
 from plait.worker.metrics import WorkerMetrics
 from plait.worker.slots import Slots
 
@@ -65,6 +66,8 @@ class Pump:
         self._lines = LINES
         self._alive = True
         self._outbox: list[Settlement] = []
+        self._busy = BusyOutcomes()
+        self._give_up_at = math.inf
         self._cursors: dict[str, Cursor] = {}
         self._wake = asyncio.Event()
         self._turned_at = 0.0
@@ -91,10 +94,11 @@ class Pump:
 
     async def _line(self, worker: int) -> None:
         """Round trips, one after another. The next one is sent before what the last one brought begins to run."""
-        while self._alive and not (self._stop and not self._outbox and not self._under_way):
+        while self._alive and not (self._stop and not self._outbox and not self._under_way and not self._busy):
             wanted = await self._reason()
             if not self._alive:
                 break
+            self._send_busy()
             if self.reconcile:
                 await self._reconcile(worker)
             elif self._stop and not wanted and not self._outbox:
@@ -128,15 +132,17 @@ class Pump:
         """Claim nothing more, send what there is, and end."""
         self.claiming = False
         self._stop = True
+        self._give_up_at = time.monotonic() + STOP_S
         self._wake.set()
 
     @property
     def unsent(self) -> list[tuple[UUID, int]]:
-        return [(s.job_id, s.attempt) for s in self._outbox]
+        return [(s.job_id, s.attempt) for s in self._outbox] + self._busy.keys
 
     def forget(self) -> None:
         """The lease is lost: nothing that waits here may be sent."""
         self._outbox.clear()
+        self._busy.clear()
         self._cursors.clear()
         self._said_asleep = False
         self._claim_at = 0.0
@@ -162,6 +168,7 @@ class Pump:
             await asyncio.sleep(min(1.0, self._poll_s))
         except (PlaitError, asyncpg.PostgresError) as error:
             log.error("a batch of outcomes was refused", error=str(error), outcomes=len(batch))
+            self._busy.answered(batch, ())
             await self._one_by_one(worker, batch)
         except asyncio.CancelledError:
             self._outbox[:0] = batch  # whether it was stored is unknown: it may be sent again
@@ -191,10 +198,13 @@ class Pump:
                     elif sum(wanted.values()) >= PART:
                         at = self._claim_at
             else:
-                if self._outbox or self._stop or self.reconcile or not self._alive:
+                if self._outbox or (self._stop and not self._busy) or self.reconcile or not self._alive:
                     at = 0.0
+                elif self._stop:
+                    at = math.inf  # nothing is left but busy outcomes
                 elif wanted:
                     at = min(at, self._claim_at)
+                at = min(at, self._busy.next_at, self._give_up_at)
                 full = max(len(self._outbox), sum(wanted.values())) >= PART or self._slots.running_count == 0
                 at = max(at, 0.0 if full else self._turned_at + COMPANY_S)
             self._wake.clear()
@@ -225,12 +235,24 @@ class Pump:
         self._forget_marks()
         line = self._idle_lines.pop()
         try:
-            cycle = await line.cycle(worker, wanted, self._cursors, batch, sleep=sleep)
+            cycle = await line.cycle(worker, wanted, self._cursors, batch, sleep=sleep, careful=self._busy.careful)
         except BaseException:
             line.terminate()  # it may be in the middle of a statement: of no use any more
             raise
         self._idle_lines.append(line)
         return cycle
+
+    def _send_busy(self) -> None:
+        """Outcomes that were busy, and whose pause is over, go with the next batch; when the worker stops, not for ever."""
+        if time.monotonic() >= self._give_up_at:
+            for one in self._busy.clear():
+                log.error(
+                    "an outcome is lost: another transaction still holds the job's row; the job runs again",
+                    job_id=str(one.job_id),
+                    definition=one.definition,
+                )
+        else:
+            self._outbox += self._busy.take_due()
 
     def _take(
         self, cycle: Cycle, wanted: dict[str, int], batch: list[Settlement], *, alone: bool, beside: bool
@@ -243,6 +265,11 @@ class Pump:
                 definition=stale.definition,
                 attempt=stale.attempt,
             )
+        if cycle.busy and not self._busy.careful:
+            log.info(
+                "another transaction holds the rows of some jobs; their outcomes are sent again", jobs=len(cycle.busy)
+            )
+        self._busy.answered(batch, cycle.busy)
         if self._metrics is not None:
             self._metrics.count(cycle, batch)
         if cycle.claimed:
@@ -275,7 +302,7 @@ class Pump:
             self._claim_at = time.monotonic() + LOOK_AGAIN_S
         else:
             self._claim_at = time.monotonic() + self._poll_s
-        if not len(self._slots) and not self._outbox and self._under_way == 1:
+        if not len(self._slots) and not self._outbox and not self._busy and self._under_way == 1:
             self.idle.set()
 
     async def _reconcile(self, worker: int) -> None:

@@ -29,7 +29,10 @@ select p.proname::text as name, pronargs - pronargdefaults as required,
 from pg_proc p where p.pronamespace = 'plait'::regnamespace and p.proname !~ '^_' and p.prorettype <> 'trigger'::regtype
 """
 
-GROWN = {"prune": "its caller reads o_pruned and o_cursor by name, and no others"}
+GROWN = {
+    "prune": "its caller reads o_pruned and o_cursor by name, and no others",
+    "cycle": "workers read its columns by name; o_busy is null unless they ask for p_careful, which those of before do not",
+}
 """Functions whose result has more columns than before, and why who does not know them does not mind."""
 
 

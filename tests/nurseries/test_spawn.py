@@ -27,6 +27,7 @@ from plait.model.errors import DatabaseError, IllegalMove, InvalidId, NotFound
 from plait.model.ids import new_id
 from plait.testing import Kit
 
+from ..fake_worker import outcome
 from ..world import World
 
 
@@ -180,10 +181,10 @@ async def test_a_parent_does_not_end_before_a_spawn_that_is_under_way(world: Wor
         transaction = other.transaction()
         await transaction.start()
         child = await other.fetchval(spawn, job)
-        failing = asyncio.create_task(worker.fail(lease, permanent=True))
-        await world.until_blocked()
+        failed = outcome(lease, "failed", permanent=True)
+        assert (await worker.cycle(0, failed)).busy == [0]
         await transaction.commit()
-        await failing
+    assert not (await worker.cycle(0, failed)).busy
     assert await world.status(job) == "waiting"
     await world.store.leader.resume()
     assert await world.statuses([job, child]) == ["failed", "canceled"]

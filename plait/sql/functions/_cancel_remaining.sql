@@ -1,7 +1,7 @@
 -- _cancel_remaining: cancel what a fan-out has open, and what hangs below it. In a transaction of its own, never in a child's.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
---   locks    live rows SKIP LOCKED; then as _fan_in
+--   locks    the fan-out, live rows and what _reach locks, SKIP LOCKED. Never waits
 --   raises   nothing
 --   called   gather, cancel_remaining
 --
@@ -24,12 +24,16 @@ declare
   v_jobs    uuid[];
   c         record;
 begin
+  perform from plait.fan_outs where id = p_fan_out.id for no key update skip locked;
+  if not found then
+    return 0;   -- somebody holds it: the leader comes again
+  end if;
   v_jobs := array(select l.job_id from plait.live l
                   where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null
                     and (not v_pending or l.state <> 'running' and (v_late or not plait._has_started(l.job_id) or v_orphans and l.state <> 'waiting' and not l.tied))
                   limit p_limit);
   if cardinality(v_jobs) > 0 then
-    c := plait._cancel_rows(p_now, v_jobs, v_reason, v_error);
+    c := plait._cancel_rows(p_now, v_jobs, v_reason, v_error, p_free => true);
     update plait.fan_outs set cancel_due = true
       where parent_id = any(c.o_canceled) and not cancel_due and succeeded + failed + canceled < total and strategy <> 'after';
   end if;

@@ -1,20 +1,26 @@
 -- _cancel_rows: cancel many live jobs at once: who runs is asked to stop, who does not is final now.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
---   locks    live rows SKIP LOCKED, in id order; dedupe; then as _fan_in
+--   locks    live rows SKIP LOCKED, in id order; dedupe; then as _fan_in; with p_free nothing that somebody else holds
 --   raises   nothing
---   called   _cancel_remaining, cancel_tree
+--   called   _cancel_remaining, with p_free; cancel_tree, a user's, which waits for fan-outs
 create or replace function plait._cancel_rows(
-  p_now timestamptz, p_jobs uuid[], p_reason text, p_error text, out o_canceled uuid[], out o_asked int
+  p_now timestamptz, p_jobs uuid[], p_reason text, p_error text, p_free boolean default false, out o_canceled uuid[], out o_asked int
 ) language plpgsql set enable_seqscan = off as $$
 declare
   v_workers  int[];
   v_fan_outs uuid[];
   v_worker   int;
+  v_ends     uuid[];
 begin
+  p_jobs := array(select l.job_id from plait.live l where l.job_id = any(p_jobs) and l.cancel_requested is null
+                  order by l.job_id for no key update skip locked);   -- who runs may go on to save its steps
+  if p_free then
+    v_ends := array(select l.job_id from plait.live l where l.job_id = any(p_jobs) and l.state <> 'running');
+    p_jobs := array(select j from unnest(p_jobs) j where j <> all(v_ends)) || plait._reach(v_ends);
+  end if;
   with c as materialized (
-    select l.job_id, l.tenant_id, l.state, l.worker, l.attempt, l.dedupe_key, l.fan_out_id from plait.live l
-    where l.job_id = any(p_jobs) and l.cancel_requested is null order by l.job_id for update skip locked
+    select l.job_id, l.tenant_id, l.state, l.worker, l.attempt, l.dedupe_key, l.fan_out_id from plait.live l where l.job_id = any(p_jobs)
   ), r as (
     update plait.live l set cancel_requested = p_now, cancel_reason = p_error from c
     where l.job_id = c.job_id and c.state = 'running' returning c.worker

@@ -17,7 +17,8 @@ declare
   v_depth int;
 begin
   perform from plait.live l
-    where l.job_id in (select u from plait.jobs j cross join unnest(j.after) u where j.id = any(p_ids)) order by l.job_id for no key update;
+    where (l.job_id, l.tenant_id) in (select u, j.tenant_id from plait.jobs j cross join unnest(j.after) u where j.id = any(p_ids))
+    order by l.job_id for no key update;   -- of this tenant alone: another's is refused below, and nobody waits for it
   for r in
     select j.id, j.tenant_id, coalesce(i.policy, 'cancel') as policy, array(select distinct u from unnest(j.after) u order by 1) as after
     from unnest(p_ids, p_policies) with ordinality i(id, policy, n) join plait.jobs j on j.id = i.id

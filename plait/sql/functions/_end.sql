@@ -21,6 +21,6 @@ begin
           (select progress from plait.running_state r where r.job_id = p_live.job_id and r.attempt = p_live.attempt), p_result);
   delete from plait.running_state where job_id = p_live.job_id;
   if p_final = 'succeeded' and p_live.tied then
-    perform plait._follow(p_live);
+    perform plait._follow(p_live.job_id, p_live.tenant_id);
   end if;
 end $$;

@@ -2,7 +2,8 @@
 --
 --   moves    nothing -> queued | scheduled
 --   locks    as enqueue_many; the caller holds the trigger's row
---   raises   nothing that is the job's fault: that is recorded with the occasion
+--   raises   PL016 when a user's transaction holds the dedupe key or the quota: nothing has happened, and the caller
+--            comes again; nothing that is the job's fault: that is recorded with the occasion
 --   called   fire, dispatch, release_fires
 --
 -- The row of plait.fires is unique for (trigger, instant) and (trigger, event): whoever comes second does nothing (null).

@@ -20,6 +20,7 @@ begin
       and not exists (select from unnest(p_held, p_held_attempts) h(id, attempt) where h.id = v.job_id and h.attempt = v.attempt)
     order by v.job_id for update skip locked
   loop
+    continue when cardinality(plait._reach(array[l.job_id])) = 0;   -- left to the next call, or to rescue
     perform plait._end(l, p_now, 'canceled', 'canceled', p_reason, l.cancel_reason);
     v_n := v_n + 1;
     v_ended := v_ended || l.job_id;

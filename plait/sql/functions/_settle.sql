@@ -1,9 +1,10 @@
 -- _settle: record how running jobs ended; see settle.
 --
 --   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued | waiting
---   locks    live rows in id order within one attempt number, then dedupe, then as _fan_in. Only ever rows that this worker runs: no other
---            settle wants them, and whoever else does (cancel, rescue) locks one at a time or skips locked rows
---   raises   nothing for a lost lease: the positions of such outcomes are returned
+--   locks    live rows in id order within one pass, then dedupe, then as _fan_in. Only rows that this worker runs: no other settle wants
+--            them, but users do (cancel; enqueue(after=…) locks several, in id order). Only the first pass waits for such a row: to
+--            wait while others are held, in another order than theirs, could be a deadlock
+--   raises   lock_not_available (55P03); nothing for a lost lease: the positions of such outcomes are returned
 --   called   settle, cycle
 --
 -- The live row is the fence: (job, attempt, this worker), and only a running job has a worker. Attempts are written only from what comes back from it.
@@ -26,6 +27,7 @@ declare
   v_finals    plait.status[];
   v_returned  uuid[];              -- their handlers have ended, and they wait for their children
   v_outcomes  plait.status[];      -- what those will be, where they failed by themselves
+  v_lock_timeout text := current_setting('lock_timeout');
 begin
   if p_outcomes is null then
     if p_attempts[1] <> any(p_attempts) then
@@ -54,6 +56,9 @@ begin
       end if;
     end if;
 
+    if v_succeeded is not null then
+      perform set_config('lock_timeout', '1ms', true);   -- not the first pass any more
+    end if;
     if v_others is not null then
       with c as materialized (
         select l.job_id, l.tenant_id, l.run_at, l.queue, l.dedupe_key, l.cancel_requested, l.definition, l.limit_key, l.fan_out_id,
@@ -117,9 +122,13 @@ begin
       if v_queues is not null then
         perform plait._wake(v_queues);
       end if;
+      perform set_config('lock_timeout', '1ms', true);
     end if;
   end loop;
 
+  if v_settled > 0 and v_settled < cardinality(p_jobs) then
+    perform set_config('lock_timeout', '1ms', true);
+  end if;
   if v_settled < cardinality(p_jobs) then  -- the others are stale, or something hangs on their end
     v_done := plait._settle_tied(p_worker, p_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
     v_settled := v_settled + v_done.o_n;
@@ -148,6 +157,7 @@ begin
   end if;
 
   if v_ended is not null or v_returned is not null then
+    perform set_config('lock_timeout', v_lock_timeout, true);
     perform plait._fan_in(p_now, v_ended, v_fan_outs, v_finals, v_returned, v_outcomes);
   end if;
   if v_settled = cardinality(p_jobs) then

@@ -3,7 +3,7 @@
 --   moves    running -> waiting, for who has a nursery that is to be waited for; -> succeeded, for who has none; -> queued, for a leader's
 --            job whose leader is none any more: that outcome is stale
 --   locks    live rows in id order; the leader's row FOR SHARE, for a leader's job; then as _end
---   raises   nothing: what is stale is not counted
+--   raises   lock_not_available (55P03); nothing for what is stale: that is not counted
 --   called   _settle, when something of a batch did not match; _fan_in comes after it
 --
 -- Here come successes, and such failures as are final while children are open: the others _settle records as anybody's. What the handler

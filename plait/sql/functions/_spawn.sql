@@ -4,7 +4,7 @@
 --   locks    the parent's live row, so that it does not end before this commits; the nursery's row, so that it can't be decided
 --            meanwhile; the tenant's row where it has a quota; dedupe keys
 --   raises   PL001 bad argument, PL002 bad id, PL005 quota, PL007 inactive definition, PL008 no such nursery, PL009 when the parent is final,
---            the nursery closed or nesting forbidden
+--            the nursery closed or nesting forbidden, PL016 when another open transaction holds a key or the quota
 --   called   spawn, spawn_many
 --
 -- Returns their ids, in order; where an older job holds the dedupe key, that one's.
@@ -68,7 +68,7 @@ begin
   end if;
   if p_dedupe_keys is not null then
     for r in select k.requested, k.existing from plait._hold_keys(plait.now(), p_parent.tenant_id, p_ids, null, p_definitions, p_payloads,
-                                                                  p_dedupe_keys, null, null) k loop
+                                                                  p_dedupe_keys, null, null, 5000) k loop
       v_ids := array_remove(v_ids, r.requested);
       v_answer := array_replace(v_answer, r.requested, r.existing);
     end loop;

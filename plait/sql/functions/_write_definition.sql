@@ -45,10 +45,10 @@ begin
     inherits_attempts = excluded.inherits_attempts;
   if r.kind = 'node' then   -- enqueued before anybody knew what it is
     update plait.live set lane = 'leader', tied = true
-      where job_id in (select job_id from plait.live where definition = r.name and lane not in ('leader', 'suspect:leader') order by job_id for update);
+      where job_id in (select job_id from plait.live where definition = r.name and lane not in ('leader', 'suspect:leader') order by job_id for no key update);
   end if;
   if r.max_running is not null or r.rate_count is not null then
     update plait.live set lane = 'd:' || r.name
-      where job_id in (select job_id from plait.live where definition = r.name and lane = '' order by job_id for update skip locked);
+      where job_id in (select job_id from plait.live where definition = r.name and lane = '' order by job_id for no key update skip locked);
   end if;
 end $$;

@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    the job's live row: its fence; then as _ask_after
---   raises   as _ask_after
+--   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; as _ask_after
 --   called   plait.store.nurseries.after_many
 --
 -- o_status is ready, stale when the lease is lost, or canceled when the job was asked to stop. May be sent again.
@@ -12,7 +12,8 @@ create or replace function plait.after_many(
   p_max_attempts int[] default null, p_timeouts_s float8[] default null, p_delays_s float8[] default null,
   p_dedupe_keys text[] default null, p_limit_keys text[] default null, out o_status text, out o_ids uuid[]
 )
-language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
+set lock_timeout = '500ms' as $$
 declare
   l plait.live;
   j plait.jobs;

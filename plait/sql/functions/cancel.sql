@@ -15,7 +15,7 @@ declare
   v_status text;
 begin
   perform plait._require_read_committed();
-  select * into v_live from plait.live where job_id = p_job and tenant_id = v_tenant for update;
+  select * into v_live from plait.live where job_id = p_job and tenant_id = v_tenant for no key update;
   if not found then
     select status::text into v_status from plait.job where id = p_job and tenant_id = v_tenant;
     if not found then

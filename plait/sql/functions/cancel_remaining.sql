@@ -1,7 +1,7 @@
 -- cancel_remaining: cancel what one fan-out has left open, where that is due. Called again until there is none.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
---   locks    live rows SKIP LOCKED; then as _fan_in. One fan-out a call, so that their locks are always taken in order
+--   locks    as _cancel_remaining. One fan-out a call. Never waits
 --   raises   nothing
 --   called   plait.store.leader.resume
 --

@@ -1,27 +1,30 @@
 -- cycle: settle the last batch and claim the next, in one round trip. This is the hot path.
 --
 --   moves    as settle and claim
---   locks    live rows of the outcomes; then the worker's row FOR KEY SHARE, so that a worker being declared lost gets nothing
+--   locks    live rows of the outcomes, and their fan-outs, for at most 300 ms; with p_careful none that another holds; then the worker's row FOR KEY SHARE, so that a worker being declared lost gets nothing
 --            new while its heartbeat is not held up; then as claim, which never waits
---   raises   PL001 for an unknown outcome; nothing for a lost lease
+--   raises   PL001 for an unknown outcome; lock_not_available (55P03) when somebody holds a row of an outcome: then nothing has happened,
+--            and the worker sends the same again with p_careful; nothing for a lost lease
 --   called   plait.store.workers.cycle
 --
 -- o_stale holds the positions of outcomes that changed nothing. o_alive is false when the worker is lost: it must stop its
 -- handlers and register anew. o_alone, of a good number of jobs: nobody else works on its queues. o_marks: to be sent with the next claims,
 -- see _advance. p_sleep: when nothing is claimed, enqueues shall notify this worker from now on. p_short: of what all the jobs have in
--- common, one stands for all (workers of the release before do not know of it).
+-- common, one stands for all (workers of the release before do not know of it). p_careful: outcomes whose rows somebody else holds are
+-- left out, and their positions come back in o_busy; without it they are waited for, which costs nothing where nobody holds any.
 create or replace function plait.cycle(
   p_worker int,
   p_queues text[], p_limits int[], p_cursors uuid[], p_lane_cursors text[],
   p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[], p_ran_ms float8[],
-  p_sleep boolean, p_marks text[], p_short boolean default false,
+  p_sleep boolean, p_marks text[], p_short boolean default false, p_careful boolean default false,
   out o_alive boolean, out o_stale int[], out o_cancel_jobs uuid[], out o_cancel_attempts int[],
   out o_cursors uuid[], out o_lane_cursors text[], out o_marks text[],
   out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[], out o_tenants uuid[],
-  out o_definitions text[], out o_queues text[], out o_payloads text[], out o_timeouts float8[], out o_correlations text[], out o_alone boolean
+  out o_definitions text[], out o_queues text[], out o_payloads text[], out o_timeouts float8[], out o_correlations text[], out o_alone boolean,
+  out o_busy int[]
 )
 language plpgsql security definer set search_path = plait, pg_temp
-set enable_seqscan = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan set lock_timeout = '2s' as $$
+set enable_seqscan = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan set lock_timeout = '300ms' as $$
 declare
   v_seen   timestamptz := case when pg_current_xact_id_if_assigned() is null then plait.now() end;  -- for the marks
   v_now    timestamptz := case when cardinality(p_jobs) > 0 then plait._moment() else plait.now() end;
@@ -35,7 +38,13 @@ begin
   end if;
   if cardinality(p_jobs) > 0 then
     perform plait._check_outcomes(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
-    o_stale := plait._settle(p_worker, v_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+    if p_careful then
+      c := plait._settle_free(p_worker, v_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+      o_stale := c.o_stale;
+      o_busy := c.o_busy;
+    else
+      o_stale := plait._settle(p_worker, v_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+    end if;
   end if;
 
   select w.definitions, w.asleep, w.queues, exists (select from plait.live l where l.worker = p_worker and l.cancel_requested is not null) as cancels

@@ -2,13 +2,14 @@
 --
 --   moves    nothing -> queued
 --   locks    events and triggers SKIP LOCKED, then as enqueue_many: any number of leaders may call it at once
---   raises   nothing that is one event's fault: that is kept with the event
+--   raises   PL016 as _fire: the caller sends the events one by one, and leaves what is held for later; nothing that
+--            is one event's fault: that is kept with the event
 --   called   plait.store.events.dispatch
 --
 -- p_events is a JSON array of {event, fires: [{trigger, revision, payload, dedupe_key, correlation_id, limit_key, error}]}: what
 -- pending_events gave, rendered. An event is left for the next call where somebody else is at it, or one of its triggers has changed.
 create or replace function plait.dispatch(p_events json) returns int
-language plpgsql security definer set search_path = plait, pg_temp as $$
+language plpgsql security definer set search_path = plait, pg_temp set lock_timeout = '20ms' as $$
 declare
   v_now   timestamptz := plait._moment();
   v_done  int := 0;

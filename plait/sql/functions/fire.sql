@@ -2,7 +2,7 @@
 --
 --   moves    nothing -> queued | scheduled
 --   locks    the trigger's row SKIP LOCKED, then as enqueue_many: any number of leaders may call it at once
---   raises   PL001 for instants that are not due
+--   raises   PL001 for instants that are not due; PL016 as _fire: the caller leaves it for later
 --   called   plait.store.triggers.fire
 --
 -- The caller has worked out the instants between p_cursor and p_upto, by the trigger as it was at p_revision. Where either has
@@ -12,7 +12,7 @@ create or replace function plait.fire(
   p_trigger uuid, p_revision int, p_cursor timestamptz, p_upto timestamptz, p_next timestamptz, p_fires json default '[]',
   p_missed int default 0, p_error text default null
 ) returns int
-language plpgsql security definer set search_path = plait, pg_temp as $$
+language plpgsql security definer set search_path = plait, pg_temp set lock_timeout = '20ms' as $$
 declare
   v_now   timestamptz := plait._moment();
   v_fired int := 0;

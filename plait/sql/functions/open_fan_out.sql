@@ -2,7 +2,7 @@
 --
 --   moves    running -> waiting; nothing -> queued, for each child
 --   locks    the parent's live row; the tenant's row where it has a quota
---   raises   PL001 bad argument, PL002 bad id, PL005 quota, PL007 inactive definition, PL009 when its own fan-out forbids it
+--   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; PL001 bad argument, PL002 bad id, PL005 quota, PL007 inactive definition, PL009 when its own fan-out forbids it
 --   called   plait.store.trees.open_fan_out
 --
 -- Returns suspended, stale when the lease is lost, or canceled when the job was asked to stop. May be sent again.
@@ -15,7 +15,8 @@ create or replace function plait.open_fan_out(
   p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[] default null, p_priorities int[] default null,
   p_max_attempts int[] default null, p_timeouts_s float8[] default null, p_limit_keys text[] default null
 ) returns text
-language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
+set lock_timeout = '500ms' as $$
 declare
   v_now      timestamptz := plait._moment();
   l          plait.live;

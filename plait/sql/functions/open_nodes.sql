@@ -2,13 +2,14 @@
 --
 --   moves    running -> waiting; nothing -> queued, for each node's part
 --   locks    the job's live row; as _open_nodes
---   raises   as _open_nodes
+--   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; as _open_nodes
 --   called   plait.store.nodes.open_nodes
 --
 -- Returns suspended, none when there are too few nodes, stale when the lease is lost, or canceled when the job was asked to stop. May be
 -- sent again.
 create or replace function plait.open_nodes(p_worker int, p_job uuid, p_attempt int, p_seq int) returns text
-language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
+set lock_timeout = '500ms' as $$
 declare
   v_now timestamptz := plait._moment();
   l     plait.live;

@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    the job's live row: its fence
---   raises   PL009 when its own parent forbids it children
+--   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; PL009 when its own parent forbids it children
 --   called   plait.store.nurseries.open_nursery
 --
 -- Returns ready, stale when the lease is lost, or canceled when the job was asked to stop. May be sent again.
@@ -10,7 +10,7 @@ create or replace function plait.open_nursery(
   p_worker int, p_job uuid, p_attempt int, p_nursery uuid, p_name text, p_occurrence int, p_seq int, p_overlapping boolean,
   p_serial boolean, p_stop boolean, p_nested boolean, p_cancel_on_parent_failure boolean
 ) returns text
-language plpgsql security definer set search_path = plait, pg_temp as $$
+language plpgsql security definer set search_path = plait, pg_temp set lock_timeout = '500ms' as $$
 declare
   l plait.live;
   j plait.jobs;

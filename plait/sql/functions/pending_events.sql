@@ -8,7 +8,8 @@
 -- Tenants take turns: the oldest event of each first, then the second of each, so that nobody waits for another's backlog, nor for events that
 -- can't be dispatched now since somebody holds a trigger of theirs. A page ends early where its events, with all that they match, come to some
 -- megabytes: a tenant with a thousand triggers must not fill the leader's memory. A trigger that was made after the event does not fire for it.
-create or replace function plait.pending_events(p_limit int default 100)
+-- p_skip: events that the caller leaves for later, since a user's transaction holds what they need.
+create or replace function plait.pending_events(p_limit int default 100, p_skip uuid[] default '{}')
 returns table (id uuid, name text, at timestamptz, correlation_id text, data text, tenant_id uuid, tenant_slug text, tenant_name text,
                triggers text)
 language sql stable security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
@@ -20,7 +21,7 @@ language sql stable security definer set search_path = plait, pg_temp set enable
   ), turns as (
     select p.id, p.turn from n cross join lateral (
       select p.id, row_number() over (order by p.id) as turn from plait.events p
-      where p.dispatched_at is null and p.tenant_id = n.tenant_id
+      where p.dispatched_at is null and p.tenant_id = n.tenant_id and p.id <> all(p_skip)
       order by p.id limit 1 + p_limit / greatest(1, (select count(*) from n))) p
     order by p.turn, p.id limit p_limit
   ), sized as (

@@ -6,7 +6,7 @@
 --   called   plait.store.leader.promote
 --
 -- run_at becomes the moment of promotion: the time since when the job is queued. Returns how many moved, and in how many
--- seconds the next one is due.
+-- seconds the next one is due; what is due already, and held by somebody, is not counted.
 create or replace function plait.promote(p_limit int default 1000, out o_promoted int, out o_next_s float8)
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare
@@ -26,6 +26,9 @@ begin
   if o_promoted > 0 then
     perform plait._wake(v_queues);
   end if;
-  select case when min(run_at) is not null then greatest(0, extract(epoch from min(run_at) - v_now)) end
-    into o_next_s from plait.live where state = 'scheduled';
+  if o_promoted = p_limit then
+    o_next_s := 0;
+  else
+    select extract(epoch from min(run_at) - v_now) into o_next_s from plait.live where state = 'scheduled' and run_at > v_now;
+  end if;
 end $$;

@@ -77,6 +77,10 @@ begin
     where not exists (select from plait.jobs j join plait.forks f on f.tenant_id = j.tenant_id and f.root_id = j.id where j.id = u.id)
       and not exists (select from plait.live l where l.job_id = u.id) and not exists (select from plait.live l where l.root_id = u.id)
       and not exists (select from plait.attempts a where a.job_id = u.id and a.finished_at >= v_now - v_keep);
+  -- Whose idempotency key a user's transaction holds, since it has expired and is used again, is left for the next round.
+  v_jobs := array(select id from unnest(v_jobs) id where id <> all(array(
+    select i.job_id from plait.idempotency i where i.job_id = any(v_jobs)
+      and i.ctid <> all(array(select h.ctid from plait.idempotency h where h.job_id = any(v_jobs) for update skip locked)))));
   for v_root in select distinct f.root_id from plait.fan_outs f where f.root_id = any(v_jobs) order by 1 loop
     v_below := plait._prune_below(v_root, greatest(p_limit - o_pruned, 100), p_archive);
     o_pruned := o_pruned + v_below.o_pruned;

@@ -21,7 +21,7 @@ begin
   if p_run_at not between v_now - interval '100 years' and v_now + interval '100 years' then
     raise exception 'a job is scheduled within 100 years of now, not for %', p_run_at using errcode = 'PL001';
   end if;
-  select * into v_live from plait.live where job_id = p_job and tenant_id = v_tenant for update;
+  select * into v_live from plait.live where job_id = p_job and tenant_id = v_tenant for no key update;
   if not found then
     return plait.retry(p_job, v_tenant, p_run_at, p_max_attempts);
   end if;

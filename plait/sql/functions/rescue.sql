@@ -1,8 +1,8 @@
 -- rescue: take back what lost workers ran, end what was asked to stop and did not, resume whose wake-up was missed.
 --
 --   moves    running -> scheduled | queued | dead_letter | canceled; waiting -> queued, or as _resume_parent
---   locks    live rows SKIP LOCKED, by worker and id; workers FOR UPDATE SKIP LOCKED (against claims under way); fan-outs,
---            deepest first. Never waits but for those
+--   locks    live rows SKIP LOCKED, by worker and id; workers FOR UPDATE SKIP LOCKED (against claims under way); fan-outs
+--            SKIP LOCKED (_reach). Never waits for a row that a user's transaction can hold: that job is the next call's
 --   raises   nothing
 --   called   plait.store.leader.rescue, which calls again while workers were newly declared lost
 --
@@ -22,7 +22,7 @@ create or replace function plait.rescue(
   p_limit int default 1000, p_max_losses int default 3, p_cancel_grace_s float8 default 30, p_jitter_s float8 default 1,
   out o_lost int, out o_requeued int, out o_dead int, out o_canceled int, out o_resumed int
 )
-language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set lock_timeout = '500ms' as $$
 declare
   v_now    timestamptz := plait.now();
   v_queues text[] := '{}';
@@ -35,7 +35,6 @@ declare
   v_ended  uuid[] := '{}';
   v_fans   uuid[] := '{}';
   v_finals plait.status[] := '{}';
-  v_depth  int;
   v_returned uuid[];
   f        plait.fan_outs;
   v_end    record;
@@ -52,6 +51,7 @@ begin
     l := v_lost.job;
     v_alone := l.lane like 'suspect%' and v_lost.suspects = 1;
     v_buried := v_alone and l.losses >= p_max_losses;
+    continue when (v_buried or l.cancel_requested is not null) and cardinality(plait._reach(array[l.job_id])) = 0;  -- held: next time
     if l.cancel_requested is not null then
       perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its worker was lost while it was asked to stop'));
       o_canceled := o_canceled + 1;
@@ -96,38 +96,46 @@ begin
     select v.* from plait.live v where v.cancel_requested < v_now - make_interval(secs => p_cancel_grace_s)
     order by v.job_id limit p_limit for update skip locked
   loop
+    continue when cardinality(plait._reach(array[l.job_id])) = 0;
     perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its handler did not stop when asked'));
     o_canceled := o_canceled + 1;
     v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
   end loop;
   if cardinality(v_ended) > 0 or v_returned is not null then
     perform plait._fan_in(v_now, v_ended, v_fans, v_finals, v_returned, array(select 'dead_letter'::plait.status from unnest(v_returned)));
-  else
-    -- What was passed by because a row was locked. Not after the above: fan-outs are locked deepest first. For the same reason only
-    -- one level of those whose parents end by it, which their fan-outs then count.
-    select max(depth) into v_depth from plait.fan_outs where waited_for is not null and decided_at is not null and (id = parent_id or strategy = 'after' or on_timeout is not null);
-    for f in
-      select * from plait.fan_outs
-      where waited_for is not null and decided_at is not null and (id <> parent_id and strategy <> 'after' and on_timeout is null or depth = v_depth)
-      order by depth desc, id limit p_limit for no key update skip locked
-    loop
+    v_ended := '{}'; v_fans := '{}'; v_finals := '{}';
+  end if;
+
+  -- Parents that were passed over because somebody held their rows: their fan-out is decided, or has what they wait for (a stream's next).
+  for f in
+    select * from plait.fan_outs where id in (
+      select id from plait.fan_outs where waited_for is not null and decided_at is not null
+      union all
+      select id from plait.fan_outs where waited_for is not null and decided_at is null and succeeded + failed + canceled >= waited_for)
+    order by depth desc, id limit p_limit for no key update skip locked
+  loop
+    continue when f.waited_for is null or f.decided_at is null and f.succeeded + f.failed + f.canceled < f.waited_for;  -- as it is now
+    continue when (f.strategy in ('nursery', 'after') or f.on_timeout is not null) and cardinality(plait._reach(array[f.parent_id])) = 0;
+    if f.decided_at is null then
+      v_end := plait._judge(f, v_now);
+    else
       v_end := plait._resume_parent(f, v_now);
       o_resumed := o_resumed + v_end.o_resumed::int;
-      if v_end.o_job is not null then
-        v_ended := v_ended || v_end.o_job; v_fans := v_fans || v_end.o_fan_out; v_finals := v_finals || v_end.o_final;
-      end if;
-    end loop;
-    if cardinality(v_ended) > 0 then
-      perform plait._fan_in(v_now, v_ended, v_fans, v_finals);
-    else
-      for f in
-        select * from plait.fan_outs where serial and turn is null and decided_at is null and succeeded + failed + canceled < total
-        order by id limit p_limit for no key update skip locked
-      loop
-        perform plait._next_turn(f);
-      end loop;
     end if;
+    if v_end.o_job is not null then
+      v_ended := v_ended || v_end.o_job; v_fans := v_fans || v_end.o_fan_out; v_finals := v_finals || v_end.o_final;
+    end if;
+  end loop;
+  if cardinality(v_ended) > 0 then
+    perform plait._fan_in(v_now, v_ended, v_fans, v_finals);
   end if;
+  for f in
+    select * from plait.fan_outs where serial and turn is null and decided_at is null and succeeded + failed + canceled < total
+    order by id limit p_limit for no key update skip locked
+  loop
+    perform plait._next_turn(f);
+  end loop;
+  perform plait._follow_late(p_limit);
 
   with e as materialized (
     select id from plait.workers where state = 'alive' and expires_at < v_now order by id for update skip locked
@@ -140,9 +148,7 @@ begin
   foreach v_node in array coalesce(v_nodes, '{}') loop
     perform plait._leave_node(v_node, 'lost');
   end loop;
-  if cardinality(v_ended) = 0 and v_returned is null then   -- for the same reason as above
-    perform plait._depose(v_now);
-  end if;
+  perform plait._depose(v_now);
 
   if cardinality(v_queues) > 0 then
     perform plait._wake(v_queues);

@@ -1,13 +1,13 @@
 -- resume: what waits for a time, and need not any more, goes on: sleeps and signals that are due, fan-outs that have timed out.
 --
 --   moves    waiting -> queued; waiting -> any final, for a node job whose nodes have timed out
---   locks    live rows and fan-outs, SKIP LOCKED: safe to run anywhere, at once; then as _fan_in
+--   locks    live rows and fan-outs, SKIP LOCKED: safe to run anywhere, at once. Never waits
 --   raises   nothing
 --   called   plait.store.leader.resume
 --
--- o_next_s: in how many seconds the next one is due.
+-- o_next_s: in how many seconds the next one is due; what is due already, and held by somebody, is not counted.
 create or replace function plait.resume(p_limit int default 1000, out o_resumed int, out o_timed_out int, out o_next_s float8)
-language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set lock_timeout = '500ms' as $$
 declare
   v_now    timestamptz := plait.now();
   v_queues text[];
@@ -29,12 +29,12 @@ begin
     perform plait._wake(v_queues);
   end if;
   o_timed_out := 0;
-  -- One level at a time, since a node job may end by it, which its own fan-out then counts: fan-outs are locked deepest first.
   for f in
     select * from plait.fan_outs where timeout_at <= v_now and decided_at is null
-      and depth = (select max(o.depth) from plait.fan_outs o where o.timeout_at <= v_now and o.decided_at is null)
-    order by timeout_at limit p_limit for update skip locked
+    order by depth desc, timeout_at limit p_limit for update skip locked
   loop
+    -- A node job may end by it, which its own fan-out then counts.
+    continue when f.on_timeout is not null and cardinality(plait._reach(array[f.parent_id])) = 0;
     e := plait._decide(f, v_now, case when f.on_timeout = 'proceed' or f.on_timeout = 'fail' and f.succeeded >= f.needed
                                       then 'succeeded' else 'timeout' end);
     o_timed_out := o_timed_out + 1;
@@ -46,7 +46,7 @@ begin
     perform plait._fan_in(v_now, v_ended, v_fans, v_finals);
   end if;
   select greatest(0, extract(epoch from least(
-      (select min(wake_at) from plait.live where wake_at is not null),
-      (select min(timeout_at) from plait.fan_outs where timeout_at is not null and decided_at is null)) - v_now))
+      (select min(wake_at) from plait.live where wake_at > v_now),
+      (select min(timeout_at) from plait.fan_outs where timeout_at > v_now and decided_at is null)) - v_now))
     into o_next_s;
 end $$;

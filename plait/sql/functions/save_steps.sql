@@ -1,7 +1,8 @@
 -- save_steps: checkpoint what steps of running jobs have come to: those of all handlers of a process, in one call.
 --
 --   moves    nothing
---   locks    live rows FOR SHARE, in id order: until this commits, nobody takes the job from its worker
+--   locks    live rows FOR KEY SHARE, in id order: until this commits, nobody takes the job from its worker (rescue and settle want the row
+--            as a whole), while verbs of users, which only change it (cancel, signal, spawn, after), neither wait nor are waited for
 --   raises   check violations, and what no JSON is
 --   called   plait.store.trees.save_steps
 --
@@ -20,7 +21,7 @@ begin
   if cardinality(p_jobs) = 1 then
     select l.tenant_id into v_tenant from plait.live l
       where l.job_id = p_jobs[1] and l.attempt = p_attempts[1] and l.worker = p_worker
-        and (l.lane not in ('leader', 'suspect:leader') or plait._led(p_worker, l.run_at, false)) for share;
+        and (l.lane not in ('leader', 'suspect:leader') or plait._led(p_worker, l.run_at, false)) for key share;
     if not found then
       return array[1];
     end if;
@@ -33,7 +34,7 @@ begin
   with held as materialized (
     select l.job_id, l.attempt, l.tenant_id from plait.live l
     where l.job_id = any(p_jobs) and l.worker + 0 = p_worker and (l.lane not in ('leader', 'suspect:leader') or plait._led(p_worker, l.run_at, false))
-    order by l.job_id for share
+    order by l.job_id for key share
   ), x as materialized (
     select i.*, h.tenant_id
     from unnest(p_jobs, p_attempts, p_names, p_occurrences, p_seqs, p_kinds, p_overlapping, p_hashes, p_values, p_errors) with ordinality

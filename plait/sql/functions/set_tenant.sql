@@ -50,7 +50,7 @@ begin
   end if;
   if r.max_queued is not null and v_was is null then
     update plait.live set metered = true where job_id in (   -- they count from now on
-      select job_id from plait.live where tenant_id = r.id and not metered order by job_id for update skip locked);
+      select job_id from plait.live where tenant_id = r.id and not metered order by job_id for no key update skip locked);
   end if;
   return r.id;
 exception when integrity_constraint_violation or data_exception then

@@ -22,7 +22,7 @@ begin
   if octet_length(p_payload::text) > 1048576 then
     raise exception 'a signal''s payload is JSON of at most 1 MiB' using errcode = 'PL001';
   end if;
-  select * into l from plait.live where job_id = p_job and tenant_id = v_tenant for update;
+  select * into l from plait.live where job_id = p_job and tenant_id = v_tenant for no key update;
   if not found then
     if exists (select from plait.jobs where id = p_job and tenant_id = v_tenant) then
       raise exception 'job % is final: nobody waits for a signal', p_job using errcode = 'PL009';

@@ -2,7 +2,7 @@
 --
 --   moves    running -> waiting
 --   locks    the live row; then the fan-out
---   raises   PL001 for a kind that can't be waited for, PL008 for a fan-out that is not there
+--   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; PL001 for a kind that can't be waited for, PL008 for a fan-out that is not there
 --   called   plait.store.trees.suspend
 --
 -- o_status is suspended, ready (with the signal's payload, or how the fan-out stands), timeout, stale when the lease is lost, or canceled when the job was
@@ -12,7 +12,8 @@ create or replace function plait.suspend(
   p_delay_s float8 default null, p_until timestamptz default null, p_signal text default null,
   p_fan_out uuid default null, p_ended int default null, out o_status text, out o_value text
 )
-language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
+set lock_timeout = '500ms' as $$
 declare
   v_now timestamptz := plait.now();
   l     plait.live;

@@ -50,3 +50,7 @@ alter table plait.buckets drop column tokens, drop column at, add column starts 
 
 -- How many definitions a worker's key has created.
 alter table plait.keys add column definitions integer not null default 0;
+-- Open transactions of users: parents of streamed fan-outs that were passed over, and follow-ups whose dedupe key was held.
+create index fan_outs_ready on plait.fan_outs (id) where waited_for is not null and decided_at is null and succeeded + failed + canceled >= waited_for;
+alter table plait.follow_ups add column late boolean not null default false;
+create index follow_ups_late on plait.follow_ups (job_id) where late;

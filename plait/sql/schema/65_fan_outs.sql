@@ -48,6 +48,7 @@ create index fan_outs_root on plait.fan_outs (root_id);
 -- These are all but empty: only what waits for the leader is in them.
 create index fan_outs_timeout on plait.fan_outs (timeout_at) where timeout_at is not null and decided_at is null;
 create index fan_outs_missed on plait.fan_outs (id) where waited_for is not null and decided_at is not null;
+create index fan_outs_ready on plait.fan_outs (id) where waited_for is not null and decided_at is null and succeeded + failed + canceled >= waited_for;
 create index fan_outs_cancel on plait.fan_outs (id) where cancel_due;
 create index fan_outs_nodes on plait.fan_outs (id) where on_timeout is not null and decided_at is not null and succeeded + failed + canceled < total;
 create index fan_outs_turn on plait.fan_outs (id) where serial and turn is null and decided_at is null;
@@ -115,8 +116,10 @@ create table plait.follow_ups (
   dedupe_key   text collate "C",
   limit_key    text collate "C",
   payload      json not null,
+  late         boolean not null default false,       -- its job has succeeded, but a user's transaction held its dedupe key then
   primary key (job_id, id)
 );
+create index follow_ups_late on plait.follow_ups (job_id) where late;
 
 -- Which trees a fork needs: the one of the job that it was made from, and those whose fan-outs its steps name. Retention keeps these trees
 -- for as long as it keeps the fork.

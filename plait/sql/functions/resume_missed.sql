@@ -1,0 +1,39 @@
+-- resume_missed: go through all that waits, and move on what need not: a second look, should anything else have failed to.
+--
+--   moves    waiting -> queued
+--   locks    live rows and fan-outs, SKIP LOCKED. Never waits
+--   raises   nothing
+--   called   plait.store.leader.resume_missed
+--
+-- Each wait ends in the transaction that brings about what is waited for. This is for a mistake in that: a signal that is there, or a turn
+-- in a serial nursery that nobody has. Fan-outs are rescue's, sleeps and timeouts resume's. Returns how many it found: 0, always.
+create or replace function plait.resume_missed(p_limit int default 1000, out o_resumed int, out o_took_s float8)
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set lock_timeout = '500ms' as $$
+declare
+  v_began timestamptz := clock_timestamp();  -- clock: measures itself
+  l       plait.live;
+  f       plait.fan_outs;
+begin
+  perform plait._require_read_committed();
+  o_resumed := 0;
+  for l in
+    select v.* from plait.live v
+    where v.state = 'waiting' and v.wait_on like 'signal %'
+      and exists (select from plait.signals s where s.job_id = v.job_id and not s.consumed and v.wait_on = 'signal ' || s.name)
+    order by v.job_id limit p_limit for update skip locked
+  loop
+    perform plait._release(l);
+    o_resumed := o_resumed + 1;
+  end loop;
+  for f in
+    select o.* from plait.fan_outs o
+    where o.id in (select v.fan_out_id from plait.live v where v.state = 'waiting' and v.wait_on = 'turn')
+      and o.decided_at is null and not o.cancel_due
+      and not exists (select from plait.live t where t.job_id = o.turn)
+    order by o.id limit p_limit for no key update skip locked
+  loop
+    perform plait._next_turn(f);
+    o_resumed := o_resumed + 1;
+  end loop;
+  o_took_s := extract(epoch from clock_timestamp() - v_began);  -- clock: as above
+end $$;

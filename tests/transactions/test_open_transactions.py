@@ -1,0 +1,132 @@
+"""A user's transaction that stays open holds up nothing but what it has touched: every verb, each lock that it takes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+import pytest
+
+from plait.model.errors import Busy
+
+from ..world import World
+from .scene import Scene, go_on, set_scene
+from .verbs import MACHINERY, NO_SHARED_ROWS, READERS, STOPS_EVERYTHING, VERBS
+
+T = TypeVar("T")
+
+BLOCKED_S = 30.0
+"""The transaction stays open: who waits for it waits for ever. This is for a broken program, not a figure to reach."""
+
+CALLS = [pytest.param(verb, call, id=f"{verb}-{call}") for verb, calls in VERBS.items() for call in calls]
+METERED = [
+    pytest.param(verb, call, id=f"{verb}-{call}")
+    for verb, call in (
+        ("enqueue", "plainly"), ("enqueue", "a_running"), ("spawn", "a_running"), ("retry", "a_child_dead"), ("fork", "a_dead"),
+        ("set_tenant", "a tenant"),
+    )
+]  # fmt: skip
+
+
+async def test_every_function_that_may_be_called_is_in_the_list(world: World) -> None:
+    callable_ = await world.rows(
+        """select distinct p.proname::text from pg_proc p, unnest(array['plait_client', 'plait_tenant', 'plait_worker', 'plait_admin']) r
+           where p.pronamespace = 'plait'::regnamespace and p.proname !~ '^_' and p.provolatile = 'v' and has_function_privilege(r, p.oid, 'execute')"""
+    )
+    listed = [set(VERBS), NO_SHARED_ROWS, READERS, MACHINERY, STOPS_EVERYTHING]
+    missing = {name for (name,) in callable_} - set().union(*listed)
+    assert not missing, f"say in verbs.py what an open transaction does with these: {sorted(missing)}"
+    assert sum(map(len, listed)) == len(set().union(*listed)), "one is in two lists"
+
+
+@pytest.mark.parametrize("commit", [True, False], ids=["then it commits", "then it is rolled back"])
+@pytest.mark.parametrize(("verb", "call"), CALLS)
+async def test_an_open_transaction_holds_up_only_what_it_has_touched(
+    world: World, verb: str, call: str, commit: bool
+) -> None:
+    scene = await set_scene(world)
+    async with _open(scene, verb, call, commit=commit):
+        await _all_goes_on(scene, verb)
+    await go_on(scene)
+
+
+@pytest.mark.parametrize(("verb", "call"), METERED)
+async def test_nor_does_one_that_holds_a_quota(world: World, verb: str, call: str) -> None:
+    scene = await set_scene(world, quota=True)
+    async with _open(scene, verb, call, commit=True):
+        with pytest.raises(Busy):  # of the same tenant: an exact quota needs the lock
+            await world.enqueue(tenant="a")
+        await _all_goes_on(scene, verb, quota=True)
+    await go_on(scene)
+
+
+@asynccontextmanager
+async def _open(scene: Scene, verb: str, call: str, *, commit: bool) -> AsyncIterator[None]:
+    async with scene.world.connection() as connection:
+        transaction = connection.transaction()
+        await transaction.start()
+        await VERBS[verb][call](connection, scene)
+        yield
+        await (transaction.commit() if commit else transaction.rollback())
+
+
+async def _all_goes_on(scene: Scene, verb: str, *, quota: bool = False) -> None:
+    world, store = scene.world, scene.world.store
+    free = ("b",) if quota else ("b", "free")
+    schedules = {of: await scene.made(f"{of}_schedule") for of in free}
+    await world.advance(seconds=61)
+    await world.expire(scene.dying)
+
+    async def doing(what: str, work: Awaitable[T]) -> T:
+        try:
+            async with asyncio.timeout(BLOCKED_S):
+                return await work
+        except TimeoutError:
+            raise AssertionError(f"{what} waits for the open transaction") from None
+
+    # step: all handlers' checkpoints in one statement
+    steps = [name for name in ("a_running", "a_child", "b_running", "free_running") if name in scene.running]
+    stale = await doing("step", store.trees.save_steps(scene.worker.id, [scene.checkpoint(name) for name in steps]))
+    assert stale == []
+    # enqueue
+    for of, tenant in (("b", "b"), *(() if quota else (("free", "a"),))):
+        scene.jobs[f"{of}_new"] = await doing("enqueue", world.enqueue(tenant=tenant, queue="q_new"))
+    # claim
+    claimed = await doing("claim", scene.worker.cycle(10, queue="q_new"))
+    assert {lease.job_id for lease in claimed.claimed} == {scene[f"{of}_new"] for of in free}
+    scene.running |= {
+        f"{of}_new": lease for of in free for lease in claimed.claimed if lease.job_id == scene[f"{of}_new"]
+    }
+    # settle: whatever runs, in one batch
+    await doing("settle", scene.settle_all())
+    for of in ("b", "free"):
+        assert await scene.settled(f"{of}_running", f"{of}_child")
+        assert await scene.state(f"{of}_parent") == "queued"
+    # schedule, event
+    for of in (*free, "a"):
+        await doing("emit", world.emit(of, tenant="b" if of == "b" else "a"))
+    await doing("schedule and event", scene.fire_and_dispatch())
+    for of in free:
+        assert await scene.made(f"{of}_schedule") == schedules[of] + 1, of
+        assert await scene.made(f"{of}_event") == 1, of
+    # rescue
+    await doing("rescue", world.rescue())
+    for of in ("b", "free"):
+        assert await scene.state(f"{of}_lost") in ("scheduled", "queued")
+    # resume: sleeps, and timeouts of fan-outs whatever others are due
+    for _ in range(2):
+        await doing("resume", store.leader.resume())
+    for of in ("b", "free"):
+        assert await scene.state(f"{of}_sleeper") == "queued"
+        assert await scene.state(f"{of}_late") == "queued"
+    # cancel
+    for of, tenant in (("b", "b"), ("free", "a")):
+        await doing("cancel", world.cancel(scene[f"{of}_canceled"], tenant=tenant))
+        assert await scene.state(f"{of}_canceled") == "canceled"
+    # what else runs for all
+    await doing("promote", world.promote())
+    await doing("heartbeat", scene.worker.heartbeat(holding=list(scene.running.values())))
+    await doing("elect", store.leader.elect("x", lease_s=10))
+    await doing("count", store.leader.count_live())
+    await doing("roll-up", store.leader.roll_up())
+    await doing("announce", store.leader.announce())
