@@ -55,7 +55,17 @@ COUNTED: Final = Metric(
     "plait_counts_age_seconds", "gauge", "installation", "How old the leader's counts of ended attempts are."
 )
 WORKERS: Final = Metric(
-    "plait_workers", "gauge", "installation", "Workers: alive, blocked (a handler blocks the event loop), stale (silent for half a lease) or lost.", ("state",)
+    "plait_workers",
+    "gauge",
+    "installation",
+    "Workers: alive, blocked (a handler blocks the event loop), stale (silent for half a lease) or lost.",
+    ("state",),
+)
+PREFETCHED: Final = Metric(
+    "plait_jobs_prefetched",
+    "gauge",
+    "installation",
+    "Jobs that workers have claimed and not started, as of their last heartbeats. Status `running` includes them.",
 )
 LEADER_PRESENT: Final = Metric("plait_leader_present", "gauge", "installation", "Whether a process leads.")
 LEADER_TERM: Final = Metric(

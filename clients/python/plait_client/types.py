@@ -1205,6 +1205,7 @@ class Worker(TypedDict):
     queues: list[str]
     definitions: list[str]
     running_count: int
+    prefetched_count: int
     metadata: Any
     started_at: str
     last_seen_at: str
@@ -1212,6 +1213,8 @@ class Worker(TypedDict):
     node: str | None
     draining: bool
     leads: bool
+    blocked_since: str | None
+    blocked_job_id: str | None
 
 
 class WorkerHeartbeat(TypedDict):

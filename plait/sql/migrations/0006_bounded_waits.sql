@@ -24,3 +24,6 @@ where j.forked_from is not null and f.parent_id <> j.id;
 -- Recovery after a worker's loss: suspects run in groups, which each further loss halves.
 alter table plait.live add column suspect_group bigint;
 alter table plait.workers add column suspects integer not null default 0;
+
+-- Prefetched jobs are shown apart from running ones.
+alter table plait.workers add column prefetched integer not null default 0;

@@ -1266,6 +1266,8 @@ export interface Worker {
   queues: string[];
   definitions: string[];
   running_count: number;
+  /** Jobs that it has claimed and not started, as of its last heartbeat. */
+  prefetched_count: number;
   metadata: unknown;
   started_at: string;
   last_seen_at: string;
@@ -1276,6 +1278,10 @@ export interface Worker {
   draining: boolean;
   /** Its process does the leader's work too. */
   leads: boolean;
+  /** Since when a handler blocks its event loop; null: it turns. */
+  blocked_since: string | null;
+  /** The job that blocks it; null where that is not known. */
+  blocked_job_id: string | null;
 }
 
 export interface WorkerHeartbeat {
