@@ -33,6 +33,7 @@ class Worker(Shape):
     queues: list[str]
     definitions: list[str]
     running_count: int
+    prefetched_count: int = Field(description="Jobs that it has claimed and not started, as of its last heartbeat.")
     metadata: Any
     started_at: datetime
     last_seen_at: datetime
@@ -49,9 +50,11 @@ async def list_workers(ask: Ask) -> Response:
     """Those that live, and those that left or were lost within the last hour."""
     workers = ask.store.workers
     rows, places, blocked = await workers.list_workers(), await workers.list_places(), await workers.list_blocked()
+    prefetched = await workers.list_prefetched()
     items = [
         Worker.of(
             row,
+            prefetched_count=prefetched.get(row.id, 0),
             node=place and place.node,
             draining=bool(place and place.draining),
             leads=bool(place and place.leads),

@@ -16,11 +16,13 @@ async def workers(cli: Invocation) -> None:
     """Show the workers that live, and those that left or were lost within the last hour."""
     async with cli.store() as store:
         rows, blocked = await store.workers.list_workers(), await store.workers.list_blocked()
+        prefetched = await store.workers.list_prefetched()
     if cli.json:
         show_json(
             [
                 {
                     **plain(row),
+                    "prefetched": prefetched.get(row.id, 0),
                     "blocked_since": blocked[row.id].since if row.id in blocked else None,
                     "blocked_job": blocked[row.id].job_id if row.id in blocked else None,
                 }
@@ -29,7 +31,7 @@ async def workers(cli: Invocation) -> None:
         )
         return
     show_table(
-        ("worker", "state", "host", "pid", "running", "at most", "queues", "seen", "version"),
+        ("worker", "state", "host", "pid", "running", "prefetched", "at most", "queues", "seen", "version"),
         [
             (
                 row.id,
@@ -37,6 +39,7 @@ async def workers(cli: Invocation) -> None:
                 row.host,
                 row.pid,
                 row.running,
+                prefetched.get(row.id, 0),
                 json.loads(row.metadata).get("concurrency"),
                 row.queues,
                 f"{span(row.seen_s)} ago",
@@ -44,7 +47,7 @@ async def workers(cli: Invocation) -> None:
             )
             for row in rows
         ],
-        optional=("version", "at most", "pid"),
+        optional=("version", "prefetched", "at most", "pid"),
         empty="No workers. Start one: plait worker APP",
     )
     for row in rows:

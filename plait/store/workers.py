@@ -187,16 +187,18 @@ class Workers:
         held: Sequence[tuple[UUID, int]] | None = None,
         blocked_s: float | None = None,
         blocked_job: UUID | None = None,
+        prefetched: int = 0,
     ) -> Beat:
-        """`blocked_s`: for how long its event loop has not turned, and in which job."""
+        """`blocked_s`: for how long its event loop has not turned, and in which job. `prefetched`: held and not started."""
         row = await self._db.fetchrow(
-            "select * from plait.heartbeat($1, $2, $3, $4, $5, $6)",
+            "select * from plait.heartbeat($1, $2, $3, $4, $5, $6, $7)",
             worker,
             running,
             None if held is None else [job for job, _ in held],
             None if held is None else [attempt for _, attempt in held],
             blocked_s,
             blocked_job,
+            prefetched,
         )
         return Beat(
             running=row["o_running"],
@@ -228,6 +230,11 @@ class Workers:
 
     async def list_workers(self) -> list[WorkerRow]:
         return [WorkerRow(**row) for row in await self._db.fetch("select * from plait.list_workers()")]
+
+    async def list_prefetched(self) -> dict[int, int]:
+        """By worker that lives: jobs that it has claimed and not started, as of its last heartbeat."""
+        rows = await self._db.fetch("select * from plait.list_prefetched()")
+        return {row["worker"]: row["prefetched"] for row in rows}
 
     async def list_places(self) -> dict[int, Place]:
         """By worker, those that are gone too."""

@@ -61,6 +61,12 @@ WORKERS: Final = Metric(
     "Workers: alive, blocked (a handler blocks the event loop), stale (silent for half a lease) or lost.",
     ("state",),
 )
+PREFETCHED: Final = Metric(
+    "plait_jobs_prefetched",
+    "gauge",
+    "installation",
+    "Jobs that workers have claimed and not started, as of their last heartbeats. Status `running` includes them.",
+)
 LEADER_PRESENT: Final = Metric("plait_leader_present", "gauge", "installation", "Whether a process leads.")
 LEADER_TERM: Final = Metric(
     "plait_leader_term", "gauge", "installation", "The leader's term; it grows with each change."

@@ -28,6 +28,7 @@ KINDS: Final = ("enqueued", "succeeded", "failed", "dead_letter", "canceled", "s
 FINAL: Final = tuple(status.value for status in Status if status.final)
 SINGLE: Final = {
     "counted": catalogue.COUNTED,
+    "prefetched": catalogue.PREFETCHED,
     "leader_term": catalogue.LEADER_TERM,
     "leader_present": catalogue.LEADER_PRESENT,
     "notify_queue": catalogue.NOTIFY_QUEUE,

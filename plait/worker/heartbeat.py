@@ -32,6 +32,7 @@ class Heartbeat:
         every_s: float,
         lease_s: float,
         running: Callable[[], int],
+        prefetched: Callable[[], int],
         watchdog: Watchdog,
         beat: Callable[[Beat], None],
         lost: Callable[[], None],
@@ -41,6 +42,7 @@ class Heartbeat:
         self._every_s = every_s
         self._lease_s = lease_s
         self._running = running
+        self._prefetched = prefetched
         self._watchdog = watchdog
         self._on_beat = beat
         self._on_lost = lost
@@ -92,6 +94,7 @@ class Heartbeat:
                 beat = await store.workers.heartbeat(
                     self._worker,
                     running=self._running(),
+                    prefetched=self._prefetched(),
                     blocked_s=None if blocked is None else blocked.seconds,
                     blocked_job=None if blocked is None else blocked.job_id,
                 )

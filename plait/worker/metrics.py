@@ -94,7 +94,7 @@ class WorkerMetrics:
                 slots.add_metric([queue], limit)
                 running.add_metric([queue], runs)
             ready = catalogue.READY.gauge()
-            ready.add_metric([], len(self.slots) - self.slots.running_count)
+            ready.add_metric([], self.slots.prefetched_count)
             for gauge in (slots, running, ready):
                 yield gauge
         cycles, claimed, settled, stale = (

@@ -26,7 +26,7 @@ from plait.worker.slots import Slots
 
 log = get_logger("worker")
 
-BATCH, PART = 2000, 500
+BATCH, PART = 2000, 200
 LINES = 2
 """Round trips under way at once, each on a connection of its own; a second one only when there is PART of a batch for it, and nobody
 else works on these queues: several workers keep the database busy by themselves, and skip each other's locked rows."""
@@ -157,6 +157,7 @@ class Pump:
         self._asking += bool(wanted)
         self._slots.asked(wanted)
         alone, beside = self._under_way == 1, self._asking > 1
+        began = time.monotonic()
         try:
             cycle = await self._cycle(worker, wanted, batch, sleep=alone)
         except DatabaseUnreachable as error:
@@ -175,6 +176,7 @@ class Pump:
             raise
         else:
             self._alive = self._alive and cycle.alive
+            self._slots.tripped(time.monotonic() - began, len(batch) + len(cycle.claimed))
             self._take(cycle, wanted, batch, alone=alone, beside=beside or self._asking > 1)
         finally:
             self._under_way -= 1
@@ -311,7 +313,10 @@ class Pump:
         self._under_way += LINES  # nor shall it be
         try:
             beat = await self._store.workers.heartbeat(
-                worker, running=len(self._slots), held=[*self._slots.held, *self.unsent]
+                worker,
+                running=self._slots.running_count,
+                prefetched=self._slots.prefetched_count,
+                held=[*self._slots.held, *self.unsent],
             )
         except DatabaseUnreachable as error:
             self.reconcile = True

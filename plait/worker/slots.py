@@ -1,8 +1,8 @@
-"""What this worker holds: runs that have started, and those claimed ahead of a free slot.
+"""What this worker holds: runs that have started, and those that are prefetched: claimed before a slot is free.
 
-A slot belongs to a queue; the worker as a whole has a bound too. Claiming ahead keeps fast handlers fed between two round trips.
-How far ahead follows from how fast they finish, so a slow job never keeps others waiting behind it; what has waited a second
-all the same is given back.
+A slot belongs to a queue; the worker as a whole has a bound too. Prefetching keeps fast handlers fed between two round trips. It is bounded
+by time: no more than runs will finish within 10 ms, or within two round trips where those take longer. Another tenant's job, which a claim
+brings by its fair share, waits behind no more than that. What has waited longer than 0.3 s all the same is given back, so that others may run it.
 """
 
 import time
@@ -12,15 +12,16 @@ from uuid import UUID
 
 from plait.worker.run import Run
 
-AHEAD_S = 0.05
-"""Claim what will be finished within this time, judging by the last moments."""
-AHEAD_MAX = 4000
+AHEAD_S, AHEAD_MOST_S = 0.01, 0.1
+"""Prefetch what will start within this time, or within two round trips where they take longer, up to the second."""
 AT_ONCE = 2000
-"""No claim asks for more, nor for more than half of all that may be held, where that is much: so what is claimed ahead comes in two equal
-parts, and one runs while the other is under way. (Unequal parts leave both cores idle in turn: a sixth slower, measured.)"""
-RATE_S = 0.002
-"""No rate is measured over less."""
-GIVE_BACK_S = 1.0
+"""No claim asks for more, nor for more than half of all that may be held, where that is much. What is prefetched comes in two equal parts too:
+one runs while the other is under way. (Unequal parts leave both cores idle in turn: a sixth slower, measured.)"""
+RATE_S, RATE_OVER_S = 0.002, 0.02
+"""A rate is measured over no less than the first, and averaged over the second, or over the time that two runs take."""
+WORK_S = 8e-6
+"""Of a round trip, for each outcome and each claim: what the database does for it at best. The rest is the way there and back, and waiting."""
+GIVE_BACK_S = 0.3
 
 
 class Slots:
@@ -37,6 +38,11 @@ class Slots:
         self._turn = 0
         self._rate = 0.0
         self._finished = 0
+        self._ran_s = 0.0
+        self._run_s = 0.0
+        self._trip_s = 0.0
+        self._idle_s = 0.0
+        self._idle_since = time.monotonic()
         self._rated_at = time.monotonic()
 
     def __len__(self) -> int:
@@ -53,6 +59,10 @@ class Slots:
     @property
     def running_count(self) -> int:
         return len(self._running)
+
+    @property
+    def prefetched_count(self) -> int:
+        return sum(map(len, self._ready.values()))
 
     def state(self) -> list[tuple[str, int, int]]:
         """Of each queue: its name, how many may run, and how many do."""
@@ -77,9 +87,10 @@ class Slots:
         share the rest. So a full queue gets nearly all of the room, and an empty one before it never hides it.
         """
         self._measure_rate()
-        ahead = min(AHEAD_MAX, int(self._rate * AHEAD_S))
-        most = self._total + ahead
-        room = min(AT_ONCE, max(AT_ONCE, most) // 2, most - len(self) - sum(self._asked.values()))
+        ahead = int(self._rate * min(AHEAD_MOST_S, max(AHEAD_S, 2 * self._trip_s)))
+        asked = sum(self._asked.values())
+        most = self._total + ahead * (2 if asked else 1)  # by the time that it is here, what is here now has started
+        room = min(AT_ONCE, max(AT_ONCE, most) // 2, most - len(self) - asked)
         free = {
             queue: min(limit, self._total)
             + ahead
@@ -116,6 +127,8 @@ class Slots:
             queue = run.claimed.queue
             self._ready[queue].append(run)
             brought[queue] = brought.get(queue, 0) + 1
+        if not self._running:
+            self._idle_s += time.monotonic() - self._idle_since
         self._dry = {queue for queue, count in wanted.items() if brought[queue] < count}
         self._fill()
 
@@ -126,6 +139,8 @@ class Slots:
             return False
         del running[run]
         self._finished += 1
+        self._idle_since = now = time.monotonic()
+        self._ran_s += now - run.started_at if run.started_at else 0.0
         ready = self._ready[queue]
         if ready and len(self._turns) == 1:
             following = ready.popleft()
@@ -162,15 +177,28 @@ class Slots:
         self._running.clear()
         self._running_in = dict.fromkeys(self._limits, 0)
 
+    def tripped(self, took_s: float, jobs: int) -> None:
+        """A round trip with so many outcomes and claims took so long. A shorter one counts at once, longer ones when they stay."""
+        trip_s = max(0.0, took_s - jobs * WORK_S)
+        self._trip_s = min(trip_s, self._trip_s + (trip_s - self._trip_s) / 8)
+
     def _measure_rate(self) -> None:
-        """How fast do runs finish? Asked before each claim, so that it follows a rise at once, and a fall within a few of them."""
+        """How many runs finish in a second of work, on average; while nothing runs there is none. Runs that began together end together: so
+        no more than the slots can do, judging by how long runs take."""
         now = time.monotonic()
-        span = now - self._rated_at
-        if span >= RATE_S:
-            rate = self._finished / span
-            self._rate = max(rate, (self._rate + rate) / 2)
-            self._finished = 0
-            self._rated_at = now
+        if not self._running:
+            self._idle_s += now - self._idle_since
+            self._idle_since = now
+        span = now - self._rated_at - self._idle_s
+        if span < RATE_S:
+            return
+        if self._finished:
+            self._run_s += (self._ran_s / self._finished - self._run_s) / 2
+        over = max(RATE_OVER_S, 2 * self._run_s)
+        self._rate += (self._finished / span - self._rate) * min(1.0, span / over)
+        if self._run_s > 0:
+            self._rate = min(self._rate, self._total / self._run_s)
+        self._finished, self._ran_s, self._idle_s, self._rated_at = 0, 0.0, 0.0, now
 
     def _fill(self) -> None:
         """Free slots to the queues in turn: one that always has more does not keep the others from running."""

@@ -59,9 +59,11 @@ async def test_a_worker_tells_its_node_whether_it_leads_and_whether_it_stops(api
     first, second = await world.worker(node="n1"), await world.worker(node="n2")
     await world.store.leader.elect("n1", lease_s=30)
     await world.store.workers.drain(second.id)
+    await world.store.workers.heartbeat(first.id, running=2, prefetched=3)
     caller = await api.acting("super-admin")
     told = {row["worker_id"]: row for row in (await caller.ok("GET", "/workers"))["items"]}
     assert (told[first.id]["node"], told[first.id]["leads"], told[first.id]["draining"]) == ("n1", True, False)
+    assert (told[first.id]["running_count"], told[first.id]["prefetched_count"]) == (2, 3)
     assert (told[second.id]["node"], told[second.id]["leads"], told[second.id]["draining"]) == ("n2", False, True)
 
 

@@ -68,7 +68,7 @@ async def test_jobs_of_a_snapshot_run_on(loaded: TestDatabase) -> None:
     waiting = {job for job, status in before.items() if status in (Status.QUEUED, Status.RUNNING)}
     # The snapshot may be seconds old, and its worker is gone all the same.
     await as_superuser(loaded, "update plait.workers set expires_at = plait.now() - interval '1 s'")
-    assert (await store.leader.rescue()).lost == 1
+    assert (await store.leader.rescue(jitter_s=0)).lost == 1
     worker = await store.workers.register(
         host="h",
         pid=2,

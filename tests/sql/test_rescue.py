@@ -145,8 +145,8 @@ async def test_first_losses_come_back_with_jitter(world: World) -> None:
     await world.expire(victim)
     assert (await world.rescue(jitter_s=2)).requeued == 20
     now = await world.now()
-    due = {(await world.job(job)).run_at - now for job in jobs}
-    assert len(due) > 1
+    due = {run_at - now for job in jobs if (run_at := (await world.job(job)).run_at) is not None}
+    assert len(due) > 10
     assert all(timedelta() <= later <= timedelta(seconds=2) for later in due)
     assert await (await world.worker()).claim(20) == []
     await world.advance(seconds=2)

@@ -83,11 +83,13 @@ async def test_rates_come_from_the_leaders_counts_and_only_grow(world: World) ->
 
 async def test_workers_and_the_leader_are_told_of(world: World) -> None:
     assert (await scrape(metrics_of(world)))("plait_leader_present") == 0
-    await world.worker()
+    worker = await world.worker()
+    await world.store.workers.heartbeat(worker.id, running=2, prefetched=3)
     await world.store.leader.elect("a", lease_s=30)
     told = await scrape(metrics_of(world))
     assert told("plait_workers", state="alive") == 1
     assert told("plait_workers", state="blocked") == 0
+    assert told("plait_jobs_prefetched") == 3
     assert told("plait_leader_present") == 1
     term = told("plait_leader_term")
     await world.advance(seconds=20)

@@ -44,10 +44,15 @@ async def test_a_lost_lease_cancels_the_handler_and_its_word_does_not_count(
         handle = await work.enqueue()
         await started.wait()
         first = worker.id
-        await FakeClock(database.admin_url).advance(
-            minutes=5
-        )  # the leader declares the worker lost, the next beat tells it
+        clock = FakeClock(database.admin_url)
+        await clock.advance(minutes=5)  # the leader declares the worker lost, the next beat tells it
         await asyncio.wait_for(stopped.wait(), 180)
+
+        async def taken_back() -> bool:
+            return await handle.status() != Status.RUNNING
+
+        await eventually(taken_back)
+        await clock.advance(seconds=2)  # it runs again within a second
 
         async def again() -> bool:
             return attempts == [1, 2]

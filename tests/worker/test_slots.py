@@ -1,5 +1,7 @@
 """How many jobs of each queue a worker claims: never more than it has room for, and never none of a queue it serves."""
 
+import pytest
+
 from plait import Plait
 from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.store.workers import Claimed
@@ -86,3 +88,48 @@ async def test_an_empty_queue_does_not_hide_another(app: Plait, running: Running
     async with running(app):  # of both queues, with all of its room for either
         handle = await rare.enqueue()
         assert await handle.result(120) == "seen"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("plait.worker.slots.time", clock)
+    return clock
+
+
+def most_prefetched(clock: Clock, *, run_s: float, trip_s: float, rounds: int = 300) -> int:
+    """A worker of 100 slots and a queue that never ends: runs take `run_s`, and begin and end together; a claim takes `trip_s`."""
+    held = Slots({"a": 100}, 100, lambda run: setattr(run, "started_at", clock.now))
+    most = 0
+    for _ in range(rounds):
+        wanted = held.wanted()
+        held.asked(wanted)
+        clock.now += trip_s
+        for run in [run for run in held.running if clock.now - run.started_at >= run_s]:
+            held.finish(run)
+        held.answered(wanted)
+        held.tripped(trip_s, sum(wanted.values()))
+        held.add(runs("a", sum(wanted.values())), wanted)
+        most = max(most, held.prefetched_count)
+    return most
+
+
+def test_what_is_prefetched_will_start_within_ten_milliseconds(clock: Clock) -> None:
+    """100 slots and runs of 20 ms: one starts every 0.2 ms, so 50 in 10 ms. They end together, which is no reason to prefetch more."""
+    assert 10 < most_prefetched(clock, run_s=0.02, trip_s=0.003) <= 50
+
+
+def test_where_the_database_is_far_what_starts_within_two_round_trips_is_prefetched(clock: Clock) -> None:
+    assert 50 < most_prefetched(clock, run_s=0.02, trip_s=0.03) <= 200
+
+
+def test_nothing_is_prefetched_for_slow_runs(clock: Clock) -> None:
+    assert most_prefetched(clock, run_s=5.0, trip_s=0.003, rounds=5000) == 0

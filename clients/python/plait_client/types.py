@@ -1217,6 +1217,7 @@ class Worker(TypedDict):
     queues: list[str]
     definitions: list[str]
     running_count: int
+    prefetched_count: int
     metadata: Any
     started_at: str
     last_seen_at: str

@@ -1278,6 +1278,8 @@ export interface Worker {
   queues: string[];
   definitions: string[];
   running_count: number;
+  /** Jobs that it has claimed and not started, as of its last heartbeat. */
+  prefetched_count: number;
   metadata: unknown;
   started_at: string;
   last_seen_at: string;

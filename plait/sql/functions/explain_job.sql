@@ -140,9 +140,9 @@ begin
     return query select 'rate_limited', format('at most %s jobs of %s with the key %s start in %s s', d.key_rate_count, j.definition, j.limit_key, d.key_rate_period_s);
   end if;
   if j.lane like 'suspect%' then
-    return query select 'suspect', format('its worker was lost more than once while it ran: it is one of a group of %s suspects, and waits for a worker that runs no suspects of another group',
-      (select count(*) from plait.live l where l.lane like 'suspect%' and l.suspect_group is not distinct from
-         (select v.suspect_group from plait.live v where v.job_id = j.id)));
+    return query select 'suspect', format('its worker was lost more than once while it ran: it is one of %s suspects of a group that are queued here, and waits for a worker that runs no suspects of another group',
+      (select count(*) from plait.live l where l.queue = j.queue and l.lane = j.lane and l.lane <> '' and l.state = 'queued'
+         and l.suspect_group is not distinct from (select v.suspect_group from plait.live v where v.job_id = j.id)));
   end if;
   select count(*) into v_ahead from (
     select from plait.live l where l.queue = j.queue and l.lane = j.lane and l.tenant_id = j.tenant_id and l.state = 'queued'

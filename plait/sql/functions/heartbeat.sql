@@ -9,16 +9,17 @@
 -- it holds, and no claim of its own is under way, it sends (p_held, p_held_attempts); the others are released without
 -- burning a try. o_gone are those it holds and has lost: their handlers must stop.
 -- p_blocked_s: for how long its event loop has not turned, and p_blocked_job in which job; null where it turns.
+-- p_prefetched: jobs that it holds and has not started; p_running does not count them.
 create or replace function plait.heartbeat(
   p_worker int, p_running int default 0, p_held uuid[] default null, p_held_attempts int[] default null,
-  p_blocked_s float8 default null, p_blocked_job uuid default null,
+  p_blocked_s float8 default null, p_blocked_job uuid default null, p_prefetched int default 0,
   out o_running int, out o_cancel_jobs uuid[], out o_cancel_attempts int[], out o_released int, out o_gone uuid[]
 )
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare v_now timestamptz := plait.now();
 begin
   perform plait._require_read_committed();
-  update plait.workers set seen_at = v_now, expires_at = v_now + make_interval(secs => lease_s), running = p_running,
+  update plait.workers set seen_at = v_now, expires_at = v_now + make_interval(secs => lease_s), running = p_running, prefetched = p_prefetched,
       blocked_since = v_now - make_interval(secs => p_blocked_s), blocked_job = p_blocked_job
     where id = p_worker and state = 'alive';
   if not found then

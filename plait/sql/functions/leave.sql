@@ -21,7 +21,7 @@ begin
   end if;
   v_now := plait._moment();
   v_back := plait._give_back(p_worker, v_now, 'left', '{}', '{}');
-  update plait.workers set asleep = false, running = 0, seen_at = v_now,
+  update plait.workers set asleep = false, running = 0, prefetched = 0, seen_at = v_now,
     state = case when exists (select from plait.live where worker = p_worker and state = 'running') then 'lost' else 'gone' end
   where id = p_worker returning node into v_node;
   if v_node is not null then

@@ -54,6 +54,8 @@ begin
            '', count(*)::float8
     from plait.workers w where w.state <> 'gone' group by 2
     union all
+    select 'prefetched', '', '', coalesce(sum(w.prefetched), 0)::float8 from plait.workers w where w.state = 'alive'
+    union all
     select 'leader_term', '', '', max(e.term)::float8 from plait.leader e where e.name = 'main' having max(e.term) is not null
     union all
     select 'leader_present', '', '', count(*)::float8 from plait.leader e where e.name = 'main' and e.expires_at > v_now

@@ -89,7 +89,7 @@ begin
     end if;
   end loop;
 
-  update plait.workers w set state = 'gone', running = 0
+  update plait.workers w set state = 'gone', running = 0, prefetched = 0
     where w.state = 'lost' and not exists (select from plait.live v where v.worker = w.id and v.state = 'running');
 
   for l in

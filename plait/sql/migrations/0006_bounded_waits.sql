@@ -54,3 +54,5 @@ alter table plait.keys add column definitions integer not null default 0;
 create index fan_outs_ready on plait.fan_outs (id) where waited_for is not null and decided_at is null and succeeded + failed + canceled >= waited_for;
 alter table plait.follow_ups add column late boolean not null default false;
 create index follow_ups_late on plait.follow_ups (job_id) where late;
+-- Prefetched jobs are shown apart from running ones.
+alter table plait.workers add column prefetched integer not null default 0;

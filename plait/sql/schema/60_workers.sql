@@ -21,7 +21,8 @@ create table plait.workers (
   draining    boolean not null default false,                     -- it is asked to stop: its node is asked for nothing more
   blocked_since timestamptz,                                      -- its event loop does not turn, as of its last heartbeat
   blocked_job uuid,                                               -- the job whose handler blocks it; null: not known
-  suspects    integer not null default 0                          -- how many suspects it ran when it was declared lost
+  suspects    integer not null default 0,                         -- how many suspects it ran when it was declared lost
+  prefetched  integer not null default 0                          -- claimed before a slot was free, as of its last heartbeat
 ) with (fillfactor = 50);
 
 create index workers_asleep on plait.workers (id) where asleep;

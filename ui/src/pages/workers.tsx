@@ -188,10 +188,12 @@ const COLUMNS: Column<Worker>[] = [
 function Slots({ worker }: { worker: Worker }) {
   const slots = slotsOf(worker);
   const running = worker.state === "alive" ? worker.running_count : 0;
+  const prefetched = worker.state === "alive" ? worker.prefetched_count : 0;
   return (
     <>
       {slots !== null && <Bar label={`Slots of worker ${worker.worker_id}`} shares={[{ status: "running", count: Math.min(running, slots), label: "running" }]} total={slots} />}
       <span className="slots">{slots === null ? running.toLocaleString() : `${running.toLocaleString()} / ${slots.toLocaleString()}`}</span>
+      {prefetched > 0 && <span className="quiet" title="Claimed and not started, as of its last heartbeat">+{prefetched.toLocaleString()} prefetched</span>}
     </>
   );
 }
@@ -207,6 +209,7 @@ function One({ worker, onClose }: { worker: Worker; onClose: () => void }) {
             ["Host", `${worker.hostname}, process ${worker.pid}`],
             ["Started", <Time at={worker.started_at} />],
             ["Lease ends", <Time at={worker.lease_expires_at} />],
+            ["Running", `${worker.running_count.toLocaleString()}, and ${worker.prefetched_count.toLocaleString()} prefetched`],
             ["Queues", worker.queues.join(", ")],
             ["Can run", <span className="names">{worker.definitions.join(", ")}</span>],
           ]}
