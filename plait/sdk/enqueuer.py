@@ -77,10 +77,9 @@ class Enqueuer:
         """The id of the job: its own, or that of the older one which holds its key. Raises `Busy` when another open transaction
         holds the key, the quota or the dependency of this job for too long."""
         waiting = _Waiting(job, asyncio.get_running_loop().create_future())
-        if self._parked and (
-            held := next((key for key in (job.tenant_id, waiting.needs()) if key in self._parked), None)
-        ):
-            self._park(waiting, held)
+        held = self._parked and [key for key in (job.tenant_id, waiting.needs()) if key in self._parked]
+        if held:
+            self._park(waiting, held[0])
         else:
             lane = job.may_wait()
             self._lanes[lane].append(waiting)
