@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import platform
-import re
 import time
 from collections.abc import Coroutine, Mapping
 from typing import Any
@@ -15,10 +14,8 @@ import msgspec
 
 from plait import __version__
 from plait.model.errors import DatabaseUnreachable, InvalidDefinition, PlaitError
-from plait.model.policies import NODE_NAME
 from plait.model.redaction import hide_known
 from plait.model.states import Ending
-from plait.model.texts import shown
 from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
@@ -32,6 +29,7 @@ from plait.telemetry import tracing
 from plait.worker.execute import Executor, abandoned
 from plait.worker.heartbeat import Heartbeat
 from plait.worker.metrics import WorkerMetrics
+from plait.worker.node import node_name
 from plait.worker.outcomes import Finished, ended, exited, failed
 from plait.worker.processes import Processes
 from plait.worker.pump import Pump
@@ -385,15 +383,6 @@ class Worker:
             self._cancel(job_id, attempt)
         if beat.running != len(self._slots) + len(self._pump.unsent):
             self._pump.reconcile = True
-
-
-def node_name(named: str | None) -> str:
-    """The node's name: as given, else the host's, with whatever a name can't have left out."""
-    if named is None:
-        return re.sub(r"[^A-Za-z0-9_.:-]", "-", platform.node())[:100] or "node"
-    if not NODE_NAME.fullmatch(named):
-        raise InvalidDefinition(f"a node's name is 1 to 100 letters, digits and _ . : -, not {shown(named)}")
-    return named
 
 
 def _log_failure(run: Run, finished: Finished) -> None:

@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 from plait import NotDurable, Plait, current, spawn_sync
 from plait.leader.leader import Leader
@@ -44,6 +45,14 @@ async def block(seconds: float) -> int:
 async def block_once(seconds: float) -> int:
     if current().attempt == 1:
         time.sleep(seconds)  # sleep: a handler that blocks its loop is the point
+    return current().attempt
+
+
+@app.job(retries=2)
+async def block_until(path: str) -> int:
+    deadline = time.monotonic() + 300
+    while not Path(path).exists() and time.monotonic() < deadline:
+        time.sleep(0.02)  # sleep: a handler that blocks its loop is the point
     return current().attempt
 
 
