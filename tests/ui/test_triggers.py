@@ -204,6 +204,19 @@ async def test_a_super_admin_changes_a_definitions_limits_and_whether_it_is_acti
     await expect(page.locator("h1").get_by_text("active", exact=True)).to_be_visible()
 
 
+async def test_an_override_is_shown_beside_the_codes_value_and_cleared(world: World, visit: Visitor) -> None:
+    await world.define("mail", queue="coded")
+    await world.store.definitions.set_definition("mail", {"queue": "moved"}, author="ada")
+    page = await visit("super-admin", "/definitions/mail")
+    row = page.get_by_role("table", name="Overrides").get_by_role("row").filter(has_text="queue")
+    for text in ("moved", "coded", "ada"):
+        await expect(row).to_contain_text(text)
+    await page.get_by_role("button", name="Clear queue").click()
+    await expect(page.get_by_role("table", name="Overrides")).to_have_count(0)
+    [one] = [one for one in await world.store.definitions.list_definitions() if one.name == "mail"]
+    assert one.queue == "coded"
+
+
 async def test_what_is_in_triggers_events_and_definitions_is_text_and_nothing_else(
     world: World, visit: Visitor
 ) -> None:
