@@ -45,8 +45,7 @@ insert into plait.locks (name) select distinct 'wake ' || q from plait.workers w
 alter table plait.queues add column settling boolean not null default false;
 
 -- Rate limits: a sliding window in the place of token buckets. What they held is forgotten, once.
-delete from plait.buckets;
-alter table plait.buckets drop column tokens, drop column at, add column starts timestamptz[] not null, add column counts integer[] not null;
+alter table plait.buckets add column starts timestamptz[] not null default '{}', add column counts integer[] not null default '{}';
 
 -- How many definitions a worker's key has created.
 alter table plait.keys add column definitions integer not null default 0;

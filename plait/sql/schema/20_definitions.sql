@@ -76,9 +76,11 @@ create table plait.queues (
 -- any number.
 create table plait.buckets (
   name    text collate "C" primary key,
+  tokens  double precision not null,                 -- how many more may start, as of `at`
+  at      timestamptz not null,
   full_at timestamptz not null,                      -- from when on none of them counts
-  starts  timestamptz[] not null,
-  counts  integer[] not null                         -- how many jobs started at each
+  starts  timestamptz[] not null default '{}',
+  counts  integer[] not null default '{}'            -- how many jobs started at each
 );
 create index buckets_full on plait.buckets (full_at);
 
