@@ -94,6 +94,11 @@ VERBS: dict[str, dict[str, Call]] = {
         "a definition": sql("select plait.define('[{\"name\": \"add\", \"priority\": 7}]')"),
         "a new one": sql("select plait.define('[{\"name\": \"new\"}]')"),
     },
+    "define_unknown": {
+        "a new one": sql("select plait.define_unknown(plait.create_key(repeat('0', 64), 'h', 'k', 'worker', null, null, 'test'), array['new'])")
+    },
+    "await_claims": {"a queue": sql("select plait.await_claims('default')")},
+    "clear_overrides": {"a definition": sql("select plait.clear_overrides('add')")},
     "set_definition": {"a definition": sql("select plait.set_definition('add', '{\"priority\": 7}')")},
     "set_queue": {"a queue": sql("select plait.set_queue('q_a_queued', '{\"max_running\": 5}')")},
     "set_tenant": {

@@ -27,7 +27,7 @@ declare
   v_finals    plait.status[];
   v_returned  uuid[];              -- their handlers have ended, and they wait for their children
   v_outcomes  plait.status[];      -- what those will be, where they failed by themselves
-  v_lock_timeout text := current_setting('lock_timeout');
+  v_lock_timeout text;
 begin
   if p_outcomes is null then
     if p_attempts[1] <> any(p_attempts) then
@@ -46,6 +46,10 @@ begin
       into v_succeeded, v_others
       from unnest(p_jobs, p_attempts, p_outcomes) x(id, attempt, outcome) where x.attempt = v_attempt;
 
+    if v_succeeded is not null and v_settled > 0 then
+      v_lock_timeout := coalesce(v_lock_timeout, current_setting('lock_timeout'));
+      perform set_config('lock_timeout', '20ms', true);
+    end if;
     if v_succeeded is not null then
       v_done := plait._settle_succeeded(p_worker, p_now, v_attempt, v_succeeded, p_jobs, p_attempts, p_results, p_ran_ms);
       v_settled := v_settled + v_done.o_n;
@@ -56,8 +60,9 @@ begin
       end if;
     end if;
 
-    if v_succeeded is not null then
-      perform set_config('lock_timeout', '1ms', true);   -- not the first pass any more
+    if v_others is not null and v_settled > 0 then
+      v_lock_timeout := coalesce(v_lock_timeout, current_setting('lock_timeout'));
+      perform set_config('lock_timeout', '20ms', true);   -- not the first pass any more
     end if;
     if v_others is not null then
       with c as materialized (
@@ -122,12 +127,12 @@ begin
       if v_queues is not null then
         perform plait._wake(v_queues);
       end if;
-      perform set_config('lock_timeout', '1ms', true);
     end if;
   end loop;
 
   if v_settled > 0 and v_settled < cardinality(p_jobs) then
-    perform set_config('lock_timeout', '1ms', true);
+    v_lock_timeout := coalesce(v_lock_timeout, current_setting('lock_timeout'));
+    perform set_config('lock_timeout', '20ms', true);
   end if;
   if v_settled < cardinality(p_jobs) then  -- the others are stale, or something hangs on their end
     v_done := plait._settle_tied(p_worker, p_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
@@ -137,6 +142,10 @@ begin
     v_finals := v_finals || v_done.o_finals;
     v_returned := v_done.o_returned;
     v_outcomes := v_done.o_outcomes;
+  end if;
+
+  if v_lock_timeout is not null then
+    perform set_config('lock_timeout', v_lock_timeout, true);
   end if;
 
   if p_details is not null then  -- a program that has succeeded has an exit code, too
@@ -157,7 +166,6 @@ begin
   end if;
 
   if v_ended is not null or v_returned is not null then
-    perform set_config('lock_timeout', v_lock_timeout, true);
     perform plait._fan_in(p_now, v_ended, v_fan_outs, v_finals, v_returned, v_outcomes);
   end if;
   if v_settled = cardinality(p_jobs) then
