@@ -87,7 +87,8 @@ class Slots:
         share the rest. So a full queue gets nearly all of the room, and an empty one before it never hides it.
         """
         self._measure_rate()
-        ahead = int(self._rate * min(AHEAD_MOST_S, max(AHEAD_S, 2 * self._trip_s)))
+        # What is claimed now arrives a round trip later: what starts until then does not count.
+        ahead = int(self._rate * (min(AHEAD_MOST_S, max(AHEAD_S, 2 * self._trip_s)) + self._trip_s))
         asked = sum(self._asked.values())
         most = self._total + ahead * (2 if asked else 1)  # by the time that it is here, what is here now has started
         room = min(AT_ONCE, max(AT_ONCE, most) // 2, most - len(self) - asked)
@@ -178,9 +179,9 @@ class Slots:
         self._running_in = dict.fromkeys(self._limits, 0)
 
     def tripped(self, took_s: float, jobs: int) -> None:
-        """A round trip with so many outcomes and claims took so long. A shorter one counts at once, longer ones when they stay."""
+        """A round trip with so many outcomes and claims took so long."""
         trip_s = max(0.0, took_s - jobs * WORK_S)
-        self._trip_s = min(trip_s, self._trip_s + (trip_s - self._trip_s) / 8)
+        self._trip_s += (trip_s - self._trip_s) / 8
 
     def _measure_rate(self) -> None:
         """How many runs finish in a second of work, on average; while nothing runs there is none. Runs that began together end together: so

@@ -123,12 +123,13 @@ def most_prefetched(clock: Clock, *, run_s: float, trip_s: float, rounds: int = 
 
 
 def test_what_is_prefetched_will_start_within_ten_milliseconds(clock: Clock) -> None:
-    """100 slots and runs of 20 ms: one starts every 0.2 ms, so 50 in 10 ms. They end together, which is no reason to prefetch more."""
-    assert 10 < most_prefetched(clock, run_s=0.02, trip_s=0.003) <= 50
+    """100 slots and runs of 20 ms: one starts every 0.2 ms, so 50 in 10 ms, and 15 more in a round
+    trip. They end together, which is no reason to prefetch more."""
+    assert 10 < most_prefetched(clock, run_s=0.02, trip_s=0.003) <= 65
 
 
 def test_where_the_database_is_far_what_starts_within_two_round_trips_is_prefetched(clock: Clock) -> None:
-    assert 50 < most_prefetched(clock, run_s=0.02, trip_s=0.03) <= 200
+    assert 50 < most_prefetched(clock, run_s=0.02, trip_s=0.03) <= 300
 
 
 def test_nothing_is_prefetched_for_slow_runs(clock: Clock) -> None:
