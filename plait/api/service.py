@@ -8,7 +8,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from plait.api.application import build
-from plait.runtime.connections import Connections
+from plait.runtime.connections import BACKLOG, Connections
 from plait.runtime.listening import AddressTaken, Server, bound, url_of
 from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
@@ -86,6 +86,7 @@ class Api:
             application,
             http=connections.protocol(),
             ws="none",
+            backlog=BACKLOG,
             proxy_headers=False,
             timeout_keep_alive=math.ceil(settings.api_idle_timeout),
             log_config=None,

@@ -32,8 +32,10 @@ Phase = Literal["header", "body", "busy", "stalled", "idle"]
 RESERVE: Final = 64
 """Connections above the total that are served health checks alone."""
 HEALTH: Final = frozenset({"/healthz", "/readyz", "/metrics"})
-FILES: Final = 512
-"""File descriptors that the rest of the process needs."""
+BACKLOG: Final = 512
+"""Connections that the kernel holds until they are accepted. asyncio accepts as many at once, before any of them is looked at."""
+FILES: Final = 512 + BACKLOG
+"""File descriptors that the rest of the process needs, and those that are accepted at once."""
 
 
 @dataclass(kw_only=True)
@@ -78,7 +80,7 @@ class Connections:
             most = self.total + FILES if hard == resource.RLIM_INFINITY else min(hard, self.total + FILES)
             if most > soft:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-            self.total = max(16, min(self.total, most - FILES))
+            self.total = min(self.total, most - min(FILES, most // 2))
 
     def enter(self, one: "Connection", phase: Phase) -> None:
         self.watched.pop(one, None)  # to the end: the order is by age

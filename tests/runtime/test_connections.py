@@ -250,10 +250,10 @@ def test_a_client_is_counted_by_its_address_or_its_network(text: str, share: str
 
 
 def test_the_total_fits_into_the_files_that_the_process_may_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    limits = [(1024, 4096)]
+    limits = [(1500, 4096)]
     monkeypatch.setattr(resource, "getrlimit", lambda _: limits[-1])
     monkeypatch.setattr(resource, "setrlimit", lambda _, given: limits.append(given))
-    for total, open_files, fits in ((400, 1024, 400), (2000, 2000 + FILES, 2000), (10_000, 4096, 4096 - FILES)):
+    for total, open_files, fits in ((400, 1500, 400), (2000, 2000 + FILES, 2000), (10_000, 4096, 4096 - FILES)):
         del limits[1:]
         connections = Connections(total=total, per_client=1, header_s=1, body_s=1, idle_s=1)
         connections.fit_files()
