@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, cast
 from uuid import UUID
 
+import asyncpg
 import msgspec
 from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -27,6 +28,7 @@ from plait.model.errors import DatabaseError, DatabaseUnreachable, InvalidArgume
 from plait.model.ids import new_id
 from plait.model.states import LIVE, RETRYABLE, Ending, Status
 from plait.runtime.logging import get_logger
+from plait.runtime.outage import Retry
 from plait.runtime.service import Stop
 from plait.store import Store
 from plait.store.audit import Entry
@@ -180,21 +182,25 @@ class Bulk:
         await asyncio.gather(working, stopping, return_exceptions=True)
 
     async def _work(self) -> None:
+        retry = Retry("bulk", self._store.database.outage, failing="no bulk job could be run; retrying")
         try:
             async with asyncio.TaskGroup() as group:
                 while True:
+                    pause = LOOK_S
                     try:
                         await self._once(group)
+                        retry.succeeded()
                     except WorkerLost:
                         self._worker = None
-                    except PlaitError as error:
-                        log.warning("no bulk job could be run; tried again", error=str(error))
+                    except (PlaitError, asyncpg.PostgresError) as error:
+                        pause = max(pause, retry.failed(error))
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self.wake.wait(), LOOK_S)
+                        await asyncio.wait_for(self.wake.wait(), pause)
                     self.wake.clear()
         finally:
+            retry.end()
             if self._worker is not None:
-                with contextlib.suppress(PlaitError):
+                with contextlib.suppress(PlaitError, asyncpg.PostgresError):
                     await asyncio.shield(self._store.workers.leave(self._worker))
 
     async def _once(self, group: asyncio.TaskGroup) -> None:
@@ -222,7 +228,7 @@ class Bulk:
     async def _do(self, worker: int, job: Claimed) -> None:
         try:
             await self._store.workers.settle(worker, [await run_bulk(self._store, worker, job)])
-        except PlaitError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it was: the job is given back, and the API goes on
             log.warning("a bulk job was interrupted; it goes on where it was", job_id=str(job.job_id), error=str(error))
         finally:
             del self._held[job.job_id]

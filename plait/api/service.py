@@ -3,6 +3,7 @@
 import asyncio
 import math
 import socket
+from functools import partial
 
 import uvicorn
 from fastapi import FastAPI
@@ -11,9 +12,10 @@ from plait.api.application import build
 from plait.runtime.connections import BACKLOG, Connections
 from plait.runtime.listening import AddressTaken, Server, bound, url_of
 from plait.runtime.logging import get_logger
+from plait.runtime.outage import Retry, until_done
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
-from plait.store import Database
+from plait.store.database import is_transient
 
 log = get_logger("api")
 
@@ -69,7 +71,10 @@ class Api:
         self.listen()
         assert self._socket is not None
         store = await self._app.store()
-        await store.health.require_roles("plait_admin", "plait_worker")
+        retry = Retry("api", store.database.outage)
+        check = partial(store.health.require_roles, "plait_admin", "plait_worker")
+        if not await until_done(check, retry, stop, passes=is_transient):
+            return
         objects = self._app.target.objects(self._app.settings.artifacts)
         settings = self._app.settings
         application = build(store, settings, holder=self._app.holder if self._with_worker else None, objects=objects)
@@ -101,8 +106,8 @@ class Api:
             group.create_task(application.state.bulk.run(stop))
             helpers = [group.create_task(_end(server, application, stop))]
             if self._app.settings.listen:
-                direct = self._app.settings.direct_url
-                listening = application.state.arrivals.listen(Database(direct) if direct else store.database)
+                database = store.database.beside(url=self._app.settings.direct_url)
+                listening = application.state.arrivals.listen(database)
                 helpers.append(group.create_task(listening))
             try:
                 await server.serve(sockets=[self._socket])

@@ -18,12 +18,9 @@ from uuid import UUID
 import msgspec
 
 from plait.api.problems import Refused
-from plait.model.errors import PlaitError
-from plait.runtime.logging import get_logger
+from plait.runtime.outage import Retry
 from plait.store import Store
 from plait.store.watching import Change
-
-log = get_logger("api")
 
 EVERY_S: Final = 0.4
 OVERLAP: Final = timedelta(seconds=2)
@@ -113,14 +110,14 @@ class Watch:
         self._looking = asyncio.get_running_loop().create_task(self._look())
 
     async def _look(self) -> None:
+        retry = Retry("stream", self._store.database.outage, failing="change poll failed; retrying")
         while True:
             await asyncio.sleep(EVERY_S)
             try:
                 await self._once()
-            except PlaitError as error:
-                log.warning("could not look what moved; tried again", error=str(error))
+                retry.succeeded()
             except Exception as error:  # noqa: BLE001 - whatever it was, those who watch wait for the next look
-                log.error("could not look what moved; tried again", error=repr(error))
+                await asyncio.sleep(retry.failed(error))
 
     async def _once(self) -> None:
         now = await self._store.health.now()

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -58,7 +59,7 @@ async def serve(
     """Connect, say `told` and what `then` gives, and run services until a signal or their own end; the exit code."""
     stop = Stop()
     with Signals(stop, grace_s=app.settings.grace) as signals:
-        async with connected(app, stop, signals, develop=develop):
+        async with connected(app, stop, signals, develop=develop, wait_s=app.settings.wait_for_database):
             collect_seldom()
             for line in [*told, *(await then() if then is not None else ())]:
                 say(line)
@@ -67,9 +68,12 @@ async def serve(
 
 
 @asynccontextmanager
-async def connected(app: "Plait", stop: Stop, signals: Signals, *, develop: bool = False) -> AsyncIterator[None]:
-    """The app, connected. `develop`: prepare the database first. A signal before that ends the process."""
-    if not await _until(stop, _connect(app, develop=develop)):
+async def connected(
+    app: "Plait", stop: Stop, signals: Signals, *, develop: bool = False, wait_s: float = 0.0
+) -> AsyncIterator[None]:
+    """The app, connected. `develop`: prepare the database first. `wait_s`: how long a database that is down is waited for. A signal
+    before that ends the process."""
+    if not await _until(stop, _connect(app, develop=develop, wait_s=wait_s)):
         # Nothing is held yet, but a thread may wait for a server that starts or is silent: Ctrl-C is not held up by it.
         sys.stdout.flush()
         sys.stderr.flush()
@@ -80,10 +84,25 @@ async def connected(app: "Plait", stop: Stop, signals: Signals, *, develop: bool
         await app.close()
 
 
-async def _connect(app: "Plait", *, develop: bool) -> None:
-    if develop:
-        await app.target.prepare_development()
-    await app.store()
+async def _connect(app: "Plait", *, develop: bool, wait_s: float) -> None:
+    from plait.model.errors import DatabaseUnreachable
+    from plait.runtime.outage import Outage, Retry
+    from plait.store.database import is_refusal
+
+    retry, deadline = Retry("start", Outage(), longest_s=2.0), time.monotonic() + wait_s
+    while True:
+        try:
+            if develop:
+                await app.target.prepare_development()
+            await app.store()
+        except DatabaseUnreachable as error:
+            # Embedded Postgres is ours to start, and a login that the server does not know is a wrong setting: neither will pass.
+            if app.target.embedded or is_refusal(error) or time.monotonic() >= deadline:
+                raise
+            await asyncio.sleep(retry.failed(error))
+        else:
+            retry.succeeded()
+            return
 
 
 async def _until(stop: Stop, work: Coroutine[Any, Any, None]) -> bool:

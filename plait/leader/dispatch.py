@@ -13,12 +13,12 @@ import asyncpg
 import msgspec
 
 from plait.leader.held import Held
-from plait.model.errors import DatabaseUnreachable, PlaitError
+from plait.model.errors import DatabaseError, DatabaseUnreachable, PlaitError
 from plait.model.rendering import event_scope, refused, rendered, tenant_scope, trigger_scope
 from plait.model.texts import message_of
 from plait.runtime.logging import get_logger
 from plait.store import Store
-from plait.store.database import is_held, is_transient
+from plait.store.database import is_held, is_own_fault
 from plait.store.events import Matched, PendingEvent
 
 log = get_logger("leader")
@@ -66,10 +66,7 @@ class Dispatch:
                 if self._held.add(event_id):
                     log.info("an event waits for another transaction", event_id=str(event_id), error=str(error))
                 return 0
-            if not is_transient(error):
-                return await _refuse(store, part[0], message_of(error))
-            log.warning("an event could not be dispatched; it is tried again", error=str(error))
-            return 0
+            return await _send_again(store, part[0], error)
 
     async def _one_by_one(self, store: Store, part: list[bytes]) -> int:
         done, held = 0, len(self._held)
@@ -78,6 +75,20 @@ class Dispatch:
             if len(self._held) >= held + HELD_AT_ONCE:
                 break  # each was waited for a little: the next page is without them
         return done
+
+
+async def _send_again(store: Store, event: bytes, refused: Exception) -> int:
+    """The first refusal may have been a race; an event that is at fault itself is refused."""
+    try:
+        return await store.events.dispatch([msgspec.Raw(event)])
+    except DatabaseUnreachable:
+        raise
+    except (PlaitError, asyncpg.PostgresError) as error:
+        at_fault = all(isinstance(one, DatabaseError) or is_own_fault(one) for one in (refused, error))
+        if at_fault and not is_held(error):
+            return await _refuse(store, event, message_of(error))
+        log.info("an event could not be dispatched; it is tried again", error=str(error))
+        return 0
 
 
 async def _refuse(store: Store, event: bytes, error: str) -> int:

@@ -5,6 +5,8 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
+import asyncpg
+
 from plait.leader.announce import Announce
 from plait.leader.archive import Archive
 from plait.leader.count import Count, RollUp
@@ -19,6 +21,7 @@ from plait.leader.sweep import Sweep
 from plait.model.errors import PlaitError
 from plait.runtime.logging import get_logger
 from plait.runtime.objects import open_objects
+from plait.runtime.outage import Retry
 from plait.runtime.service import Stop
 from plait.runtime.settings import Settings
 from plait.sdk.app import Plait
@@ -28,7 +31,6 @@ from plait.store.leader import Retention
 log = get_logger("leader")
 
 LEASE_S = 10.0
-AFTER_FAILURE_S = 1.0
 
 
 class Duty(Protocol):
@@ -71,29 +73,39 @@ class Leader:
     async def run(self, stop: Stop) -> None:
         store = await self._app.store()
         working: asyncio.Task[None] | None = None
+        retry = Retry(
+            "leader", store.database.outage, failing="no election; retrying", recovered="elections work again"
+        )
         try:
             while not stop.requested:
-                leads = await self._elect(store)
+                leads, pause = await self._elect(store, retry)
                 self._metrics.lead(leads)
+                if working is not None and working.done():
+                    await _cancel(working)
+                    working = None
                 if leads and working is None:
                     working = asyncio.get_running_loop().create_task(self._work(store))
                 elif not leads and working is not None:
                     await _cancel(working)
                     working = None
-                if await stop.wait_for(self._lease_s / 3):
+                if await stop.wait_for(pause):
                     break
         finally:
+            retry.end()
             self._metrics.lead(False)
             if working is not None:
                 await self._resign(store)  # which may take a while, and the duties go on
                 await _cancel(working)
 
-    async def _elect(self, store: Store) -> bool:
+    async def _elect(self, store: Store, retry: Retry) -> tuple[bool, float]:
+        """Whether this process leads, and in how many seconds to ask again."""
+        pause = self._lease_s / 3
         try:
-            return (await store.leader.elect(self._holder, lease_s=self._lease_s)).leads
-        except PlaitError as error:
-            log.warning("no election", error=str(error))
-            return False
+            leads = (await store.leader.elect(self._holder, lease_s=self._lease_s)).leads
+        except (PlaitError, asyncpg.PostgresError) as error:
+            return False, min(pause, retry.failed(error))
+        retry.succeeded()
+        return leads, pause
 
     async def _resign(self, store: Store) -> None:
         """Not before what this process does as the leader has ended, or was given back: else another would do it again."""
@@ -103,7 +115,7 @@ class Leader:
                 if time.monotonic() > patience:
                     return
                 await asyncio.sleep(0.05)
-        except PlaitError as error:
+        except (PlaitError, asyncpg.PostgresError) as error:
             log.warning("could not resign; the lease will expire", error=str(error))
 
     async def _work(self, store: Store) -> None:
@@ -120,19 +132,20 @@ def _prune(settings: Settings, retention: Retention | None) -> Prune:
 
 async def _repeat(duty: Duty, store: Store, metrics: LeaderMetrics) -> None:
     name = type(duty).__name__
-    while True:
-        began, failed = time.monotonic(), True
-        try:
-            pause = await duty.run(store)
-            failed = False
-        except PlaitError as error:
-            log.warning("a duty failed; it is tried again", duty=name, error=str(error))
-            pause = AFTER_FAILURE_S
-        except Exception as error:  # noqa: BLE001 - whatever broke it, the others go on: who leads and does nothing is worst
-            log.error("a duty is broken; it is tried again", duty=name, error=repr(error))
-            pause = AFTER_FAILURE_S
-        metrics.duty(name, time.monotonic() - began, failed=failed)
-        await asyncio.sleep(pause)
+    retry = Retry(f"leader.{name.lower()}", store.database.outage, failing="a duty failed; retrying")
+    try:
+        while True:
+            began, failed = time.monotonic(), True
+            try:
+                pause = await duty.run(store)
+                failed = False
+                retry.succeeded()
+            except Exception as error:  # noqa: BLE001 - whatever broke it, the others go on: who leads and does nothing is worst
+                pause = retry.failed(error)
+            metrics.duty(name, time.monotonic() - began, failed=failed)
+            await asyncio.sleep(pause)
+    finally:
+        retry.end()
 
 
 async def _cancel(task: "asyncio.Task[None]") -> None:

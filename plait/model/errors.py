@@ -5,7 +5,7 @@
       │     ├── InvalidJob  InvalidId  UnknownTenant  ForeignTenant  QuotaExceeded  IdempotencyConflict
       │     ├── InactiveDefinition  NotFound  IllegalMove  WrongIsolation  WorkerLost  InvalidSetting  DedupeConflict
       │     ├── ChangedMeanwhile  AlreadyExists  Busy
-      ├── DatabaseUnreachable  SchemaOutdated  UnsafeRole  NotGranted
+      ├── DatabaseUnreachable (NoAnswer)  SchemaOutdated  UnsafeRole  NotGranted
       ├── NotLeader
       ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable (TooLarge)
       ├── InvalidTrigger  InvalidTemplate  InvalidSchema  InvalidEndpoint  CommandFailed  RequestFailed
@@ -140,6 +140,10 @@ BY_SQLSTATE: dict[str, type[DatabaseError]] = {cls.sqlstate: cls for cls in Data
 
 class DatabaseUnreachable(PlaitError):
     """The database cannot be reached. Is the server running, and is the URL right?"""
+
+
+class NoAnswer(DatabaseUnreachable):
+    """The database did not answer in time. The statement may have been executed, or may still be."""
 
 
 class SchemaOutdated(PlaitError):

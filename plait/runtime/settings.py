@@ -53,6 +53,14 @@ class Settings(BaseSettings):
         description="seconds that a handler may block a worker's event loop before the process ends; the lease when it is not set; 0: for ever",
     )
     poll: float = Field(1, gt=0, description="seconds between an idle worker's looks, when no notification comes")
+    statement_timeout: float = Field(
+        10,
+        gt=0,
+        description="seconds in which the database must answer a statement of plait's own; at most half of the lease counts",
+    )
+    wait_for_database: float = Field(
+        60, ge=0, description="seconds that a service which starts waits for its database; 0: it ends at once"
+    )
     grace: float = Field(30, ge=0, description="seconds that running jobs get to finish when a worker is stopped")
     listen: bool = Field(True, description="use LISTEN for fast pick-up; polling is always on")
 
@@ -167,6 +175,11 @@ class Settings(BaseSettings):
 
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="the least that is logged")
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON")
+
+    @property
+    def statement_s(self) -> float:
+        """The time in which a statement of plait's own must be answered."""
+        return min(self.statement_timeout, self.lease / 2)
 
     def retention(self) -> dict[str, timedelta | None]:
         """How long final jobs are kept, by status."""

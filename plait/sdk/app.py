@@ -394,6 +394,6 @@ class Plait:
         return await asyncio.shield(connecting)
 
     async def _open(self) -> _Connected:
-        store = await self.target.open()
+        store = await self.target.open(statement_s=self.settings.statement_s)
         artifacts = Artifacts(store, self.target.objects(self.settings.artifacts), most=self.settings.artifact_size)
         return _Connected(store, Enqueuer(store), Waiter(store), Tenants(store), artifacts)

@@ -6,6 +6,7 @@ commit. A checkpoint whose reply was lost is sent again: what is there already s
 
 import asyncio
 import time
+from itertools import chain, repeat
 
 from plait.model.errors import DatabaseUnreachable
 from plait.store import Store
@@ -15,7 +16,8 @@ from plait.store.trees import Checkpoint
 MAX_BATCH = 500
 PAUSES_S = (0.05, 0.25, 1.0, 2.0)
 """Before each repetition of a statement whose reply was lost."""
-PATIENCE_S = 10.0
+PATIENCE_S, OUTAGE_S = 10.0, 60.0
+"""No repetition begins after this time; the second one while the database is unavailable, which is no fault of the handler's."""
 CLOSE_S = 2.0
 
 _Waiting = tuple[Checkpoint, "asyncio.Future[bool]"]
@@ -85,13 +87,13 @@ class Checkpoints:
 
     async def _save_surely(self, worker: int, checkpoints: list[Checkpoint]) -> set[int]:
         began = time.monotonic()
-        for pause in PAUSES_S:
+        for pause in chain(PAUSES_S, repeat(PAUSES_S[-1])):
             try:
                 return set(await self._store.trees.save_steps(worker, checkpoints))
             except Exception as error:
-                if not (isinstance(error, DatabaseUnreachable) or is_transient(error)):
+                if not is_transient(error):
                     raise
-                if time.monotonic() - began > PATIENCE_S:
+                if time.monotonic() - began > (OUTAGE_S if isinstance(error, DatabaseUnreachable) else PATIENCE_S):
                     raise
             await asyncio.sleep(pause)
-        return set(await self._store.trees.save_steps(worker, checkpoints))
+        raise AssertionError("the pauses never end")

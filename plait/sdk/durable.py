@@ -10,13 +10,14 @@ a new step in the place of one on record is a DeterminismError. Steps under way 
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, NoReturn, Protocol, TypeVar
 from uuid import UUID
 
 from plait.model.errors import DatabaseUnreachable, DeterminismError, LeaseLost, NotDurable
 from plait.sdk.artifacts import Artifacts
-from plait.sdk.checkpoints import Checkpoints
+from plait.sdk.checkpoints import OUTAGE_S, Checkpoints
 from plait.sdk.context import NoCurrentJob, attempt, ended
 from plait.sdk.definition import Definition
 from plait.store import Store
@@ -197,14 +198,16 @@ class Durable:
         """Send it, and again when it is not known whether it went through: all of it may be sent twice.
 
         A row of the job's that a user's transaction holds is waited for as long as the job may run; no connection is held meanwhile.
+        A database that is unavailable is no fault of the handler's: it waits for `OUTAGE_S`, or until the lease is lost.
         """
-        pauses = iter(PAUSES_S)
+        pauses, began = iter(PAUSES_S), time.monotonic()
         while True:
             try:
                 return await send()
             except Exception as error:
-                passing = isinstance(error, DatabaseUnreachable) or is_transient(error)
-                pause = PAUSES_S[-1] if is_held(error) else next(pauses, None) if passing else None
+                waits = isinstance(error, DatabaseUnreachable) and time.monotonic() - began <= OUTAGE_S
+                passing = next(pauses, PAUSES_S[-1] if waits else None) if is_transient(error) else None
+                pause = PAUSES_S[-1] if is_held(error) else passing
                 if pause is None:
                     raise
             await asyncio.sleep(pause)

@@ -30,7 +30,8 @@ MAX_SPECIAL = 10_000
 PAUSES_S = (0.05, 0.25, 1.0)
 """Before each repetition of a statement whose reply was lost."""
 PATIENCE_S = 5.0
-"""No repetition begins after this time."""
+"""No repetition begins after this time, but for the first one: a connection that was dead is known to be only when its statement
+was not answered for long."""
 TRANSIENT = frozenset({"40001", "40P01", "55P03", "23505"})
 """Serialization failure, deadlock, lock timeout: the server undid it all, and asks to try again."""
 MAX_WAIT_S = MAX_WAIT_MS / 1000
@@ -201,11 +202,11 @@ class Enqueuer:
 async def _surely(store: Callable[[], Awaitable[T]]) -> T:
     """Store it, and again when it is not known whether it is."""
     began = time.monotonic()
-    for pause in PAUSES_S:
+    for tried, pause in enumerate(PAUSES_S):
         try:
             return await store()
         except Exception as error:
-            if not _may_be_repeated(error) or time.monotonic() - began > PATIENCE_S:
+            if not _may_be_repeated(error) or (tried and time.monotonic() - began > PATIENCE_S):
                 raise
         await asyncio.sleep(pause)
     return await store()

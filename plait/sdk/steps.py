@@ -81,11 +81,12 @@ async def transaction(
 async def _run_in_transaction(
     owner: Durable, step: Step, function: Callable[[Any], Awaitable[Any]], codec: ResultCodec
 ) -> str | None:
-    async with owner.store.database.transaction() as conn:
+    async with owner.store.database.lend() as conn:
         text = codec.encode_result(await function(conn))
         checkpoint = Checkpoint(owner.lease, step.key, step.kind, step.overlapping, step.hash, text, None)
         # The fence is the last word before the commit: who has lost the lease writes nothing.
-        if await conn.fetchval(SAVE_STEPS, owner.lease.worker, *step_columns([checkpoint])):
+        within = owner.store.database.statement_s
+        if await conn.fetchval(SAVE_STEPS, owner.lease.worker, *step_columns([checkpoint]), timeout=within):
             await owner.stop_for("stale")
     return text
 

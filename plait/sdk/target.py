@@ -8,6 +8,7 @@ from plait.runtime.objects import Objects, open_objects
 from plait.runtime.postgres import EmbeddedPostgres
 from plait.runtime.postgres_place import choose_data_dir
 from plait.store import Store
+from plait.store.database import STATEMENT_S
 from plait.store.migrate import migrate
 from plait.store.roles import DEV_LOGIN, ensure_dev_login
 
@@ -32,12 +33,16 @@ class Target:
             place = str(choose_data_dir(self._data_dir) / "artifacts")
         return None if place is None else open_objects(place)
 
-    async def open(self, *, max_connections: int = 10) -> Store:
+    async def open(self, *, max_connections: int = 10, statement_s: float = STATEMENT_S) -> Store:
         """Connect. Embedded Postgres is started where it does not run, and migrated."""
         url = self._url if self._embedded is None else await self._start_embedded(self._embedded)
         assert url is not None
         store = await Store.open(
-            url, session_user=self._session_user, max_connections=max_connections, pooler=self._pooler
+            url,
+            session_user=self._session_user,
+            max_connections=max_connections,
+            pooler=self._pooler,
+            statement_s=statement_s,
         )
         with self._counting:
             self._open_stores += 1

@@ -5,8 +5,9 @@ import time
 from dataclasses import dataclass
 from uuid import UUID
 
-from plait.model.errors import DatabaseUnreachable, PlaitError
+from plait.model.errors import PlaitError
 from plait.store import Store
+from plait.store.database import is_transient
 from plait.store.job_rows import OutcomeRow
 
 FIRST_S, LAST_S, MAX_BATCH = 0.005, 0.5, 500
@@ -60,8 +61,8 @@ class Waiter:
                 try:
                     ended = await self._ask()
                     reached = time.monotonic()
-                except DatabaseUnreachable:
-                    if time.monotonic() - reached > PATIENCE_S:
+                except Exception as error:
+                    if not is_transient(error) or time.monotonic() - reached > PATIENCE_S:
                         raise
                     ended = False
                 pause = FIRST_S if ended else min(pause * 1.25, LAST_S)

@@ -7,7 +7,7 @@ autocommit, so that it works behind PgBouncer in transaction mode, and raises th
 from plait.store.artifacts import Artifacts
 from plait.store.audit import Audit, AuditedDatabase, Entry
 from plait.store.connectors import Connectors
-from plait.store.database import Database
+from plait.store.database import STATEMENT_S, Database
 from plait.store.definitions import Definitions
 from plait.store.endpoints import Endpoints
 from plait.store.events import Events
@@ -57,10 +57,24 @@ class Store:
 
     @classmethod
     async def open(
-        cls, url: str, *, session_user: str | None = None, max_connections: int = 10, pooler: bool = False
+        cls,
+        url: str,
+        *,
+        session_user: str | None = None,
+        max_connections: int = 10,
+        pooler: bool = False,
+        statement_s: float = STATEMENT_S,
     ) -> "Store":
         """Connect, and refuse a schema that is too old or a role that is unsafe."""
-        store = cls(Database(url, session_user=session_user, max_connections=max_connections, pooler=pooler))
+        store = cls(
+            Database(
+                url,
+                session_user=session_user,
+                max_connections=max_connections,
+                pooler=pooler,
+                statement_s=statement_s,
+            )
+        )
         try:
             await store.health.check()
         except BaseException:

@@ -70,14 +70,14 @@ class AuditedDatabase(Database):
     def unaudited(self) -> Database:
         return self._database
 
-    async def fetch(self, sql: str, *args: Any) -> list[Row]:
-        return await self._database.fetch(_recorded(sql, len(args)), *args, *_values(self._entry))
+    async def fetch(self, sql: str, *args: Any, timeout: float | None = None) -> list[Row]:
+        return await self._database.fetch(_recorded(sql, len(args)), *args, *_values(self._entry), timeout=timeout)
 
-    async def fetchrow(self, sql: str, *args: Any) -> Row:
-        return await self._database.fetchrow(_recorded(sql, len(args)), *args, *_values(self._entry))
+    async def fetchrow(self, sql: str, *args: Any, timeout: float | None = None) -> Row:
+        return await self._database.fetchrow(_recorded(sql, len(args)), *args, *_values(self._entry), timeout=timeout)
 
-    async def fetchval(self, sql: str, *args: Any) -> Any:
-        return await self._database.fetchval(_recorded(sql, len(args)), *args, *_values(self._entry))
+    async def fetchval(self, sql: str, *args: Any, timeout: float | None = None) -> Any:
+        return await self._database.fetchval(_recorded(sql, len(args)), *args, *_values(self._entry), timeout=timeout)
 
     def transaction(self) -> NoReturn:
         raise TypeError("an entry goes with one statement: a transaction of several has no place for it")

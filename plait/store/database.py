@@ -2,23 +2,52 @@
 
 No session state anywhere: a statement may run on any connection, also behind a pooler. The one exception is `listen`, which
 holds a connection of its own.
+
+Every wait has a bound: for a free connection, for a new one, and for each statement. A connection whose statement was not answered
+in time is terminated, and so are the idle ones, which may be as dead as that one: a host that lost power or a dropped NAT entry
+closes no socket. Only what a user's code does on a connection that it was lent takes as long as it takes.
+
+One timer watches all statements of a pool: a timer for each would cost a small statement a sixth of what it costs here.
 """
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import math
+from collections.abc import AsyncIterator, Awaitable
 from typing import Any, Final
 
 import asyncpg
 
-from plait.model.errors import BY_SQLSTATE, Busy, DatabaseError, DatabaseUnreachable, SchemaOutdated
+from plait.model.errors import (
+    BY_SQLSTATE,
+    Busy,
+    DatabaseError,
+    DatabaseUnreachable,
+    InvalidJob,
+    NoAnswer,
+    PlaitError,
+    SchemaOutdated,
+)
+from plait.runtime.outage import Outage
+from plait.store.sockets import CONNECT_S, open_connection
 
 Row = Any
 """An asyncpg record; each method of the store turns it into a type of its own."""
 
+STATEMENT_S: Final = 10.0
+"""The time in which a statement must be answered, unless its caller says otherwise."""
+LONG_S: Final = 120.0
+"""The same for statements whose work grows with the database: retention, counts, a whole tree."""
+TRANSACTION_S: Final = 600.0
+"""The longest transaction of several statements."""
+FREE_S: Final = 30.0
+"""The longest wait for a free connection."""
+LENT_S: Final = 600.0
+"""The same for a connection that is lent to a user's code."""
 IDLE_S: Final = 300.0
 """A connection that nobody needs for so long is ended."""
 CLOSE_S: Final = 5.0
+GOODBYE_S: Final = 1.0
 
 UNREACHABLE: Final = (
     OSError,
@@ -31,6 +60,17 @@ UNREACHABLE: Final = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
 )
+_UNAVAILABLE: Final = (
+    asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.PostgresSystemError,
+)
+"""The server answers and can't do it now: read-only during a switchover, a full disk, no memory."""
+_REFUSED: Final = (
+    asyncpg.InvalidPasswordError,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+)
 _SCHEMA_MISSING: Final = (
     asyncpg.UndefinedTableError,
     asyncpg.UndefinedFunctionError,
@@ -38,17 +78,23 @@ _SCHEMA_MISSING: Final = (
 )
 
 
-def translate(error: BaseException) -> BaseException:
+def translate(error: BaseException, *, statement_s: float | None = None) -> BaseException:
     """The error of ours that a driver's error stands for, or the error itself."""
-    if isinstance(
-        error,
-        asyncpg.InvalidPasswordError | asyncpg.InvalidAuthorizationSpecificationError | asyncpg.InvalidCatalogNameError,
-    ):
+    if isinstance(error, PlaitError):
+        return error
+    if isinstance(error, _REFUSED):
         return DatabaseUnreachable(f"the database refused the connection: {error}")
     if isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError):
         return DatabaseError(f"the database has no place for this value: {error}")  # refused by the driver: never sent
+    if isinstance(error, TimeoutError):
+        within = "in time" if statement_s is None else f"within {statement_s:g} s"
+        return NoAnswer(f"the database cannot be reached: no answer {within}")
+    if isinstance(error, asyncpg.InterfaceError | asyncpg.InternalClientError):
+        return DatabaseUnreachable("the database cannot be reached: the connection was lost")
     if isinstance(error, UNREACHABLE):
         return DatabaseUnreachable(f"the database cannot be reached: {error or type(error).__name__}")
+    if isinstance(error, _UNAVAILABLE):
+        return DatabaseUnreachable(f"the database cannot do that now: {error}")
     if isinstance(error, _SCHEMA_MISSING) and "plait" in str(error):
         return SchemaOutdated(f"{error}. Run `plait migrate`.")
     ours = BY_SQLSTATE.get(getattr(error, "sqlstate", None) or "")
@@ -61,7 +107,22 @@ def translate(error: BaseException) -> BaseException:
 
 def is_transient(error: BaseException) -> bool:
     """Whether the same statement may succeed a little later: deadlocks, lock timeouts, a server short of something."""
-    return (getattr(error, "sqlstate", None) or "")[:2] in ("40", "53", "55", "57", "58")
+    return isinstance(error, DatabaseUnreachable) or _sqlstate(error)[:2] in ("08", "25", "40", "53", "55", "57", "58")
+
+
+def is_own_fault(error: BaseException) -> bool:
+    """Whether what was sent is at fault, and no later try will succeed: data that the database has no place for. Anything else
+    may pass. A unique key (23505) may be a race of plait's own: try again before you believe it."""
+    return type(error) is DatabaseError or _sqlstate(error)[:2] in ("22", "23", "54") or isinstance(error, InvalidJob)
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether the server does not know this login or database: at a start that is a wrong setting, later a password that changes."""
+    return isinstance(error.__cause__, _REFUSED)
+
+
+def _sqlstate(error: BaseException) -> str:
+    return getattr(error, "sqlstate", None) or ""
 
 
 def is_held(error: BaseException) -> bool:
@@ -71,82 +132,172 @@ def is_held(error: BaseException) -> bool:
 
 class Database:
     def __init__(
-        self, url: str, *, session_user: str | None = None, max_connections: int = 10, pooler: bool = False
+        self,
+        url: str,
+        *,
+        session_user: str | None = None,
+        max_connections: int = 10,
+        pooler: bool = False,
+        statement_s: float | None = STATEMENT_S,
+        outage: Outage | None = None,
     ) -> None:
+        """`statement_s`: the time in which each statement must be answered; None: no bound, for a user's statements."""
         self.url = url
         self.session_user = session_user
         self._max = max_connections
         self.pooler = pooler
+        self.statement_s = statement_s
+        self.outage = outage or Outage()
         self._idle: list[tuple[asyncpg.Connection, float]] = []
         """Who was used last comes last, and is used next; and since when it is idle."""
-        self._used: set[asyncpg.Connection] = set()
+        self._used: dict[asyncpg.Connection, float] = {}
+        """Until when each must be back."""
+        self._overdue: asyncio.TimerHandle | None = None
         self._free = asyncio.Semaphore(max_connections)
         self._expiry: asyncio.TimerHandle | None = None
+        self._session_settings = not pooler
+        self._tick_s = min(0.5, (statement_s or STATEMENT_S) / 4)
+        self._lent: Database | None = None
 
     @property
     def unaudited(self) -> "Database":
         """For statements that change nothing, of a call that changes something."""
         return self
 
-    async def connect(self, **options: Any) -> asyncpg.Connection:
-        """A connection of its own, for who must hold one."""
+    def beside(self, *, url: str | None = None, max_connections: int | None = None) -> "Database":
+        """Another one with the same options and the same outage: for another loop, or past a pooler."""
+        return Database(
+            url or self.url,
+            session_user=None if url else self.session_user,
+            max_connections=max_connections or self._max,
+            pooler=self.pooler and url is None,
+            statement_s=self.statement_s,
+            outage=self.outage,
+        )
+
+    async def connect(self, *, watched: bool = False) -> asyncpg.Connection:
+        """A connection of its own, for who must hold one. Each of its statements has the bound of this database's, unless it is
+        `watched` here."""
+        # Short leases want short waits; but a server that has much to do needs a moment to let somebody in.
+        within = CONNECT_S if self.statement_s is None else min(CONNECT_S, max(5.0, self.statement_s))
         try:
-            connection = await asyncpg.connect(self.url, timeout=10, **self._options(), **options)
-            await self._prepare(connection)
+            connection, self._session_settings = await open_connection(
+                self.url,
+                statement_s=None if watched else self.statement_s,
+                within=within,
+                # A pooler in transaction mode hands each statement to any server connection: no prepared names there.
+                prepare=not self.pooler,
+                session_settings=self._session_settings,
+            )
+            await self._prepare(connection, within)
         except (asyncpg.PostgresError, *UNREACHABLE) as error:
-            raise translate(error) from error
+            raise translate(error, statement_s=within) from error
         return connection
 
     async def close(self) -> None:
         """Wait a little for who is in the middle of something, then end all connections. A later call opens new ones."""
+        lent, self._lent = self._lent, None
+        if lent is not None:
+            await lent.close()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._returned(), CLOSE_S)
         for connection in list(self._used):
             connection.terminate()
+        if self._overdue is not None:
+            self._overdue.cancel()
+            self._overdue = None
+        idle = []
         while connection := self._last():
-            with contextlib.suppress(asyncpg.PostgresError, *UNREACHABLE):
-                await connection.close(timeout=CLOSE_S)
+            idle.append(connection)
+        await asyncio.gather(*(say_goodbye(connection) for connection in idle))
 
-    async def fetch(self, sql: str, *args: Any) -> list[Row]:
-        async with self._connection() as connection:
+    async def fetch(self, sql: str, *args: Any, timeout: float | None = None) -> list[Row]:
+        async with self._connection(timeout or self.statement_s) as connection:
             return list(await connection.fetch(sql, *args))
 
-    async def fetchrow(self, sql: str, *args: Any) -> Row:
-        async with self._connection() as connection:
+    async def fetchrow(self, sql: str, *args: Any, timeout: float | None = None) -> Row:
+        async with self._connection(timeout or self.statement_s) as connection:
             return await connection.fetchrow(sql, *args)
 
-    async def fetchval(self, sql: str, *args: Any) -> Any:
-        async with self._connection() as connection:
+    async def fetchval(self, sql: str, *args: Any, timeout: float | None = None) -> Any:
+        async with self._connection(timeout or self.statement_s) as connection:
             return await connection.fetchval(sql, *args)
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[asyncpg.Connection]:
-        """A connection in a transaction of its own: committed at the end of the block, undone when it raises."""
-        async with self._connection() as connection, connection.transaction():
-            yield connection
-
-    @contextlib.asynccontextmanager
-    async def _connection(self) -> AsyncIterator[asyncpg.Connection]:
-        """One for the length of the block. asyncpg's own pool makes a task for each return, a third of what a small one costs here."""
-        async with self._free:
-            connection = self._last() or await self.connect()
-            self._used.add(connection)
+        """A connection in a transaction of its own: committed at the end of the block, undone when it raises. Who sends statements
+        in it says how long each may take."""
+        async with self._connection(TRANSACTION_S) as connection:
+            transaction = connection.transaction()
+            async with asyncio.timeout(self.statement_s):
+                await transaction.start()
             try:
                 yield connection
-            except asyncpg.PostgresError as error:
-                ours = translate(error)
+            except Exception:
+                if not connection.is_closed():
+                    async with asyncio.timeout(self.statement_s):
+                        await transaction.rollback()
+                raise
+            async with asyncio.timeout(self.statement_s):
+                await transaction.commit()
+
+    @contextlib.asynccontextmanager
+    async def lend(self) -> AsyncIterator[asyncpg.Connection]:
+        """The same for a user's code. Its statements have no bound but the job's; BEGIN and COMMIT, which are ours, have one. Such
+        connections are apart from the others: however many users hold, plait's own statements do not wait for them."""
+        if self._lent is None:
+            self._lent = self.beside()
+            self._lent.statement_s = None
+        async with self._lent._connection(None, LENT_S) as connection:  # noqa: SLF001 - of its own class
+            transaction = connection.transaction()
+            failure: Exception | None = None
+            async with asyncio.timeout(self.statement_s):
+                await transaction.start()
+            try:
+                yield connection
+            except Exception as error:
+                if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError) and connection.is_closed():
+                    raise
+                failure = error  # the user's own, whatever it is: it must not be taken for one of the connection
+            async with asyncio.timeout(self.statement_s):
+                await (transaction.commit() if failure is None else transaction.rollback())
+        if failure is not None:
+            raise failure
+
+    @contextlib.asynccontextmanager
+    async def _connection(self, within: float | None, free_s: float = FREE_S) -> AsyncIterator[asyncpg.Connection]:
+        """One for the length of the block, which must end `within` that time. asyncpg's own pool makes a task for each return, a third of what a small one costs here."""
+        if self._free.locked():
+            try:
+                async with asyncio.timeout(free_s):
+                    await self._free.acquire()
+            except TimeoutError:
+                raise DatabaseUnreachable(
+                    f"the database cannot be reached: none of {self._max} connections was free within {free_s:g} s"
+                ) from None
+        else:
+            await self._free.acquire()
+        try:
+            connection = self._last() or await self.connect(watched=True)
+            self._watch(connection, within)
+            try:
+                yield connection
+            except (asyncpg.PostgresError, *UNREACHABLE) as error:
+                late = self._used.get(connection) == -math.inf
+                ours = translate(TimeoutError() if late else error, statement_s=within if late else self.statement_s)
+                if isinstance(ours, DatabaseUnreachable):
+                    connection.terminate()  # it may be in the middle of anything: nobody must get it again
+                    self._distrust()
                 if ours is error:
                     raise
                 raise ours from error
-            except UNREACHABLE as error:
-                if not isinstance(error, ValueError):
-                    connection.terminate()  # it may be in the middle of anything: nobody must get it again
-                raise translate(error) from error
             except (asyncio.CancelledError, GeneratorExit):
                 connection.terminate()
                 raise
             finally:
                 self._return(connection)
+        finally:
+            self._free.release()
 
     def _last(self) -> asyncpg.Connection | None:
         while self._idle:
@@ -156,12 +307,32 @@ class Database:
         return None
 
     def _return(self, connection: asyncpg.Connection) -> None:
-        self._used.discard(connection)
+        self._used.pop(connection, None)
         if not connection.is_closed():
             loop = asyncio.get_running_loop()
             self._idle.append((connection, loop.time()))
             if self._expiry is None:
                 self._expiry = loop.call_later(IDLE_S, self._expire, loop)
+
+    def _watch(self, connection: asyncpg.Connection, within: float | None) -> None:
+        loop = asyncio.get_running_loop()
+        self._used[connection] = math.inf if within is None else loop.time() + within
+        if self._overdue is None:
+            self._overdue = loop.call_later(self._tick_s, self._end_overdue, loop)
+
+    def _end_overdue(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Terminate those that should be back: who waits for an answer on one gets an error."""
+        self._overdue = loop.call_later(self._tick_s, self._end_overdue, loop) if self._used else None
+        now = loop.time()
+        for connection, until in list(self._used.items()):
+            if -math.inf < until <= now:
+                self._used[connection] = -math.inf
+                connection.terminate()
+
+    def _distrust(self) -> None:
+        """End the idle ones: they go the way on which another has just failed, and each would have to find that out in its turn."""
+        while self._idle:
+            self._idle.pop()[0].terminate()
 
     def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
         """End those that nobody has needed for a while."""
@@ -176,11 +347,22 @@ class Database:
             for _ in range(self._max):
                 await stack.enter_async_context(self._free)
 
-    def _options(self) -> dict[str, Any]:
-        # A pooler in transaction mode hands each statement to any server connection: no prepared names there.
-        return {"statement_cache_size": 0} if self.pooler else {}
-
-    async def _prepare(self, connection: asyncpg.Connection) -> None:
+    async def _prepare(self, connection: asyncpg.Connection, within: float) -> None:
         if self.session_user is not None:
             quoted = self.session_user.replace('"', '""')
-            await connection.execute(f'set session authorization "{quoted}"')
+            await connection.execute(f'set session authorization "{quoted}"', timeout=within)
+
+
+async def say_goodbye(connection: asyncpg.Connection) -> None:
+    """Close it as it should be; one that does not answer at once is terminated."""
+    try:
+        await connection.close(timeout=GOODBYE_S)
+    except (asyncpg.PostgresError, *UNREACHABLE):
+        connection.terminate()
+
+
+async def briefly(work: Awaitable[object], within: float) -> None:
+    """What a process that stops would like to do, if the database lets it."""
+    with contextlib.suppress(PlaitError, asyncpg.PostgresError, TimeoutError):
+        async with asyncio.timeout(within):
+            await work

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from plait.model.errors import NotGranted, PlaitError, SchemaOutdated, UnsafeRole
-from plait.store.database import Database, Row
+from plait.store.database import LONG_S, Database, Row
 from plait.store.migrate import schema_version
 
 _STATE = """
@@ -110,11 +110,12 @@ class Health:
 
     async def diagnose(self, *, keep: timedelta | None = None) -> list[Finding]:
         """What plait's own tables tell. `keep`: how long final jobs are kept at the longest; None: for ever."""
-        return [_finding(row) for row in await self._db.fetch("select * from plait.findings($1)", keep)]
+        return [_finding(row) for row in await self._db.fetch("select * from plait.findings($1)", keep, timeout=LONG_S)]
 
     async def examine(self, *, old_s: float = 60, old_xids: int = 100_000) -> list[Finding]:
         """What the server's catalogue tells; as much of it as this login may see."""
-        return [_finding(row) for row in await self._db.fetch("select * from plait.examine($1, $2)", old_s, old_xids)]
+        sql = "select * from plait.examine($1, $2)"
+        return [_finding(row) for row in await self._db.fetch(sql, old_s, old_xids, timeout=LONG_S)]
 
     async def claim_plan(self) -> str:
         """How the server would look for a queued job."""
@@ -122,7 +123,7 @@ class Health:
 
     async def after_restore(self, until: datetime | None = None) -> Restored:
         """Make a database that was restored from a backup one of its own; instants of schedules up to `until` (now) count as dealt with."""
-        row = await self._db.fetchrow("select * from plait.after_restore($1)", until)
+        row = await self._db.fetchrow("select * from plait.after_restore($1)", until, timeout=LONG_S)
         return Restored(workers=row["o_workers"], jobs=row["o_jobs"], schedules=row["o_schedules"])
 
     async def now(self) -> datetime:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from plait.model.errors import Busy, IllegalMove, NotFound
 from plait.model.states import Status
-from plait.store.database import Database, Row
+from plait.store.database import LONG_S, Database, Row
 from plait.store.job_rows import GET_JOB, AttemptRow, JobRow, NodeRow, OutcomeRow, StepView, TreeCanceled, job_of
 from plait.store.listing import COUNT_JOBS, COUNTED, LIST_JOBS, Counted, Filter, Listed, arguments, listed
 from plait.store.new_jobs import ENQUEUE, ENQUEUE_ONE, MAX_WAIT_MS, NewJob, enqueue_arguments
@@ -63,7 +63,7 @@ class Jobs:
                     arguments = enqueue_arguments(part, in_transaction=True, wait_ms=WAIT_MS)
                     if under_way is not None:
                         await under_way
-                    under_way = asyncio.create_task(connection.fetch(ENQUEUE, *arguments))
+                    under_way = asyncio.create_task(connection.fetch(ENQUEUE, *arguments, timeout=self._db.statement_s))
                     await asyncio.sleep(0)  # it goes out now; the next part is made meanwhile
                 assert under_way is not None
                 await under_way
@@ -93,7 +93,8 @@ class Jobs:
         """Stop a job and all below it. Rows that others hold are tried again until none is left."""
         canceled = asked = 0
         for pause in (*PAUSES_S, None):
-            row = await self._db.fetchrow("select * from plait.cancel_tree($1, $2, $3)", job_id, tenant_id, reason)
+            sql = "select * from plait.cancel_tree($1, $2, $3)"
+            row = await self._db.fetchrow(sql, job_id, tenant_id, reason, timeout=LONG_S)
             canceled += row["o_canceled"]
             asked += row["o_asked"]
             if row["o_left"] == 0:
@@ -105,7 +106,7 @@ class Jobs:
 
     async def retry_tree(self, job_id: UUID, *, tenant_id: UUID | None = None) -> int:
         """Run again what has failed in a tree, from its root down; how many jobs do."""
-        return int(await self._db.fetchval("select plait.retry_tree($1, $2)", job_id, tenant_id))
+        return int(await self._db.fetchval("select plait.retry_tree($1, $2)", job_id, tenant_id, timeout=LONG_S))
 
     async def fork(self, job_id: UUID, *, tenant_id: UUID | None = None, from_seq: int = 1) -> UUID:
         """A new job with what this one had done before a step."""

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from plait.store.database import Database
+from plait.store.database import LONG_S, Database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ class Leader:
 
     async def count_live(self) -> tuple[int, float]:
         """Count what is live, for who looks; how many, and how many seconds it took."""
-        row = await self._db.fetchrow("select * from plait.count_live()")
+        row = await self._db.fetchrow("select * from plait.count_live()", timeout=LONG_S)
         return row["o_jobs"], row["o_took_s"]
 
     async def announce(self) -> tuple[int, bool, float]:
@@ -139,7 +139,7 @@ class Leader:
 
     async def prune(self, keep: Retention, *, cursor: UUID | None = None, limit: int = 1000) -> Pruned:
         """Forget old final jobs, one batch."""
-        row = await self._db.fetchrow(_PRUNE, *_ages(keep), cursor, limit, False)
+        row = await self._db.fetchrow(_PRUNE, *_ages(keep), cursor, limit, False, timeout=LONG_S)
         return Pruned(row["o_pruned"], row["o_cursor"])
 
     async def prune_into(
@@ -153,7 +153,7 @@ class Leader:
         """The same; but what is forgotten is given to `archive`, and is forgotten only when that has returned. Tells also how
         many characters it was."""
         async with self._db.transaction() as connection:
-            row = await connection.fetchrow(_PRUNE, *_ages(keep), cursor, limit, True)
+            row = await connection.fetchrow(_PRUNE, *_ages(keep), cursor, limit, True, timeout=LONG_S)
             lines: list[str] = row["o_archive"] or []
             if lines:
                 await archive(lines, row["now"])

@@ -12,10 +12,8 @@ from typing import Any, Final
 import asyncpg
 
 from plait.model.errors import PlaitError
-from plait.runtime.logging import get_logger
+from plait.runtime.outage import Retry
 from plait.store.database import UNREACHABLE, Database
-
-log = get_logger("listener")
 
 CHANNEL: Final = "plait"
 SELF_TEST_S: Final = 10.0
@@ -29,20 +27,26 @@ class Listener:
         self._database = database
         self._heard = heard
         self._echo = asyncio.Event()
+        self._retry = Retry(
+            "listener",
+            database.outage,
+            failing="notifications do not arrive; polling goes on",
+            recovered="notifications arrive again",
+        )
         self.listening = False
         """Whether its last word to itself came back."""
         self.notifications = 0
 
     async def run(self) -> None:
         """Until canceled."""
-        pause = 0.1
-        while True:
-            try:
-                await self._listen()
-            except (PlaitError, asyncpg.PostgresError, *UNREACHABLE) as error:
-                log.warning("not listening; polling goes on", error=str(error) or type(error).__name__)
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, 5.0)
+        try:
+            while True:
+                try:
+                    await self._listen()
+                except (PlaitError, asyncpg.PostgresError, *UNREACHABLE) as error:
+                    await asyncio.sleep(self._retry.failed(error))
+        finally:
+            self._retry.end()
 
     async def _listen(self) -> None:
         connection = await self._database.connect()
@@ -55,6 +59,7 @@ class Listener:
                     await connection.execute("select pg_notify('plait', 'echo ' || pg_backend_pid())")
                     await self._echo.wait()
                 self.listening = True
+                self._retry.succeeded()
                 await asyncio.sleep(SELF_TEST_S)
         finally:
             self.listening = False

@@ -22,8 +22,9 @@ from typing import Final
 import asyncpg
 
 from plait.model.errors import PlaitError, SchemaOutdated
-from plait.store.database import UNREACHABLE, translate
+from plait.store.database import UNREACHABLE, say_goodbye, translate
 from plait.store.locks import Lock, locks_in
+from plait.store.sockets import open_connection
 
 SQL: Final = Path(str(files("plait") / "sql"))
 BEFORE_TABLES: Final = ("now", "_visible_tenant")
@@ -37,6 +38,8 @@ LOCK_MS: Final = 400
 looks for a deadlock, so that it is the migration that gives way."""
 FIRST_LOCKED: Final = ("tenants", "definitions")
 """In the order in which an enqueue reads them."""
+STATEMENT_S: Final = 3600.0
+"""Each statement of a migration must end within this time: one may go through a large table."""
 PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 
 
@@ -92,7 +95,7 @@ async def migrate(
     """Migrate the database at `url`; `grant_client` names an application's role to be given plait_client. `allow_blocking`: also where
     everybody who works has to wait while a large table is gone through."""
     try:
-        connection = await asyncpg.connect(url, timeout=10)
+        connection, _ = await open_connection(url, statement_s=STATEMENT_S)
         try:
             return await _with_patience(
                 lambda: migrate_connection(
@@ -100,7 +103,7 @@ async def migrate(
                 )
             )
         finally:
-            await connection.close()
+            await say_goodbye(connection)
     except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError) as error:
         raise PlaitError(
             "tables of plait were in use all the time, and nothing was changed. Look for a transaction that has been open for long"

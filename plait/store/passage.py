@@ -1,7 +1,6 @@
 """What lies between this process and the database: a pooler, notifications that come or not, a clock that is off."""
 
 import asyncio
-import contextlib
 import time
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +9,7 @@ from typing import Any, Final
 import asyncpg
 
 from plait.model.errors import PlaitError
-from plait.store.database import UNREACHABLE, Database
+from plait.store.database import UNREACHABLE, Database, say_goodbye
 
 CHANNEL: Final = "plait"
 ANSWER_S: Final = 3.0
@@ -50,9 +49,9 @@ async def hears_notifications(database: Database, listening: Database) -> bool:
                     await mouth.execute(f"select pg_notify('{CHANNEL}', '{word}')")
                     await heard.wait()
             finally:
-                await _close(mouth)
+                await say_goodbye(mouth)
         finally:
-            await _close(ear)
+            await say_goodbye(ear)
     except (TimeoutError, PlaitError, asyncpg.PostgresError, *UNREACHABLE):
         return False
     return True
@@ -70,7 +69,7 @@ async def pooling(database: Database) -> Pooling:
         return Pooling(transaction=transaction, prepared=not transaction or await _keeps_prepared(first, second))
     finally:
         for connection in (first, second):
-            await _close(connection)
+            await say_goodbye(connection)
 
 
 async def _keeps_prepared(first: asyncpg.Connection, second: asyncpg.Connection) -> bool:
@@ -86,11 +85,6 @@ async def _keeps_prepared(first: asyncpg.Connection, second: asyncpg.Connection)
     except TimeoutError:
         pass  # there is no other session, and so nothing to forget
     return True
-
-
-async def _close(connection: asyncpg.Connection) -> None:
-    with contextlib.suppress(asyncpg.PostgresError, *UNREACHABLE):
-        await connection.close(timeout=2)
 
 
 async def _pid(connection: asyncpg.Connection) -> int:

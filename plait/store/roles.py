@@ -2,7 +2,8 @@
 
 import asyncpg
 
-from plait.store.database import UNREACHABLE, translate
+from plait.store.database import STATEMENT_S, UNREACHABLE, say_goodbye, translate
+from plait.store.sockets import open_connection
 
 DEV_LOGIN = "plait_dev"
 """The login that embedded Postgres and `plait dev` use: client, worker and admin, and safe like any of them."""
@@ -11,7 +12,7 @@ DEV_LOGIN = "plait_dev"
 async def ensure_dev_login(url: str) -> bool:
     """Create the login for development where `url` is a superuser's; False when it is not."""
     try:
-        connection = await asyncpg.connect(url, timeout=10)
+        connection, _ = await open_connection(url, statement_s=STATEMENT_S)
     except (asyncpg.PostgresError, *UNREACHABLE) as error:
         raise translate(error) from error
     try:
@@ -26,4 +27,4 @@ async def ensure_dev_login(url: str) -> bool:
                 return True  # another process was faster
         return True
     finally:
-        await connection.close()
+        await say_goodbye(connection)

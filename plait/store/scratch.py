@@ -7,9 +7,10 @@ from uuid import uuid4
 import asyncpg
 
 from plait.model.errors import PlaitError
-from plait.store.database import UNREACHABLE, translate
+from plait.store.database import LONG_S, UNREACHABLE, say_goodbye, translate
 from plait.store.migrate import ROLES
 from plait.store.roles import DEV_LOGIN
+from plait.store.sockets import open_connection
 
 
 @asynccontextmanager
@@ -26,13 +27,13 @@ async def scratch_database(url: str) -> AsyncIterator[str]:
 async def _create(url: str, name: str) -> set[str]:
     """The roles that were there."""
     try:
-        connection = await asyncpg.connect(url, timeout=10)
+        connection, _ = await open_connection(url, statement_s=LONG_S)
         try:
             roles = {row["rolname"] for row in await connection.fetch("select rolname::text from pg_roles")}
             await connection.execute(f'create database "{name}"')
             return roles
         finally:
-            await connection.close()
+            await say_goodbye(connection)
     except asyncpg.InsufficientPrivilegeError as error:
         raise PlaitError(
             "this needs a database of its own, and the login may not create one. Use a superuser's URL."
@@ -42,7 +43,7 @@ async def _create(url: str, name: str) -> set[str]:
 
 
 async def _drop(url: str, name: str, *, keep: set[str]) -> None:
-    connection = await asyncpg.connect(url, timeout=10)
+    connection, _ = await open_connection(url, statement_s=LONG_S)
     try:
         await connection.execute(f'drop database if exists "{name}" with (force)')
         for role in (DEV_LOGIN, *ROLES):
@@ -53,7 +54,7 @@ async def _drop(url: str, name: str, *, keep: set[str]) -> None:
                 except asyncpg.DependentObjectsStillExistError:
                     continue
     finally:
-        await connection.close()
+        await say_goodbye(connection)
 
 
 def _with_database(url: str, name: str) -> str:

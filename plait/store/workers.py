@@ -15,7 +15,7 @@ import asyncpg
 import msgspec
 
 from plait.model.states import Ending
-from plait.store.database import UNREACHABLE, Database, translate
+from plait.store.database import UNREACHABLE, Database, say_goodbye, translate
 
 CAREFUL_S: Final = 1.0
 """For so long after a lock timeout outcomes whose rows others hold are not waited for."""
@@ -250,19 +250,17 @@ class Workers:
 class CycleConnection:
     """The worker's own connection for `cycle`. Not safe for two calls at once: a worker has one for each line of its pump."""
 
-    def __init__(self, connection: asyncpg.Connection) -> None:
+    def __init__(self, connection: asyncpg.Connection, statement_s: float | None) -> None:
         self._connection = connection
         self._careful_until = 0.0
+        self._statement_s = statement_s
 
     @classmethod
     async def open(cls, database: Database) -> "CycleConnection":
-        return cls(await database.connect())
+        return cls(await database.connect(), database.statement_s)
 
     async def close(self) -> None:
-        try:
-            await self._connection.close(timeout=2)
-        except (asyncpg.PostgresError, *UNREACHABLE):
-            self._connection.terminate()
+        await say_goodbye(self._connection)
 
     def terminate(self) -> None:
         self._connection.terminate()
@@ -308,7 +306,7 @@ class CycleConnection:
                 self._careful_until = time.monotonic() + CAREFUL_S
                 row = await self._connection.fetchrow(_CYCLE, *arguments, True)
         except (asyncpg.PostgresError, *UNREACHABLE) as error:
-            ours = translate(error)
+            ours = translate(error, statement_s=self._statement_s)
             if ours is error:
                 raise
             raise ours from error

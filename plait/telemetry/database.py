@@ -14,13 +14,11 @@ from prometheus_client import Metric
 
 from plait.model.errors import PlaitError
 from plait.model.states import Status
-from plait.runtime.logging import get_logger
+from plait.runtime.outage import Retry
 from plait.store import Store
 from plait.store.metrics import Reading
 from plait.telemetry import catalogue
 from plait.telemetry.catalogue import Family
-
-log = get_logger("metrics")
 
 PATIENCE_S: Final = 8.0
 """Less than a scraper has: it shall hear of the process all the same."""
@@ -64,6 +62,7 @@ class DatabaseMetrics:
         self._top = top
         self._wanted = wanted
         self._growth = Growth()
+        self._retry = Retry("metrics", failing="the database's metrics could not be read")
 
     async def families(self) -> AsyncIterator[Metric]:
         if not self._wanted():
@@ -73,7 +72,9 @@ class DatabaseMetrics:
             async with asyncio.timeout(PATIENCE_S):
                 reading = await (await self._store()).metrics.read(since=self._growth.since, top=self._top)
         except (PlaitError, asyncpg.PostgresError, TimeoutError) as error:
-            log.warning("the database tells no numbers", error=str(error) or type(error).__name__)
+            self._retry.failed(error)
+        else:
+            self._retry.succeeded()
         yield _one(catalogue.DATABASE_UP, 0.0 if reading is None else 1.0)
         if reading is not None:
             self._growth.add(reading)

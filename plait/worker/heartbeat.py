@@ -2,6 +2,8 @@
 
 A handler that blocks the worker's loop for a while does not cost the worker its lease: the watchdog says for how long. The thread also keeps, by the monotonic clock, the
 moment up to which the lease surely holds: past it the worker stops its handlers by itself, before others take them over.
+
+A worker that can't do anything with its jobs must not hold them: while `stalled`, the lease is not renewed.
 """
 
 import asyncio
@@ -10,10 +12,9 @@ import threading
 import time
 from collections.abc import Callable
 
-import asyncpg
-
-from plait.model.errors import DatabaseUnreachable, PlaitError, WorkerLost
+from plait.model.errors import DatabaseUnreachable, NoAnswer, WorkerLost
 from plait.runtime.logging import get_logger
+from plait.runtime.outage import Retry
 from plait.store import Database, Store
 from plait.store.workers import Beat
 from plait.worker.watchdog import Watchdog
@@ -22,7 +23,7 @@ log = get_logger("heartbeat")
 
 
 class Heartbeat:
-    """`beat` and `lost` are called on the loop that made this."""
+    """`beat` and `lost` are called on the loop that made this, `running` and `stalled` in the thread."""
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class Heartbeat:
         watchdog: Watchdog,
         beat: Callable[[Beat], None],
         lost: Callable[[], None],
+        stalled: Callable[[], bool] = lambda: False,
     ) -> None:
         self._database = database
         self._worker = worker
@@ -44,12 +46,20 @@ class Heartbeat:
         self._running = running
         self._prefetched = prefetched
         self._watchdog = watchdog
+        self._stalled = stalled
         self._on_beat = beat
         self._on_lost = lost
         self._worker_loop = asyncio.get_running_loop()
         self._own_loop = asyncio.new_event_loop()
         self._stopped = asyncio.Event()
         self._valid_until = time.monotonic() + lease_s
+        self._retry = Retry(
+            "heartbeat",
+            database.outage,
+            longest_s=min(1.0, every_s),
+            failing="the lease was not renewed; retrying",
+            recovered="the lease is renewed again",
+        )
         self._thread = threading.Thread(target=self._run, name="plait-heartbeat", daemon=True)
 
     def start(self) -> None:
@@ -67,9 +77,7 @@ class Heartbeat:
             runner.run(self._beat_until_stopped())
 
     async def _beat_until_stopped(self) -> None:
-        database = self._database
-        own = Database(database.url, session_user=database.session_user, max_connections=1, pooler=database.pooler)
-        store, pause = Store(own), self._every_s
+        store, pause = Store(self._database.beside(max_connections=1)), self._every_s
         try:
             while not self._stopped.is_set():
                 with contextlib.suppress(TimeoutError):
@@ -78,6 +86,7 @@ class Heartbeat:
                         return
                 pause = await self._beat(store)
         finally:
+            self._retry.end()
             await store.close()
 
     async def _beat(self, store: Store) -> float:
@@ -89,6 +98,7 @@ class Heartbeat:
             return min(1.0, self._every_s)
         blocked = self._watchdog.blocked
         try:
+            self._check_progress()
             # No longer than the lease surely holds: a connection that hangs must not hide that it has ended.
             async with asyncio.timeout(max(0.01, min(self._lease_s / 2, self._valid_until - sent))):
                 beat = await store.workers.heartbeat(
@@ -101,17 +111,20 @@ class Heartbeat:
         except WorkerLost:
             self._lost()
             return 0.0
-        except (DatabaseUnreachable, TimeoutError, OSError) as error:
-            log.warning("a heartbeat failed", error=str(error) or type(error).__name__)
-        except (PlaitError, asyncpg.PostgresError) as error:
-            log.error("a heartbeat was refused", error=str(error))
+        except Exception as error:  # noqa: BLE001 - whatever it was: a thread that ends would end the lease without a word
+            pause = self._retry.failed(NoAnswer() if isinstance(error, TimeoutError) else error)
         else:
+            self._retry.succeeded()
             self._valid_until = sent + self._lease_s
             self._tell(lambda: self._on_beat(beat))
             return self._every_s
         if time.monotonic() >= self._valid_until:
             self._lost()
-        return min(1.0, self._every_s)
+        return pause
+
+    def _check_progress(self) -> None:
+        if self._stalled():
+            raise DatabaseUnreachable("the worker has completed no round trip for one lease, which is not renewed")
 
     def _lost(self) -> None:
         self._stopped.set()

@@ -12,15 +12,13 @@ from prometheus_client import Metric
 
 from plait.model.errors import PlaitError
 from plait.model.states import Ending
-from plait.runtime.logging import get_logger
+from plait.runtime.outage import Retry
 from plait.store import Store
 from plait.store.listener import Listener
 from plait.store.workers import Cycle, Settlement
 from plait.telemetry import catalogue
 from plait.telemetry.histogram import Histogram
 from plait.worker.slots import Slots
-
-log = get_logger("metrics")
 
 SAMPLE, SAMPLE_S = 100, 1.0
 """So many claims at most are asked how long they had waited, and so often."""
@@ -72,6 +70,7 @@ class WorkerMetrics:
 
     async def sample_waits(self, store: Store) -> None:
         """Ask, now and then, how long some of those that were claimed had waited. Until canceled."""
+        retry = Retry("metrics", store.database.outage, failing="no sample of waits; retrying")
         while True:
             await asyncio.sleep(SAMPLE_S)
             sample, self._sample = self._sample, []
@@ -79,8 +78,9 @@ class WorkerMetrics:
                 try:
                     waits = await store.metrics.claim_waits(sample)
                 except (PlaitError, asyncpg.PostgresError) as error:
-                    log.warning("no sample of waits", error=str(error))
+                    retry.failed(error)
                     continue
+                retry.succeeded()
                 by_queue: dict[str, list[float]] = defaultdict(list)
                 for queue, waited_s in waits:
                     by_queue[queue].append(waited_s)

@@ -3,6 +3,7 @@
 Outcomes wait for company, but no longer than 2 ms and not past a quarter of a batch; while a round trip is under way they gather for
 the next one. When there is so much to settle or to claim by then, a second connection takes it, so that the database works while
 this process encodes and decodes. A round trip whose reply is lost is sent again: the database tells what it has from what is stale.
+A batch that the database refuses is settled one by one (unsettled.py); one that it does not answer in time is sent again in halves.
 """
 
 import asyncio
@@ -14,15 +15,15 @@ from uuid import UUID
 
 import asyncpg
 
-from plait.model.errors import DatabaseUnreachable, PlaitError
+from plait.model.errors import DatabaseUnreachable, NoAnswer, PlaitError, WorkerLost
 from plait.runtime.logging import get_logger
+from plait.runtime.outage import Retry
 from plait.store import Store
-from plait.store.database import is_transient
 from plait.store.workers import Claimed, Cursor, Cycle, CycleConnection, Settlement
-from plait.worker import outcomes
 from plait.worker.busy import STOP_S, BusyOutcomes
 from plait.worker.metrics import WorkerMetrics
 from plait.worker.slots import Slots
+from plait.worker.unsettled import Unsettled, log_stale
 
 log = get_logger("worker")
 
@@ -33,6 +34,8 @@ else works on these queues: several workers keep the database busy by themselves
 ALONE_S = 1.0
 """A claim beside another that found nothing, as when both want the same limit: for so long only one claims at a time."""
 COMPANY_S = 0.002
+LONGEST_PAUSE_S = 2.0
+"""Between two tries to reach the database."""
 LOOK_EVERYWHERE_S = 30.0
 """The marks of the claims are forgotten so often: they rest on the database's clock, which may have been set back."""
 LOOK_AGAIN_S = 0.03
@@ -68,6 +71,11 @@ class Pump:
         self._outbox: list[Settlement] = []
         self._busy = BusyOutcomes()
         self._give_up_at = math.inf
+        self._unsettled = Unsettled(store, metrics)
+        self._batch = BATCH
+        """Fewer after a round trip that was not answered in time: it may have been too much at once."""
+        self._retry = Retry("worker", store.database.outage, longest_s=LONGEST_PAUSE_S)
+        self._trying_since: float | None = None
         self._cursors: dict[str, Cursor] = {}
         self._wake = asyncio.Event()
         self._turned_at = 0.0
@@ -87,10 +95,21 @@ class Pump:
     async def run(self, worker: int) -> bool:
         """Until stopped and empty. False: the database says that this worker is lost."""
         self._alive = True
-        async with asyncio.TaskGroup() as lines:
-            for _ in range(LINES):
-                lines.create_task(self._line(worker))
+        self._trying_since = None
+        async with asyncio.TaskGroup() as group:
+            unsettled = group.create_task(self._unsettled.run(worker))
+            async with asyncio.TaskGroup() as lines:
+                for _ in range(LINES):
+                    lines.create_task(self._line(worker))
+            self._unsettled.stop()
+            if not self._alive:
+                unsettled.cancel()
         return self._alive
+
+    @property
+    def stalled_s(self) -> float:
+        """How long it has been trying to complete a round trip, in vain."""
+        return 0.0 if self._trying_since is None else time.monotonic() - self._trying_since
 
     async def _line(self, worker: int) -> None:
         """Round trips, one after another. The next one is sent before what the last one brought begins to run."""
@@ -108,7 +127,9 @@ class Pump:
             else:
                 # When only one may claim, it does nothing else: the other one brings the outcomes.
                 apart = wanted and self._lines > 1 and time.monotonic() < self._together_at
-                size = 0 if apart and len(self._outbox) >= PART else BATCH
+                size = 0 if apart and len(self._outbox) >= PART else self._batch
+                if self._batch < BATCH:
+                    wanted = {queue: min(n, self._batch) for queue, n in wanted.items()}
                 batch, self._outbox = self._outbox[:size], self._outbox[size:]
                 await self._turn(worker, wanted, batch)
 
@@ -137,19 +158,28 @@ class Pump:
 
     @property
     def unsent(self) -> list[tuple[UUID, int]]:
-        return [(s.job_id, s.attempt) for s in self._outbox] + self._busy.keys
+        return [(s.job_id, s.attempt) for s in [*self._outbox, *self._unsettled.settlements]] + self._busy.keys
 
-    def forget(self) -> None:
-        """The lease is lost: nothing that waits here may be sent."""
+    def forget(self) -> list[Settlement]:
+        """The lease is lost: the next one begins with nothing. The outcomes that were not sent."""
+        unsent = [*self._outbox, *self._unsettled.settlements, *self._busy.clear()]
         self._outbox.clear()
-        self._busy.clear()
+        self._unsettled.clear()
         self._cursors.clear()
+        self._retry.end()
+        self._drop_lines()
+        self.reconcile = False
         self._said_asleep = False
         self._claim_at = 0.0
+        return unsent
 
     async def close(self) -> None:
         while self._idle_lines:
             await self._idle_lines.pop().close()
+
+    def _drop_lines(self) -> None:
+        while self._idle_lines:
+            self._idle_lines.pop().terminate()
 
     async def _turn(self, worker: int, wanted: dict[str, int], batch: list[Settlement]) -> None:
         self._news = False
@@ -158,23 +188,32 @@ class Pump:
         self._slots.asked(wanted)
         alone, beside = self._under_way == 1, self._asking > 1
         began = time.monotonic()
+        self._begin()
         try:
             cycle = await self._cycle(worker, wanted, batch, sleep=alone)
         except DatabaseUnreachable as error:
-            self._outbox[:0] = batch
+            if isinstance(error, NoAnswer) and len(batch) == 1:
+                self._unsettled.add(batch, error)  # its row may be locked: the others go on without it
+            else:
+                self._outbox[:0] = batch
+            if isinstance(error, NoAnswer):
+                self._batch = max(1, min(self._batch, len(batch) or self._batch) // 2)
             self._cursors.clear()  # it may be another server that answers next
             self.reconcile = True  # a reply may have been lost, and with it what was claimed
-            log.warning("the database is out of reach", error=str(error))
-            await self.close()
-            await asyncio.sleep(min(1.0, self._poll_s))
+            self._drop_lines()
+            await asyncio.sleep(self._retry.failed(error))
         except (PlaitError, asyncpg.PostgresError) as error:
-            log.error("a batch of outcomes was refused", error=str(error), outcomes=len(batch))
+            self._trying_since = None  # it is refused, but there is an answer
             self._busy.answered(batch, ())
-            await self._one_by_one(worker, batch)
+            self._unsettled.add(batch, error)
+            if not batch:
+                await asyncio.sleep(self._retry.failed(error))
         except asyncio.CancelledError:
             self._outbox[:0] = batch  # whether it was stored is unknown: it may be sent again
             raise
         else:
+            self._complete()
+            self._batch = min(BATCH, self._batch * 2)
             self._alive = self._alive and cycle.alive
             self._slots.tripped(time.monotonic() - began, len(batch) + len(cycle.claimed))
             self._take(cycle, wanted, batch, alone=alone, beside=beside or self._asking > 1)
@@ -222,13 +261,21 @@ class Pump:
             for cursor in self._cursors.values():
                 cursor.marks = None
 
+    def _begin(self) -> None:
+        if self._trying_since is None:
+            self._trying_since = time.monotonic()
+
+    def _complete(self) -> None:
+        self._trying_since = None
+        self._retry.succeeded()
+
     async def _open(self) -> None:
         self._under_way += 1
+        self._begin()
         try:
             self._idle_lines.append(await CycleConnection.open(self._store.database))
         except (PlaitError, asyncpg.PostgresError) as error:
-            log.warning("no connection for outcomes and claims", error=str(error))
-            await asyncio.sleep(min(1.0, self._poll_s))
+            await asyncio.sleep(self._retry.failed(error))
         finally:
             self._under_way -= 1
             self._wake.set()
@@ -260,13 +307,7 @@ class Pump:
         self, cycle: Cycle, wanted: dict[str, int], batch: list[Settlement], *, alone: bool, beside: bool
     ) -> None:
         for position in cycle.stale:
-            stale = batch[position]
-            log.warning(
-                "the lease was lost before its outcome came",
-                job_id=str(stale.job_id),
-                definition=stale.definition,
-                attempt=stale.attempt,
-            )
+            log_stale(batch[position])
         if cycle.busy and not self._busy.careful:
             log.info(
                 "another transaction holds the rows of some jobs; their outcomes are sent again", jobs=len(cycle.busy)
@@ -311,6 +352,7 @@ class Pump:
         """Nothing else is under way, so what we hold is all there is; the database releases what else it thinks we have."""
         self.reconcile = False
         self._under_way += LINES  # nor shall it be
+        self._begin()
         try:
             beat = await self._store.workers.heartbeat(
                 worker,
@@ -318,48 +360,20 @@ class Pump:
                 prefetched=self._slots.prefetched_count,
                 held=[*self._slots.held, *self.unsent],
             )
-        except DatabaseUnreachable as error:
+        except WorkerLost:
+            self._alive = False
+            return
+        except (PlaitError, asyncpg.PostgresError) as error:
             self.reconcile = True
-            log.warning("the database is out of reach", error=str(error))
-            await asyncio.sleep(min(1.0, self._poll_s))
+            await asyncio.sleep(self._retry.failed(error))
             return
         finally:
             self._under_way -= LINES
             self._wake.set()
+        self._complete()
         gone = set(beat.gone)
         for job_id, attempt in self._slots.held:
             if job_id in gone:
                 self._gone(job_id, attempt)
         if beat.released or gone:
             log.info("told the database what is held", released=beat.released, gone=len(gone))
-
-    async def _one_by_one(self, worker: int, batch: list[Settlement]) -> None:
-        """Something in the batch can't be stored, or a row of it is locked: the others must not suffer for it."""
-        again = not batch
-        for settlement in batch:
-            try:
-                await self._store.workers.settle(worker, [settlement])
-                if self._metrics is not None:
-                    self._metrics.count_settled([settlement])
-            except DatabaseUnreachable:
-                self._outbox.append(settlement)
-            except (PlaitError, asyncpg.PostgresError) as refused:
-                if is_transient(refused):
-                    self._outbox.append(settlement)
-                    again = True
-                else:
-                    await self._replace(worker, settlement, refused)
-        if again:
-            await asyncio.sleep(min(1.0, self._poll_s))
-
-    async def _replace(self, worker: int, settlement: Settlement, refused: Exception) -> None:
-        why = f"its outcome could not be stored: {refused}"
-        finished = outcomes.failed(why, reason="bad_result", permanent=True)
-        job_id, attempt, ran_ms = settlement.job_id, settlement.attempt, settlement.ran_ms
-        replacement = Settlement(job_id, attempt, finished.ending, None, finished.detail, ran_ms)
-        try:
-            await self._store.workers.settle(worker, [replacement])
-        except (PlaitError, asyncpg.PostgresError) as error:
-            log.error(
-                "an outcome is lost; the job runs again when the lease ends", job_id=str(job_id), error=str(error)
-            )

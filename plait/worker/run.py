@@ -116,6 +116,11 @@ class Run(msgspec.Struct, eq=False):
             raise NoCurrentJob(ended(*self.key))
         self.hear(progress)
 
+    def progress_again(self, progress: dict[str, Any]) -> None:
+        """It could not be sent: with the next round, unless the handler says something newer before."""
+        if self.progress is None:
+            self.progress = progress
+
     def hear(self, progress: dict[str, Any]) -> None:
         """Keep it; the worker sends the latest."""
         if self.reporting is None:

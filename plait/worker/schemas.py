@@ -5,15 +5,14 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
+import asyncpg
 import msgspec
 
 from plait.model.errors import InvalidSchema, PlaitError
 from plait.model.schemas import faults
-from plait.runtime.logging import get_logger
+from plait.runtime.outage import Retry
 from plait.sdk.definition import Definition
 from plait.store import Store
-
-log = get_logger("worker")
 
 EVERY_S: Final = 30.0
 """So long until a worker knows of a new schema."""
@@ -33,12 +32,14 @@ class Schemas:
 
     async def keep(self, store: Store) -> None:
         """Learn again from time to time."""
+        retry = Retry("schemas", store.database.outage, failing="schemas were not read; those from before hold")
         while True:
             await asyncio.sleep(EVERY_S)
             try:
                 await self.learn(store)
-            except PlaitError as error:
-                log.warning("schemas were not read; those from before hold", error=str(error))
+                retry.succeeded()
+            except (PlaitError, asyncpg.PostgresError, ValueError) as error:
+                retry.failed(error)
 
     def fault(self, definition: str, payload: str) -> str | None:
         """What is wrong with a payload; None when it fits, or when nobody has said what fits."""

@@ -12,7 +12,6 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from plait import __version__
 from plait.model.errors import DatabaseUnreachable, InvalidDefinition, PlaitError
 from plait.model.redaction import hide_known
 from plait.model.states import Ending
@@ -21,8 +20,8 @@ from plait.runtime.service import Stop
 from plait.sdk.app import Plait
 from plait.sdk.artifacts import is_reference
 from plait.sdk.durable import Durables
-from plait.sdk.triggers import declare
-from plait.store import Database, Store
+from plait.store import Store
+from plait.store.database import briefly
 from plait.store.listener import Listener
 from plait.store.workers import Beat, Claimed, Settlement
 from plait.telemetry import tracing
@@ -33,6 +32,7 @@ from plait.worker.node import node_name
 from plait.worker.outcomes import Finished, ended, exited, failed
 from plait.worker.processes import Processes
 from plait.worker.pump import Pump
+from plait.worker.registration import Registration
 from plait.worker.run import Run, Stopping
 from plait.worker.schemas import Schemas
 from plait.worker.slots import GIVE_BACK_S, Slots
@@ -47,6 +47,8 @@ STOP_GRACE_S = 1.0
 """How long a handler may take to stop when asked, before its slot is taken from it."""
 FLUSH_S = 5.0
 """How long a stopping worker tries to record its last outcomes when the database does not answer."""
+LEAVE_S = 2.0
+"""The same for the rest of what it would tell the database."""
 
 
 class Worker:
@@ -75,9 +77,14 @@ class Worker:
         self._queues = dict(queues) if queues else dict.fromkeys(sorted(named), concurrency)
         self._concurrency = concurrency
         self._once = once
-        self._metadata = dict(metadata or {})
         self._node = node_name(node or app.settings.node)
-        self._labels = labels
+        self._registration = Registration(
+            app,
+            queues=list(self._queues),
+            node=self._node,
+            labels=labels,
+            metadata={"concurrency": concurrency, **(metadata or {})},
+        )
         tracer = tracing.tracer()
         self._definitions = app.definitions if tracer is None else traced(app.definitions, tracer)
         at_once = processes or os.cpu_count() or 1
@@ -90,20 +97,15 @@ class Worker:
         self._let_go: set[asyncio.Task[None]] = set()
         self._lost = asyncio.Event()
         self._empty = asyncio.Event()
+        self._stalled = False
         self._schemas = Schemas(app.definitions)
         self._metrics = metrics
         self.id: int | None = None
 
     async def run(self, stop: Stop) -> None:
         store = await self._app.store()
-        await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
-        await declare(self._app, store)
-        moved = await store.definitions.queues_of(list(self._app.definitions)) if self._serves_all else []
-        self._queues |= dict.fromkeys(
-            set(moved) - set(self._queues), self._concurrency
-        )  # where operators moved its jobs
-        self._slots = Slots(self._queues, self._concurrency, self._executor.start)
-        await self._schemas.learn(store)
+        if not await self._registration.prepare(store, self._learn, stop):
+            return
         artifacts = await self._app.artifacts()
         self._executor.artifacts = artifacts
         self._durables = Durables(store, self._app.definitions, artifacts, node=self._node)
@@ -123,8 +125,7 @@ class Worker:
         ]
         listener: Listener | None = None
         if self._settings.listen:
-            direct = self._settings.direct_url
-            listener = Listener(Database(direct) if direct else store.database, self._heard)
+            listener = Listener(store.database.beside(url=self._settings.direct_url), self._heard)
             helpers.append(listener.run())
         if self._metrics is not None:
             self._metrics.slots, self._metrics.listener = self._slots, listener
@@ -141,9 +142,17 @@ class Worker:
                 await self._durables.close()
                 await self._pump.close()
 
+    async def _learn(self, store: Store) -> None:
+        """What operators have said of its jobs."""
+        moved = await store.definitions.queues_of(list(self._app.definitions)) if self._serves_all else []
+        self._queues |= dict.fromkeys(set(moved) - set(self._queues), self._concurrency)  # where they moved its jobs
+        self._registration.queues = list(self._queues)
+        self._slots = Slots(self._queues, self._concurrency, self._executor.start)
+        await self._schemas.learn(store)
+
     async def _live(self, store: Store, stop: Stop) -> bool:
         """One registration, to its end. False: this worker was declared lost, and begins anew."""
-        worker = self.id = await self._register(store, stop)
+        worker = self.id = await self._registration.register(store, stop)
         if worker is None:
             return True
         self._lost.clear()
@@ -159,6 +168,7 @@ class Worker:
             watchdog=self._watchdog,
             beat=self._beaten,
             lost=self._lost.set,
+            stalled=lambda: self._stalled,
         )
         heartbeat.start()
         log.info("worker started", worker_id=worker, queues=self._queues)
@@ -173,40 +183,15 @@ class Worker:
                 pumping.cancel()
                 self._lost.set()  # ends whoever still waits for it
             if pumping.cancelled() or not pumping.result():
-                self._give_up()
+                self._give_up(worker)
+                if stop.requested:
+                    await briefly(self._registration.settle_late(store), LEAVE_S)
                 return stop.requested
-            with contextlib.suppress(PlaitError):  # else the lease ends by itself
-                await store.workers.leave(worker)
+            await briefly(store.workers.leave(worker), FLUSH_S)  # else the lease ends by itself
             log.info("worker stopped", worker_id=worker)
             return True
         finally:
             await heartbeat.close()
-
-    async def _register(self, store: Store, stop: Stop) -> int | None:
-        while not stop.requested:
-            try:
-                return await store.workers.register(
-                    host=platform.node(),
-                    pid=os.getpid(),
-                    version=__version__,
-                    queues=list(self._queues),
-                    definitions=list(self._app.definitions),
-                    lease_s=self._settings.lease,
-                    metadata={
-                        "concurrency": self._concurrency,
-                        "python": platform.python_version(),
-                        "clock": time.time(),  # clock: told to the doctor, decides nothing
-                        **self._metadata,
-                    },
-                    node=self._node,
-                    holder=self._app.holder,
-                    labels=self._labels,
-                    url=self._settings.api_url,
-                )
-            except DatabaseUnreachable as error:
-                log.warning("cannot register; trying again", error=str(error))
-                await stop.wait_for(1.0)
-        return None
 
     async def _until_stopped(self, stop: Stop, pumping: "asyncio.Task[bool]") -> bool:
         """Until there is reason to drain; False when the lease is lost and there is nothing to drain."""
@@ -227,8 +212,10 @@ class Worker:
         for run in self._slots.give_back():
             self._settle(run, ended(Ending.RELEASED))
         if self.id is not None:
-            with contextlib.suppress(PlaitError):  # else its node has a part in new node jobs until it is gone
-                await (await self._app.store()).workers.drain(self.id)
+            store = await self._app.store()
+            await briefly(
+                store.workers.drain(self.id), LEAVE_S
+            )  # else its node has a part in new node jobs until it is gone
         deadline = time.monotonic() + self._settings.grace
         while self._slots.running_count and not self._lost.is_set():
             if stop.hard or time.monotonic() >= deadline:
@@ -323,22 +310,24 @@ class Worker:
         else:
             self._slots.withdraw((job_id, attempt))
 
-    def _give_up(self) -> None:
-        """The lease is lost: stop every handler, and say nothing of them."""
+    def _give_up(self, worker: int) -> None:
+        """The lease is lost: stop every handler, and say nothing of them. What had ended before may still count."""
         log.error(
-            "the lease is lost: handlers are stopped, others run their jobs", worker_id=self.id, held=len(self._slots)
+            "the lease is lost: handlers are stopped, others run their jobs", worker_id=worker, held=len(self._slots)
         )
         for run in self._slots.running:
             run.stop(Stopping.LOST)
             self._keep(run)
         self._slots.clear()
-        self._pump.forget()
+        self._stalled = False
+        self._registration.keep(worker, self._pump.forget())
 
     async def _tick(self) -> None:
         """One clock for all runs: deadlines, handlers that do not stop, jobs that wait too long for a slot."""
         while True:
             await asyncio.sleep(TICK_S)
             now = time.monotonic()
+            self._stalled = self._pump.stalled_s >= self._settings.lease
             for run in self._slots.running:
                 if run.stopping is None:
                     if run.deadline and now >= run.deadline:
@@ -368,6 +357,9 @@ class Worker:
             try:
                 text = hide_known(msgspec.json.encode(progress).decode())
                 held = await store.workers.progress(self.id, job_id, attempt, text)
+            except DatabaseUnreachable:
+                run.progress_again(progress)
+                return
             except (PlaitError, asyncpg.PostgresError, TypeError, ValueError) as error:
                 log.warning("progress was not stored", **run.current().about(), error=str(error))
                 return
@@ -386,10 +378,8 @@ class Worker:
 
 
 def _log_failure(run: Run, finished: Finished) -> None:
+    """A failure after which the job is retried is nothing to act on."""
     claimed, detail = run.claimed, msgspec.json.decode(finished.detail or "{}")
-    log.warning(
-        "an attempt failed",
-        **run.current().about(),
-        error=detail.get("error"),
-        tries_left=0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.tries - 1),
-    )
+    left = 0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.tries - 1)
+    level = "info" if left else "warning"
+    getattr(log, level)("an attempt failed", **run.current().about(), error=detail.get("error"), tries_left=left)

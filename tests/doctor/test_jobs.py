@@ -11,7 +11,7 @@ from plait.runtime.service import Stop
 from plait.store.health import Finding
 from plait.store.leader import Retention
 from plait.testing import Kit, TestDatabase
-from plait.worker import worker as worker_module
+from plait.worker import registration as registration_module
 from plait.worker.worker import Worker
 
 from ..waiting import eventually
@@ -127,7 +127,7 @@ async def test_a_worker_whose_clock_is_off_is_found(
     real_database: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = Plait(real_database.url)
-    monkeypatch.setattr(worker_module, "time", TwoHoursAhead())
+    monkeypatch.setattr(registration_module, "time", TwoHoursAhead())
     async with run_worker(app):
         store = await app.store()
 

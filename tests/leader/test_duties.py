@@ -2,10 +2,7 @@
 
 import asyncio
 
-import pytest
-
 from plait import Plait
-from plait.leader import leader
 from plait.leader.leader import Leader
 from plait.runtime.service import Stop
 from plait.store import Store
@@ -44,8 +41,7 @@ async def test_a_broken_duty_does_not_end_the_others(database: TestDatabase) -> 
     await app.close()
 
 
-async def test_a_broken_duty_is_tried_again(database: TestDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leader, "AFTER_FAILURE_S", 0.0)
+async def test_a_broken_duty_is_tried_again(database: TestDatabase) -> None:
     app, stop = Plait(database.url), Stop()
     failing = Failing(stop)
     async with asyncio.timeout(180):

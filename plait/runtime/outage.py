@@ -1,0 +1,128 @@
+"""Failures that pass: retry with exponential backoff and jitter, log one line when they begin and one when they are over.
+
+Each loop of a service has a `Retry`. Loops that use the same database share its `Outage`, so that a database that is down is one
+line in the log and not one for each loop and each try.
+
+    retry = Retry("heartbeat", outage)
+    while True:
+        try:
+            await beat()
+        except PlaitError as error:
+            await asyncio.sleep(retry.failed(error))
+        else:
+            retry.succeeded()
+"""
+
+import random
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from plait.model.errors import DatabaseUnreachable
+from plait.runtime.logging import get_logger
+from plait.runtime.service import Stop
+
+log = get_logger("database")
+
+FIRST_S: Final = 0.1
+LONGEST_S: Final = 5.0
+
+
+class Outage:
+    """The time in which some of a process's loops can't use their database. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._failing: set[str] = set()
+        self._since = 0.0
+
+    def begin(self, part: str, error: BaseException) -> None:
+        with self._lock:
+            first = not self._failing
+            self._failing.add(part)
+            if first:
+                self._since = time.monotonic()
+        if first:
+            log.warning("the database is unavailable; retrying", part=part, error=str(error))
+
+    def end(self, part: str) -> None:
+        with self._lock:
+            over = self._failing == {part}
+            self._failing.discard(part)
+            lasted = time.monotonic() - self._since
+        if over:
+            log.info("the database is available again", part=part, after_s=round(lasted, 1))
+
+
+class Retry:
+    """The failures of one loop, in a row."""
+
+    def __init__(
+        self,
+        part: str,
+        outage: Outage | None = None,
+        *,
+        first_s: float = FIRST_S,
+        longest_s: float = LONGEST_S,
+        failing: str = "failing; retrying",
+        recovered: str = "recovered",
+    ) -> None:
+        """`failing` and `recovered`: the log lines for failures of this loop alone, which no outage of the database explains."""
+        self._part = part
+        self._outage = outage
+        self._first_s = first_s
+        self._longest_s = longest_s
+        self._failing = failing
+        self._recovered = recovered
+        self._log = get_logger(part)
+        self._since = 0.0
+        self._shared = False
+        self._logged: str | None = None
+        self.failures = 0
+
+    def failed(self, error: BaseException) -> float:
+        """How many seconds to wait before the next try."""
+        if self.failures == 0:
+            self._since = time.monotonic()
+        self.failures += 1
+        if self._outage is not None and isinstance(error, DatabaseUnreachable):
+            self._shared = True
+            self._outage.begin(self._part, error)
+        elif self._logged != (kind := f"{type(error).__name__} {getattr(error, 'sqlstate', '')}"):
+            self._logged = kind
+            self._log.warning(self._failing, error=str(error) or type(error).__name__)
+        pause = min(self._longest_s, self._first_s * 2.0 ** min(self.failures - 1, 30))
+        return pause * random.uniform(0.5, 1.0)
+
+    def succeeded(self) -> None:
+        if self.failures:
+            if self._logged is not None:
+                self._log.info(self._recovered, after_s=round(time.monotonic() - self._since, 1))
+            self.end()
+
+    def end(self) -> None:
+        """Nobody tries any more."""
+        if self._shared and self._outage is not None:
+            self._outage.end(self._part)
+        self.failures, self._shared, self._logged = 0, False, None
+
+
+async def until_done(
+    work: Callable[[], Awaitable[None]], retry: Retry, stop: Stop, *, passes: Callable[[Exception], bool]
+) -> bool:
+    """Do the work, and again after an error that passes; False: asked to stop before it was done."""
+    try:
+        while not stop.requested:
+            try:
+                await work()
+            except Exception as error:
+                if not passes(error):
+                    raise
+                await stop.wait_for(retry.failed(error))
+            else:
+                retry.succeeded()
+                return True
+        return False
+    finally:
+        retry.end()

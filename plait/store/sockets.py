@@ -1,0 +1,69 @@
+"""Opening a connection so that neither side waits for ever for a peer that is gone.
+
+The client bounds each statement; the kernels of both sides notice that the other one is gone: keepalive while nothing is under way,
+TCP_USER_TIMEOUT while sent bytes are not acknowledged. The server looks while it works whether anybody still wants the answer.
+"""
+
+import socket
+from typing import Any, Final
+
+import asyncpg
+
+CONNECT_S: Final = 10.0
+"""To connect and sign in."""
+_IDLE_S, _INTERVAL_S, _COUNT, _UNACKNOWLEDGED_MS = 10, 5, 3, 25_000
+
+_SESSION: Final = {
+    # plait's functions are written for it, whatever is the login's or the database's default.
+    "default_transaction_isolation": "read committed",
+    "tcp_keepalives_idle": str(_IDLE_S),
+    "tcp_keepalives_interval": str(_INTERVAL_S),
+    "tcp_keepalives_count": str(_COUNT),
+    "tcp_user_timeout": str(_UNACKNOWLEDGED_MS),
+    "client_connection_check_interval": "5000",
+}
+_UNSUPPORTED: Final = (
+    asyncpg.ProtocolViolationError,  # PgBouncer: unsupported startup parameter
+    asyncpg.FeatureNotSupportedError,
+    asyncpg.InvalidParameterValueError,
+    asyncpg.UndefinedObjectError,
+)
+"""What a pooler or a platform says that does not know one of these settings."""
+
+
+async def open_connection(
+    url: str,
+    *,
+    statement_s: float | None,
+    within: float = CONNECT_S,
+    prepare: bool = True,
+    session_settings: bool = True,
+) -> tuple[asyncpg.Connection, bool]:
+    """A connection whose statements must be answered within `statement_s`; and whether the session's settings were accepted."""
+    options: dict[str, Any] = {"timeout": within, "command_timeout": statement_s}
+    if not prepare:
+        options["statement_cache_size"] = 0
+    try:
+        connection = await asyncpg.connect(url, server_settings=_SESSION if session_settings else None, **options)
+    except _UNSUPPORTED:
+        if not session_settings:
+            raise
+        session_settings = False
+        connection = await asyncpg.connect(url, **options)
+    _notice_a_dead_peer(connection)
+    return connection, session_settings
+
+
+def _notice_a_dead_peer(connection: asyncpg.Connection) -> None:
+    ours = connection._transport.get_extra_info("socket")  # noqa: SLF001 - asyncpg has no other way to it
+    if ours is None or ours.family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (
+        ("TCP_KEEPIDLE", _IDLE_S),
+        ("TCP_KEEPINTVL", _INTERVAL_S),
+        ("TCP_KEEPCNT", _COUNT),
+        ("TCP_USER_TIMEOUT", _UNACKNOWLEDGED_MS),
+    ):
+        if (option := getattr(socket, name, None)) is not None:  # not every system has all of them
+            ours.setsockopt(socket.IPPROTO_TCP, option, value)

@@ -1,0 +1,117 @@
+"""How a worker becomes known to the database, and becomes known again after its lease was lost.
+
+While the database is unavailable it waits and tries again. Only a first registration may fail for good: that is a wrong setting, and
+who has just started the worker should see it. A worker that has worked before does not end because of an error of the database.
+"""
+
+import os
+import platform
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import asyncpg
+
+from plait import __version__
+from plait.model.errors import DatabaseUnreachable, PlaitError
+from plait.runtime.logging import get_logger
+from plait.runtime.outage import Retry, until_done
+from plait.runtime.service import Stop
+from plait.sdk.app import Plait
+from plait.sdk.triggers import declare
+from plait.store import Store
+from plait.store.database import is_transient
+from plait.store.workers import Settlement
+
+log = get_logger("worker")
+
+PART = 500
+
+
+class Registration:
+    def __init__(
+        self,
+        app: Plait,
+        *,
+        queues: Sequence[str],
+        node: str,
+        labels: Mapping[str, str] | None,
+        metadata: Mapping[str, Any],
+    ) -> None:
+        self._app = app
+        self.queues = list(queues)
+        self._node = node
+        self._labels = labels
+        self._metadata = metadata
+        self._late: list[tuple[int, list[Settlement]]] = []
+        self._known = False
+
+    async def prepare(self, store: Store, learn: Callable[[Store], Awaitable[None]], stop: Stop) -> bool:
+        """Make known what this worker runs, and learn what operators have said of it; False: asked to stop before."""
+
+        async def make_known() -> None:
+            await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
+            await declare(self._app, store)
+            await learn(store)
+
+        return await self._until_done(store, stop, make_known)
+
+    async def register(self, store: Store, stop: Stop) -> int | None:
+        """The worker's id; None: asked to stop before."""
+        registered: list[int] = []
+
+        async def register() -> None:
+            await self.settle_late(store)
+            worker = await store.workers.register(
+                host=platform.node(),
+                pid=os.getpid(),
+                version=__version__,
+                queues=self.queues,
+                definitions=list(self._app.definitions),
+                lease_s=self._app.settings.lease,
+                metadata={
+                    "python": platform.python_version(),
+                    "clock": time.time(),  # clock: told to the doctor, decides nothing
+                    **self._metadata,
+                },
+                node=self._node,
+                holder=self._app.holder,
+                labels=self._labels,
+                url=self._app.settings.api_url,
+            )
+            registered.append(worker)
+
+        if not await self._until_done(store, stop, register):
+            return None
+        self._known = True
+        return registered[0]
+
+    def keep(self, worker: int, settlements: list[Settlement]) -> None:
+        """Outcomes that this worker could not send before it had to believe its lease lost."""
+        self._late += [(worker, settlements[at : at + PART]) for at in range(0, len(settlements), PART)]
+
+    async def settle_late(self, store: Store) -> None:
+        """Send them: each counts unless another worker has taken its job over since."""
+        while self._late:
+            worker, settlements = self._late[0]
+            try:
+                accepted = await store.workers.settle(worker, settlements)
+            except DatabaseUnreachable:
+                raise
+            except (PlaitError, asyncpg.PostgresError) as error:
+                if len(settlements) > 1:
+                    self._late[:1] = [(worker, [one]) for one in settlements]
+                    continue
+                log.error(
+                    "an outcome is given up; the job runs again", job_id=str(settlements[0].job_id), error=str(error)
+                )
+            else:
+                log.info("outcomes settled after the lease", outcomes=len(settlements), stale=accepted.count(False))
+            self._late.pop(0)
+
+    async def _until_done(self, store: Store, stop: Stop, work: Callable[[], Awaitable[None]]) -> bool:
+        retry = Retry("registration", store.database.outage)
+        return await until_done(work, retry, stop, passes=self._passes)
+
+    def _passes(self, error: Exception) -> bool:
+        return is_transient(error) or (self._known and isinstance(error, PlaitError | asyncpg.PostgresError))
