@@ -166,6 +166,8 @@ def masked(value: Any, *, exact: bool = False) -> str | None:
                 open_ += [(f"{path}.{key}" if path else str(key), item) for key, item in one.items()]
             case list() | tuple():
                 open_ += [(f"{path}[{at}]", item) for at, item in enumerate(one)]
+            case _:
+                pass  # a number, or nothing
     return None
 
 

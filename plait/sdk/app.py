@@ -76,9 +76,7 @@ class Plait:
         """The triggers in code, by tenant and label."""
         check_tenant(tenant)
         self._tenant = tenant
-        self._connected: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[_Connected]] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._connected = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[_Connected]]()
         self._portal: Portal | None = None
         self._portal_lock = threading.Lock()
 

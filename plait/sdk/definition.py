@@ -198,7 +198,7 @@ def define(
     )
 
 
-def _checked_fields(name: str, given: Sequence[str] | None) -> tuple[str, ...] | None:
+def _checked_fields(name: str, given: Sequence[Any] | None) -> tuple[str, ...] | None:
     if given is None:
         return None
     if (
