@@ -16,6 +16,7 @@ from plait.api.privacy import composed, redaction
 from plait.api.problems import Refused
 from plait.api.shapes import Json, Limit, Page, Shape, raw
 from plait.api.tenancy import Ask, Asking
+from plait.api.trigger_shapes import Draft, Instant, Rendered, Timetable, Trial, Tried
 from plait.model.errors import ChangedMeanwhile, InvalidTrigger
 from plait.model.ids import new_id
 from plait.model.rendering import check_template, event_scope, rendered, schedule_scope, tenant_scope, trigger_scope
@@ -152,57 +153,6 @@ class Trigger(Shape):
     created_by: str
     created_at: datetime
     updated_at: datetime
-
-
-class Instant(BaseModel):
-    instant: datetime
-    local: str
-    note: str | None = Field(description="What a change of clocks does to it.")
-
-
-class Timetable(BaseModel):
-    """A schedule that is not there yet, to look at."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    cron_expr: str | None = Field(None, max_length=500)
-    every_seconds: float | None = Field(None, ge=1, le=3.2e8)
-    timezone: str = Field("UTC", max_length=100)
-
-
-class Trial(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    data: dict[str, Any] = Field(default_factory=dict, description="The event's, for an event's trigger.")
-    run: bool = Field(False, description="Ask for the job, too; schedules take no notice of it.")
-
-
-class Draft(BaseModel):
-    """A trigger's template that is not there yet, and what it shall be tried with."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    definition_key: str = Field(min_length=1, max_length=200)
-    payload_template: dict[str, Any] = Field(default_factory=dict)
-    event_name: str | None = Field(None, min_length=1, max_length=200, description="Null: a schedule's.")
-    data: dict[str, Any] = Field(default_factory=dict, description="The event's.")
-    label: str = Field("new", max_length=200)
-
-
-class Rendered(BaseModel):
-    """What a template makes of an event; `error` instead where it does not fit, or the definition's schema refuses it."""
-
-    payload: Any
-    error: str | None
-
-
-class Tried(BaseModel):
-    definition_key: str
-    payload: Any
-    correlation_id: str | None
-    dedupe_key: str | None
-    limit_key: str | None
-    job_id: UUID | None
 
 
 IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=200, description="The ETag that it was read with.")]
