@@ -59,8 +59,7 @@ async def dev(
         for key_id in made:
             await (await app.store()).keys.revoke_key(key_id, all_tenants=True)
 
-    services = [worker, Leader(app), api]
-    return await serve(app, services, develop=True, told=told, then=signing_in, at_end=signing_out)
+    return await serve(app, [worker, Leader(app), api], develop=True, told=told, then=signing_in, at_end=signing_out)
 
 
 async def _login_link(app: "Plait", url: str) -> tuple[UUID, str]:

@@ -227,4 +227,4 @@ def test_code_lists_a_jobs_sensitive_fields() -> None:
     assert app.definitions["pay"].row()["sensitive"] == ("ssn", "card.number")
     for wrong in ("ssn", [1], [""], ["x"] * 51):
         with pytest.raises(InvalidDefinition, match="sensitive must be a list"):
-            app.job(name="other", sensitive=wrong)(lambda ssn: None)  # type: ignore[call-overload]
+            app.job(name="other", sensitive=wrong)(lambda ssn: None)  # type: ignore[arg-type]
