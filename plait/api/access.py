@@ -80,6 +80,7 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /keys": ADMIN,
     "POST /keys": ADMIN,
     "DELETE /keys/{key_id}": ADMIN,
+    "GET /keys/{key_id}/descendants": ADMIN,
     "GET /audit": ADMIN,
     "GET /queues": VIEWER,
     # The installation's

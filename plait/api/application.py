@@ -39,6 +39,8 @@ from plait.api import (
 from plait.api.access import PREFIX, ROUTES
 from plait.api.arrivals import Arrivals
 from plait.api.bounds import Bounds
+from plait.api.bulk_worker import Bulk
+from plait.api.fairness import Fairness, Shares
 from plait.api.forwarding import Forwarding
 from plait.api.guard import COOKIE, CSRF, Guard, name_of
 from plait.api.known import Known
@@ -98,10 +100,12 @@ def build(
     app.state.provider = new_provider(settings)
     app.state.known = Known(store)
     app.state.watch = Watch(store)
+    app.state.fairness = Fairness()
+    app.state.streams = Shares("streams", key=settings.api_streams_key, tenant=settings.api_streams_tenant)
     app.state.arrivals = Arrivals()
     app.state.waiter = Waiter(store)
     app.state.exposition = Exposition(DatabaseMetrics(_connected(store), top=settings.metrics_top))
-    app.state.bulk = bulk.Bulk(store)
+    app.state.bulk = Bulk(store)
     app.state.workers = {}
     app.state.stopping = asyncio.Event()
     for router in ROUTERS:

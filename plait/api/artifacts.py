@@ -1,5 +1,6 @@
 """Payloads and results that are too large for a job's own page: its payload or result has their hash, and here are their bytes."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Annotated, Final
 from uuid import UUID
@@ -8,6 +9,8 @@ from fastapi import Path, Response
 from fastapi.responses import StreamingResponse
 
 from plait.api.guard import new_router
+from plait.api.privacy import redaction
+from plait.api.problems import Refused
 from plait.api.tenancy import Ask, Asking
 from plait.model.errors import NotFound
 
@@ -16,6 +19,8 @@ router = new_router("artifacts")
 Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description='SHA-256, as in `{"$artifact": {"sha256": …}}`.')]
 
 PIECE: Final = 262_144
+REDACTED_BYTES: Final = 16 * 1024 * 1024
+"""What is larger is not redacted, but refused to viewers and operators."""
 _IS_JSON: Final = {200: {"content": {"application/json": {"schema": {}}}, "description": "JSON, as it was stored."}}
 
 
@@ -41,12 +46,17 @@ async def _send(ask: Asking, job_id: UUID, sha256: str) -> Response:
     row = await ask.store.artifacts.find_artifact(job_id, sha256, **ask.scope)
     if row is None:
         raise NotFound(f"job {job_id} has no such artifact")
+    hiding = redaction()
+    if hiding is not None and row.size > REDACTED_BYTES:
+        most = f"{REDACTED_BYTES:,} bytes"
+        raise Refused(403, "not-allowed", f"an artifact of more than {most} can't be redacted: it needs an admin's key")
     data = await ask.request.app.state.artifacts.read(row)
-    headers = {
-        "Content-Length": str(len(data)),
-        "Content-Disposition": f'attachment; filename="{job_id}-{row.kind}.json"',
-        "ETag": f'"{sha256}"',
-    }
+    headers = {"Content-Disposition": f'attachment; filename="{job_id}-{row.kind}.json"', "ETag": f'"{sha256}"'}
+    if hiding is not None:
+        about = (await ask.store.jobs.get_job(job_id, **ask.scope)).definition
+        data = (await asyncio.to_thread(hiding.json, data.decode(), about)).encode()
+        headers["ETag"] = f'"{sha256}-redacted"'
+    headers["Content-Length"] = str(len(data))
     return StreamingResponse(_pieces(data), media_type="application/json", headers=headers)
 
 

@@ -9,27 +9,28 @@ would change it alone, with an entry in the audit: what has moved meanwhile and 
 
 import asyncio
 import contextlib
-import os
-import platform
 from datetime import datetime
 from typing import Any, Final, Literal, cast
 from uuid import UUID
 
-import asyncpg
 import msgspec
 from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from plait.api.guard import new_router
 from plait.api.jobs import Filters
+from plait.api.problems import Refused
 from plait.api.shapes import Json
-from plait.api.tenancy import Ask
-from plait.model.errors import DatabaseError, DatabaseUnreachable, InvalidArguments, PlaitError, WorkerLost
+from plait.api.tenancy import Ask, Asking
+from plait.model.errors import (
+    DatabaseError,
+    DatabaseUnreachable,
+    InvalidArguments,
+    UnknownTenant,
+)
 from plait.model.ids import new_id
 from plait.model.states import LIVE, RETRYABLE, Ending, Status
 from plait.runtime.logging import get_logger
-from plait.runtime.outage import Retry
-from plait.runtime.service import Stop
 from plait.store import Store
 from plait.store.audit import Entry
 from plait.store.listing import NAMES, Filter
@@ -43,10 +44,14 @@ DEFINITION: Final = "plait.bulk"
 ACTION: Final = "jobs.bulk"
 COUNTED: Final = 10_000
 PAGE: Final = 200
-LEASE_S: Final = 30.0
 LOOK_S: Final = 1.0
 AT_ONCE: Final = 8
-"""Bulk jobs that one process runs side by side: one that goes slowly, at somebody's wish, keeps nobody else waiting."""
+"""Changes that one process makes side by side for all of them; they take turns, job by job."""
+OF_KEY: Final = 3
+OF_TENANT: Final = 6
+"""Unfinished bulk jobs of one key, and of one tenant."""
+INSTALLATION: Final = "plait-installation"
+"""The tenant of bulk jobs over all tenants: no tenant's own operator sees them."""
 FITTING: Final[dict[str, frozenset[Status]]] = {"cancel": LIVE, "retry": RETRYABLE}
 
 
@@ -106,6 +111,10 @@ class Progress(msgspec.Struct, kw_only=True):
 async def bulk(request: Request, ask: Ask, body: BulkRequest) -> Response:
     """Cancel or retry all jobs that a filter finds. A dry run, unless told otherwise, answers 200 with how many that are."""
     wanted = _fitting(body)
+    request.app.state.fairness.take(ask.caller)
+    owner = ask.tenant_id or await _installation(ask.store)
+    if not body.dry_run:
+        await _check_room(ask, owner)
     found, more = await _count(ask.store, wanted, ask.tenant_id)
     answer = {"dry_run": body.dry_run, "matched": len(found), "more": more, "sample": found[:10], "job_id": None}
     if body.dry_run:
@@ -126,14 +135,47 @@ async def bulk(request: Request, ask: Ask, body: BulkRequest) -> Response:
         definition=DEFINITION,
         queue=DEFINITION,
         payload=msgspec.json.encode(payload).decode(),
-        tenant_id=ask.new_in,
+        tenant_id=owner,
         timeout_s=86_400.0,
     )
     wanted_text = msgspec.to_builtins(payload)
-    changing = ask.changing(ACTION, job_id, tenant_id=ask.new_in, matched=len(found), wanted=wanted_text)
+    changing = ask.changing(ACTION, job_id, tenant_id=owner, matched=len(found), wanted=wanted_text)
     await changing.jobs.enqueue_many([new], source="system")
     request.app.state.bulk.wake.set()
     return Json({**answer, "job_id": job_id}, status_code=202)
+
+
+async def _installation(store: Store) -> UUID:
+    """The installation's own tenant, made when it is first needed."""
+    try:
+        return await store.tenants.tenant_id(INSTALLATION)
+    except UnknownTenant:
+        return await store.tenants.set_tenant(INSTALLATION, {"name": "Installation"})
+
+
+async def _check_room(ask: Asking, owner: UUID) -> None:
+    """Refuse where the caller, or its tenant, has many that are not final yet."""
+    live = await ask.store.jobs.list_jobs(
+        definition=DEFINITION, statuses=[str(status) for status in LIVE], tenant_id=owner, limit=OF_TENANT
+    )
+    mine = sum(_Asked.of(job.payload).actor == ask.caller.actor for job in live)
+    for who, number, most in (("key", mine, OF_KEY), ("tenant", len(live), OF_TENANT)):
+        if number >= most:
+            detail = f"this {who} has {number} unfinished bulk jobs, and may have {most}: wait for one, or cancel it"
+            raise Refused(429, "too-many", detail, headers={"Retry-After": "10"})
+
+
+class _Asked(msgspec.Struct):
+    """Of a bulk job's payload: who asked for it."""
+
+    actor: str = ""
+
+    @classmethod
+    def of(cls, payload: str) -> "_Asked":
+        try:
+            return msgspec.json.decode(payload, type=cls)
+        except msgspec.MsgspecError:
+            return cls()  # whoever may enqueue could write it
 
 
 def _fitting(body: BulkRequest) -> Filter:
@@ -162,87 +204,14 @@ async def _count(store: Store, wanted: Filter, tenant_id: UUID | None) -> tuple[
     return found, True
 
 
-class Bulk:
-    """The worker of bulk jobs in a process that serves the API."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.wake = asyncio.Event()
-        self._worker: int | None = None
-        self._renewed = 0.0
-        self._held: dict[UUID, int] = {}
-
-    async def run(self, stop: Stop) -> None:
-        """Run bulk jobs until the wish to stop comes; what is under way is given back."""
-        working = asyncio.ensure_future(self._work())
-        stopping = asyncio.ensure_future(stop.wait())
-        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (working, stopping):
-            task.cancel()
-        await asyncio.gather(working, stopping, return_exceptions=True)
-
-    async def _work(self) -> None:
-        retry = Retry("bulk", self._store.database.outage, failing="no bulk job could be run; retrying")
-        try:
-            async with asyncio.TaskGroup() as group:
-                while True:
-                    pause = LOOK_S
-                    try:
-                        await self._once(group)
-                        retry.succeeded()
-                    except WorkerLost:
-                        self._worker = None
-                    except (PlaitError, asyncpg.PostgresError) as error:
-                        pause = max(pause, retry.failed(error))
-                    with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self.wake.wait(), pause)
-                    self.wake.clear()
-        finally:
-            retry.end()
-            if self._worker is not None:
-                with contextlib.suppress(PlaitError, asyncpg.PostgresError):
-                    await asyncio.shield(self._store.workers.leave(self._worker))
-
-    async def _once(self, group: asyncio.TaskGroup) -> None:
-        now = asyncio.get_running_loop().time()
-        if self._worker is None:
-            self._worker = await self._store.workers.register(
-                host=platform.node(),
-                pid=os.getpid(),
-                version="",
-                queues=[DEFINITION],
-                definitions=[DEFINITION],
-                lease_s=LEASE_S,
-                metadata={"concurrency": AT_ONCE},
-            )
-            self._renewed = now
-        elif now - self._renewed > LEASE_S / 3:
-            # What it does not hold, since something went wrong, is given back.
-            await self._store.workers.heartbeat(self._worker, running=len(self._held), held=list(self._held.items()))
-            self._renewed = now
-        if (room := AT_ONCE - len(self._held)) > 0:
-            for job in await self._store.workers.claim(self._worker, DEFINITION, room):
-                self._held[job.job_id] = job.attempt
-                group.create_task(self._do(self._worker, job))
-
-    async def _do(self, worker: int, job: Claimed) -> None:
-        try:
-            await self._store.workers.settle(worker, [await run_bulk(self._store, worker, job)])
-        except Exception as error:  # noqa: BLE001 - whatever it was: the job is given back, and the API goes on
-            log.warning("a bulk job was interrupted; it goes on where it was", job_id=str(job.job_id), error=str(error))
-        finally:
-            del self._held[job.job_id]
-            self.wake.set()
-
-
-async def run_bulk(store: Store, worker: int, job: Claimed) -> Settlement:
-    """Do one bulk job to its end, or until it shall stop; how it ended."""
+async def run_bulk(store: Store, worker: int, job: Claimed, turns: asyncio.Semaphore | None = None) -> Settlement:
+    """Do one bulk job to its end, or until it shall stop; how it ended. `turns`: what all of this process share."""
     wanted = await _wanted(store, job)
     if wanted is None:
         return _ended(job, Ending.FAILED, error="nobody asked for this through the API", permanent=True)
     progress = await _resumed(store, job)
     progress.total = wanted.total
-    run = _Run(store, worker, job, wanted, progress)
+    run = _Run(store, worker, job, wanted, progress, turns or asyncio.Semaphore(AT_ONCE))
     if not await run.go():
         return _ended(job, Ending.CANCELED, error="stopped")
     return Settlement(job.job_id, job.attempt, Ending.SUCCEEDED, result=msgspec.json.encode(progress).decode())
@@ -255,12 +224,15 @@ def _ended(job: Claimed, ending: Ending, **detail: Any) -> Settlement:
 class _Run:
     """A bulk job under way."""
 
-    def __init__(self, store: Store, worker: int, job: Claimed, wanted: Wanted, progress: Progress) -> None:
+    def __init__(
+        self, store: Store, worker: int, job: Claimed, wanted: Wanted, progress: Progress, shared: asyncio.Semaphore
+    ) -> None:
         self._store = store
         self._worker = worker
         self._job = job
         self._wanted = wanted
         self._progress = progress
+        self._shared = shared
         self._clock = asyncio.get_running_loop().time
         self._began = self._reported = self._clock()
         self._done_before = progress.done
@@ -271,15 +243,18 @@ class _Run:
         tenant_id = None if self._wanted.all_tenants else self._job.tenant_id
         wanted, before = _filter(self._wanted), UUID(self._progress.before or self._wanted.before)
         while True:
-            page = await self._store.jobs.list_jobs(
-                **wanted, tenant_id=tenant_id, all_tenants=tenant_id is None, before=before, limit=PAGE
-            )
+            async with self._shared:
+                page = await self._store.jobs.list_jobs(
+                    **wanted, tenant_id=tenant_id, all_tenants=tenant_id is None, before=before, limit=PAGE
+                )
             for one in page:
                 if one.definition == DEFINITION:
                     continue
                 if not await self._turn():
                     return False
-                if await _change(self._store, self._wanted, one.id, one.tenant_id, self._job.job_id):
+                async with self._shared:
+                    changed = await _change(self._store, self._wanted, one.id, one.tenant_id, self._job.job_id)
+                if changed:
                     self._progress.done += 1
                 else:
                     self._progress.left += 1
@@ -327,9 +302,17 @@ async def _resumed(store: Store, job: Claimed) -> Progress:
 
 
 async def _wanted(store: Store, job: Claimed) -> Wanted | None:
-    """What the API has written down when it asked for this job."""
-    entries = await store.audit.list_audit(tenant_id=job.tenant_id, action=ACTION, object=str(job.job_id), limit=1)
-    return msgspec.json.decode(entries[0].detail, type=_Entry).wanted if entries else None
+    """What the API has written down when it asked for this job; the actor is who asked for it last, by a retry."""
+    audit, about = store.audit, str(job.job_id)
+    entries = await audit.list_audit(tenant_id=job.tenant_id, object=about, action=ACTION, limit=1)
+    if not entries:
+        return None
+    wanted = msgspec.json.decode(entries[0].detail, type=_Entry).wanted
+    if wanted.all_tenants and job.tenant_id != await _installation(store):
+        return None  # one of a release before, which a tenant's operator could run again
+    for retried in await audit.list_audit(tenant_id=job.tenant_id, object=about, action="job.retry", limit=1):
+        wanted.actor = retried.actor
+    return wanted
 
 
 class _Entry(msgspec.Struct):

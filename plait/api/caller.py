@@ -1,9 +1,13 @@
 """Who calls: what is known of the holder of a key or a session."""
 
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from plait.model.roles import Role
+
+BY_PROVIDER: Final = "oidc: "
+"""How the keys of who signed in by an identity provider are called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,4 +25,5 @@ class Caller:
 
     @property
     def actor(self) -> str:
-        return f"key {self.key_id}"
+        """For the audit log. The key of who signed in by an identity provider is deleted later, so the person is named too."""
+        return f"{self.name} (key {self.key_id})" if self.name.startswith(BY_PROVIDER) else f"key {self.key_id}"

@@ -8,6 +8,7 @@ from fastapi import Request, Response
 from pydantic import BaseModel, Field
 
 from plait.api.guard import new_router
+from plait.api.privacy import composed
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask
 from plait.model.errors import NotLeader
@@ -72,9 +73,11 @@ async def get_cluster(ask: Ask) -> Response:
 @router.get("/jobs/{job_id}/nodes", response_model=Page[JobNode])
 async def list_job_nodes(ask: Ask, job_id: UUID) -> Response:
     """What each node has made of its part of a node job; nothing for any other job."""
-    await ask.store.jobs.get_job(job_id, **ask.scope)
+    job = await ask.store.jobs.get_job(job_id, **ask.scope)
     rows = await ask.store.nodes.job_nodes(job_id, **ask.scope)
-    return Json({"items": [JobNode.of(row) for row in rows], "next": None})
+    return Json(
+        {"items": await composed(lambda: [JobNode.of(row, about=job.definition) for row in rows]), "next": None}
+    )
 
 
 async def refuse_unless_leading(request: Request) -> None:

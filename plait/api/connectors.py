@@ -8,6 +8,7 @@ from fastapi import Response
 from pydantic import Field
 
 from plait.api.guard import new_router
+from plait.api.privacy import refuse_mask
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask
 from plait.connectors.configurations import check_settings
@@ -39,6 +40,7 @@ async def list_connectors(ask: Ask) -> Response:
 @router.put("/connectors/{connector}", response_model=Connector)
 async def put(ask: Ask, connector: Kind, body: dict[str, Any]) -> Response:
     """Set what holds where a job's payload says nothing; all of it, anew."""
+    refuse_mask(body, "settings")
     settings = check_settings(connector, body)
     changing = ask.changing("connector.set", connector, tenant_id=ask.new_in, settings=body)
     await changing.connectors.set_connector(connector, settings, tenant_id=ask.new_in, by=ask.caller.actor)

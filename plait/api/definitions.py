@@ -47,6 +47,12 @@ class Settings(BaseModel):
         max_length=10,
         description="Keys of its payloads, or paths (`order.customer`), by which its jobs are found by an index.",
     )
+    sensitive: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
+        None,
+        max_length=50,
+        description="Fields that viewers and operators are not shown, beside those whose name says so: names, or ends of paths "
+        "(`customer.ssn`).",
+    )
 
     def columns(self) -> dict[str, Any]:
         if self.arg_schema is not None:
@@ -87,6 +93,7 @@ class Kind(Shape):
     """A kind of job, for who asks for one."""
 
     RAW: ClassVar[frozenset[str]] = frozenset({"arg_schema"})
+    OPEN: ClassVar[frozenset[str]] = RAW  # a schema names fields, and has no values
     FROM: ClassVar[dict[str, str]] = COLUMNS
 
     key: str
@@ -99,6 +106,7 @@ class Kind(Shape):
     max_attempts: int
     timeout_seconds: float
     search_keys: list[str] | None = Field(description="By which its jobs are found by an index: `payload=key=value`.")
+    sensitive: list[str] | None = Field(description="Fields that viewers and operators are not shown.")
 
 
 class Override(Shape):

@@ -17,6 +17,8 @@ from fastapi.routing import APIRoute
 from plait.api.access import PREFIX, ROUTES
 from plait.api.bodies import check_body
 from plait.api.caller import Caller
+from plait.api.known import Known
+from plait.api.privacy import REDACTED, begin
 from plait.api.problems import Refused, problem
 from plait.api.rates import Rates
 from plait.api.replaying import replayed
@@ -171,6 +173,8 @@ class Guarded(APIRoute):
                 return await handler(request)
             try:
                 request.state.caller = caller = await request.app.state.guard.admit(request, least)
+                known: Known = request.app.state.known
+                begin(await known.redaction() if caller.role in REDACTED else None)
                 await check_body(request, signed_in=True)
                 return await replayed(request, caller, handler, least=least)
             except Exception as error:  # noqa: BLE001 - whatever it is, it has an answer

@@ -9,8 +9,9 @@ from pydantic import AwareDatetime, BaseModel, Field
 
 from plait.api.guard import new_router
 from plait.api.job_shapes import Attempt, Child, Children, Load, Node, Step
+from plait.api.privacy import composed, redaction
 from plait.api.shapes import Json, Limit, Page, Shape
-from plait.api.tenancy import Ask
+from plait.api.tenancy import Ask, Asking
 from plait.model.errors import InvalidArguments
 from plait.model.reasons import REMEDIES
 from plait.model.states import Status
@@ -143,15 +144,22 @@ async def latency(
 @router.get("/jobs/{job_id:uuid}/attempts", response_model=Page[Attempt])
 async def attempts(ask: Ask, job_id: UUID) -> Response:
     """What happened to a job, in order."""
-    return Json(
-        {"items": [Attempt.of(row) for row in await ask.store.jobs.list_attempts(job_id, **ask.scope)], "next": None}
-    )
+    rows, about = await ask.store.jobs.list_attempts(job_id, **ask.scope), await _definition(ask, job_id)
+    return Json({"items": await composed(lambda: [Attempt.of(row, about=about) for row in rows]), "next": None})
 
 
 @router.get("/jobs/{job_id:uuid}/steps", response_model=Page[Step])
 async def steps(ask: Ask, job_id: UUID) -> Response:
     """What a durable job has done, in order."""
-    return Json({"items": [Step.of(row) for row in await ask.store.jobs.list_steps(job_id, **ask.scope)], "next": None})
+    rows, about = await ask.store.jobs.list_steps(job_id, **ask.scope), await _definition(ask, job_id)
+    return Json({"items": await composed(lambda: [Step.of(row, about=about) for row in rows]), "next": None})
+
+
+async def _definition(ask: Asking, job_id: UUID) -> str | None:
+    """A job's definition, where its sensitive fields are redacted."""
+    if redaction() is None:
+        return None
+    return (await ask.store.jobs.get_job(job_id, **ask.scope)).definition
 
 
 @router.get("/jobs/{job_id:uuid}/tree", response_model=Page[Node])
@@ -218,5 +226,9 @@ async def explain(ask: Ask, job_id: UUID) -> Response:
     """Why a job does not run, and what would let it."""
     row = await ask.store.jobs.get_job(job_id, **ask.scope)
     reasons = await ask.store.jobs.explain_job(job_id, **ask.scope)
-    told = [{"code": code, "explanation": words, "remedy": REMEDIES.get(code)} for code, words in reasons]
+    hiding = redaction()
+    told = [
+        {"code": code, "explanation": hiding.text(words) if hiding else words, "remedy": REMEDIES.get(code)}
+        for code, words in reasons
+    ]
     return Json({"id": row.id, "status": row.status, "reasons": told})

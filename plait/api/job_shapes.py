@@ -106,6 +106,7 @@ class Child(Shape):
     """A job of a fan-out, and when it ran."""
 
     RAW: ClassVar[frozenset[str]] = frozenset({"attempts"})
+    OPEN: ClassVar[frozenset[str]] = RAW
     FROM: ClassVar[dict[str, str]] = {"definition_key": "definition", "attempt_count": "attempt", "last_error": "error"}
 
     id: UUID

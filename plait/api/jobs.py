@@ -12,10 +12,13 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from plait.api.cluster import refuse_unless_leading
 from plait.api.guard import new_router
 from plait.api.job_shapes import FanOut, JobBrief, JobPage, Step
+from plait.api.privacy import composed, redaction, refuse_mask
+from plait.api.problems import Refused
 from plait.api.shapes import Cursor, Json, Limit, Page, Text
 from plait.api.tenancy import Ask, Asking
 from plait.model.errors import InvalidArguments, NotFound, TooLarge
 from plait.model.ids import new_id
+from plait.model.redaction import HIDDEN
 from plait.model.states import Status
 from plait.sdk.codec import MAX_BYTES
 from plait.sdk.waiter import Waiter
@@ -152,6 +155,12 @@ class Filters(BaseModel):
     )
 
     def wanted(self) -> Filter:
+        """What the store looks for. Refuses a filter by a field that the caller is not shown."""
+        if self.payload and (hiding := redaction()) is not None:
+            keys = [_pair(one)[0] for one in self.payload]
+            if (hidden := hiding.hidden_key(keys, self.definition_key)) is not None:
+                detail = f"payload filter {hidden[:80]!r}: viewers and operators are not shown this field, nor may they search by it"
+                raise Refused(403, "not-allowed", detail)
         return Filter(
             statuses=[str(status) for status in self.status] if self.status else None,
             source=self.source,
@@ -227,16 +236,22 @@ async def get_job(
         await _final(request, row, wait_seconds)
         row = await store.jobs.get_job(job_id, **ask.scope)
     children = await store.jobs.list_jobs(parent=job_id, **ask.scope, limit=limit)
-    return Json(
-        JobPage.of(
+    steps, fan_outs = (
+        await store.jobs.list_steps(job_id, **ask.scope),
+        await store.search.list_fan_outs(job_id, **ask.scope),
+    )
+    lease, parent = await _lease(ask, row), await _parent(ask, row.parent_id)
+    answer = await composed(
+        lambda: JobPage.of(
             row,
-            lease_expires_at=await _lease(ask, row),
-            parent=await _parent(ask, row.parent_id),
-            fan_outs=[FanOut.of(one) for one in await store.search.list_fan_outs(job_id, **ask.scope)],
-            steps=[Step.of(one) for one in await store.jobs.list_steps(job_id, **ask.scope)],
+            lease_expires_at=lease,
+            parent=parent,
+            fan_outs=[FanOut.of(one) for one in fan_outs],
+            steps=[Step.of(one, about=row.definition) for one in steps],
             children=_jobs(children, limit),
         )
     )
+    return Json(answer)
 
 
 async def _final(request: Request, row: JobRow, most: float) -> None:
@@ -282,9 +297,13 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-def json_text(value: Any) -> str:
-    """As JSON that the database takes; what Python reads as infinity is no JSON."""
+def json_text(value: Any, name: str = "payload", *, exact: bool = False) -> str:
+    """As JSON that the database takes; what Python reads as infinity is no JSON, and a redaction mask is no value (`exact`: a text
+    that has one in it is)."""
     try:
-        return json.dumps(value, allow_nan=False)
+        text = json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError) as error:
         raise InvalidArguments(f"a payload is JSON, and this is not: {error}") from None
+    if HIDDEN in text:
+        refuse_mask(value, name, exact=exact)
+    return text

@@ -1,15 +1,18 @@
 """Keys: who may call. An admin makes them for its own tenant, and none that may do more than itself."""
 
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import Request, Response
+from fastapi import Query, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from plait.api.caller import Caller
 from plait.api.guard import new_router
 from plait.api.problems import Refused
 from plait.api.shapes import Cursor, Json, Limit, Page, Shape, page
 from plait.api.tenancy import Ask
+from plait.model.errors import ForeignTenant
 from plait.model.roles import OF_A_TENANT, Role
 from plait.model.tokens import hash_of, hint_of, new_token
 
@@ -34,7 +37,11 @@ class NewKey(BaseModel):
 
     name: str = Field(min_length=1, max_length=200)
     role: Role
-    expires_at: AwareDatetime | None = None
+    expires_at: AwareDatetime | None = Field(
+        None,
+        description="At most when your own key ends; then, when not given. Made by who signed in by an identity provider: "
+        "within a year; after 90 days, when not given.",
+    )
 
 
 class MadeKey(Key):
@@ -56,22 +63,46 @@ async def create(ask: Ask, body: NewKey) -> Response:
     token = new_token()
     tenant_id = ask.new_in if body.role in OF_A_TENANT else None
     changing = ask.changing("key.create", body.name, tenant_id=tenant_id, role=body.role)
-    key_id = await changing.keys.create_key(
-        hash=hash_of(token),
-        hint=hint_of(token),
-        name=body.name,
-        role=body.role,
-        tenant_id=tenant_id,
-        expires_at=body.expires_at,
-        created_by=ask.caller.actor,
-    )
+    try:
+        key_id = await changing.keys.create_key(
+            hash=hash_of(token),
+            hint=hint_of(token),
+            name=body.name,
+            role=body.role,
+            tenant_id=tenant_id,
+            expires_at=body.expires_at,
+            created_by=_creator(ask.caller),
+            parent=ask.caller.key_id,
+        )
+    except ForeignTenant:  # since it was let in
+        raise Refused(401, "not-signed-in", "your key is revoked or has expired") from None
     row = await ask.store.keys.get_key(key_id, tenant_id=tenant_id, all_tenants=tenant_id is None)
     return Json(MadeKey.of(row, key=token), status_code=201)
 
 
+def _creator(caller: Caller) -> str:
+    """The key that it is made with; in a signed-in session, whose session that is."""
+    return caller.actor if caller.csrf is None else f"key {caller.key_id}, session of {caller.name}"
+
+
+@router.get("/keys/{key_id:uuid}/descendants", response_model=Page[Key])
+async def list_descendants(ask: Ask, key_id: UUID) -> Response:
+    """The keys that were made with a key, with those keys, and so on: what to revoke with it."""
+    rows = await ask.store.keys.list_descendants(key_id, **ask.scope)
+    return Json({"items": [Key.of(row) for row in rows], "next": None})
+
+
 @router.delete("/keys/{key_id:uuid}", status_code=204)
-async def revoke(request: Request, ask: Ask, key_id: UUID) -> Response:
-    """End a key, and the sessions that were opened with it: within seconds, in every process."""
-    await ask.changing("key.revoke", key_id).keys.revoke_key(key_id, **ask.scope)
+async def revoke(
+    request: Request,
+    ask: Ask,
+    key_id: UUID,
+    descendants: Annotated[
+        bool, Query(description="Also the keys that were made with it, and with those: `GET /keys/{id}/descendants`.")
+    ] = False,
+) -> Response:
+    """Revoke a key, and the sessions that were opened with it: within seconds, in every process."""
+    changing = ask.changing("key.revoke", key_id, descendants=descendants or None)
+    await changing.keys.revoke_key(key_id, **ask.scope, descendants=descendants)
     request.app.state.guard.forget()
     return Response(status_code=204)

@@ -3,7 +3,9 @@
 import time
 from typing import Any, Final
 
+from plait.api.privacy import Redaction
 from plait.model.errors import InvalidArguments
+from plait.model.redaction import fields
 from plait.model.schemas import faults
 from plait.store import Store
 from plait.store.definitions import DefinitionRow
@@ -17,14 +19,26 @@ class Known:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._definitions: dict[str, DefinitionRow] = {}
+        self._redaction = Redaction({})
         self._until = 0.0
 
     async def definition(self, name: str) -> DefinitionRow | None:
         """A definition; one that is not known is looked for anew."""
         if time.monotonic() > self._until or name not in self._definitions:
-            self._definitions = {row.name: row for row in await self._store.definitions.list_definitions()}
-            self._until = time.monotonic() + FRESH_S
+            await self._look()
         return self._definitions.get(name)
+
+    async def redaction(self) -> Redaction:
+        """What viewers and operators are not shown."""
+        if time.monotonic() > self._until:
+            await self._look()
+        return self._redaction
+
+    async def _look(self) -> None:
+        rows = await self._store.definitions.list_definitions()
+        self._definitions = {row.name: row for row in rows}
+        self._redaction = Redaction({row.name: fields(row.sensitive) for row in rows if row.sensitive})
+        self._until = time.monotonic() + FRESH_S
 
     async def check(self, name: str, payload: dict[str, Any]) -> DefinitionRow:
         """Refuse what no worker has ever made known, and a payload that does not fit its schema."""

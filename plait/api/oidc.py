@@ -19,10 +19,11 @@ from pydantic import BaseModel
 from starlette.responses import RedirectResponse
 
 from plait.api.access import PREFIX
+from plait.api.caller import BY_PROVIDER
 from plait.api.guard import Guard, new_router
 from plait.api.problems import Refused, problem
 from plait.api.provider import Provider, ProviderUnreachable, Sent, SignInFailed
-from plait.api.sessions import BY_PROVIDER, HOME, open_session
+from plait.api.sessions import HOME, open_session
 from plait.api.shapes import Json
 from plait.model.claims import Grant, granted
 from plait.model.errors import UnknownTenant

@@ -12,7 +12,7 @@ from fastapi import Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import RedirectResponse
 
-from plait.api.caller import Caller
+from plait.api.caller import BY_PROVIDER, Caller
 from plait.api.guard import COOKIE, Guard, new_router
 from plait.api.provider import Provider
 from plait.api.shapes import Json
@@ -24,8 +24,6 @@ from plait.store import Store
 router = new_router("session")
 
 HOME: Final = "/"
-BY_PROVIDER: Final = "oidc: "
-"""How the keys of who signed in by an identity provider are called."""
 
 
 class SignIn(BaseModel):

@@ -1,6 +1,6 @@
 """How answers are made. A pydantic model names an answer's fields, for the OpenAPI document; the values come from the store's rows and
 are written by msgspec. JSON from the database (payloads, results) is not decoded but goes out as it is stored: a number of 5,000
-digits or 5,000 levels hurt nobody who only carries them (T101).
+digits or 5,000 levels hurt nobody who only carries them (T101). For viewers and operators, secrets in it are redacted (plait.api.privacy).
 """
 
 from typing import Annotated, Any, ClassVar, Final, Generic, TypeVar
@@ -10,10 +10,26 @@ import msgspec
 from fastapi import Query, Response
 from pydantic import BaseModel, Field
 
+from plait.api.privacy import redaction
+
 Model = TypeVar("Model", bound="Shape")
 Item = TypeVar("Item")
 
 _encoder: Final = msgspec.json.Encoder()
+TEXTS: Final = frozenset(
+    {
+        "last_error",
+        "error",
+        "error_text",
+        "traceback",
+        "reason",
+        "disabled_reason",
+        "url",
+        "correlation_id",
+        "dedupe_key",
+    }
+)
+"""Fields of free text, in which secrets are redacted by their form."""
 
 
 class Json(Response):
@@ -24,20 +40,29 @@ class Json(Response):
 
 
 class Shape(BaseModel):
-    """What an answer looks like. `RAW` names the fields that are JSON text in the row; `FROM` those that the row calls otherwise."""
+    """What an answer looks like. `RAW` names the fields that are JSON text in the row; `FROM` those that the row calls otherwise;
+    `OPEN` those that hold no data of jobs and are never redacted."""
 
     RAW: ClassVar[frozenset[str]] = frozenset()
     FROM: ClassVar[dict[str, str]] = {}
+    OPEN: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
-    def of(cls, row: Any, **more: Any) -> dict[str, Any]:
-        """A row's values under this shape's names; `more` for what the row does not have."""
+    def of(cls, row: Any, *, about: str | None = None, **more: Any) -> dict[str, Any]:
+        """A row's values under this shape's names; `more` for what the row does not have; `about`: the definition of the job that
+        it is about, where the row does not say."""
         made: dict[str, Any] = {}
+        hiding = redaction()
         for name in cls.model_fields:
             if name in more:
                 made[name] = more[name]
                 continue
             value = getattr(row, cls.FROM.get(name, name))
+            if hiding is not None and isinstance(value, str) and name not in cls.OPEN:
+                if name in cls.RAW:
+                    value = hiding.json(value, about or getattr(row, "definition", None))
+                elif name in TEXTS:
+                    value = hiding.text(value)
             made[name] = raw(value) if name in cls.RAW else value
         return made
 

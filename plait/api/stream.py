@@ -3,15 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
-from uuid import UUID
 
 from fastapi import Header, Query, Request, Response
 from starlette.responses import StreamingResponse
 
+from plait.api.fairness import Shares
 from plait.api.guard import Guard, new_router
+from plait.api.privacy import Redaction, redaction
 from plait.api.problems import Refused
-from plait.api.tenancy import Ask
-from plait.api.watching import Watch
+from plait.api.tenancy import Ask, Asking
+from plait.api.watching import Watch, Watcher
 
 router = new_router("stream")
 
@@ -34,29 +35,46 @@ async def stream(
     """What moves, as it moves: within a second, each job once a look."""
     watch: Watch = request.app.state.watch
     watch.check_room()
+    streams: Shares = request.app.state.streams
+    streams.check(ask.caller)
     return StreamingResponse(
-        _events(request, ask.tenant_id, last_event_id or after),
+        _events(request, ask, last_event_id or after, redaction()),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
-async def _events(request: Request, tenant_id: UUID | None, last: str | None) -> AsyncIterator[bytes]:
-    guard: Guard = request.app.state.guard
+async def _events(request: Request, ask: Asking, last: str | None, hiding: Redaction | None) -> AsyncIterator[bytes]:
     watch: Watch = request.app.state.watch
+    streams: Shares = request.app.state.streams
+    try:
+        streams.check(ask.caller)  # again: many may have asked before the first of them began
+    except Refused:
+        yield b"retry: 10000\n\n"
+        return
+    streams.add(ask.caller)
+    try:
+        async with watch.watching(ask.tenant_id, last) as watcher:
+            async for piece in _told(request, watcher, hiding):
+                yield piece
+    finally:
+        streams.remove(ask.caller)
+
+
+async def _told(request: Request, watcher: Watcher, hiding: Redaction | None) -> AsyncIterator[bytes]:
+    guard: Guard = request.app.state.guard
     stopping: asyncio.Event = request.app.state.stopping
-    async with watch.watching(tenant_id, last) as watcher:
-        yield b"retry: 2000\n: hello\n\n"
-        while not stopping.is_set():
-            try:
-                event = await asyncio.wait_for(watcher.events.get(), QUIET_S)
-            except TimeoutError:
-                yield b": still here\n\n"
-            else:
-                yield event.encoded()
-                while not watcher.events.empty():
-                    yield watcher.events.get_nowait().encoded()
-            try:
-                await guard.still(request)
-            except Refused:
-                return  # the key was revoked meanwhile
+    yield b"retry: 2000\n: hello\n\n"
+    while not stopping.is_set():
+        try:
+            event = await asyncio.wait_for(watcher.events.get(), QUIET_S)
+        except TimeoutError:
+            yield b": still here\n\n"
+        else:
+            yield event.encoded(hiding)
+            while not watcher.events.empty():
+                yield watcher.events.get_nowait().encoded(hiding)
+        try:
+            await guard.still(request)
+        except Refused:
+            return  # the key was revoked meanwhile

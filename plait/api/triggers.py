@@ -12,9 +12,11 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from plait.api.etags import etag, unchanged_since
 from plait.api.guard import new_router
 from plait.api.jobs import json_text
+from plait.api.privacy import composed, redaction
 from plait.api.problems import Refused
-from plait.api.shapes import Json, Limit, Page, Shape
+from plait.api.shapes import Json, Limit, Page, Shape, raw
 from plait.api.tenancy import Ask, Asking
+from plait.api.trigger_shapes import Draft, Instant, Rendered, Timetable, Trial, Tried
 from plait.model.errors import ChangedMeanwhile, InvalidTrigger
 from plait.model.ids import new_id
 from plait.model.rendering import check_template, event_scope, rendered, schedule_scope, tenant_scope, trigger_scope
@@ -71,7 +73,7 @@ class Settings(BaseModel):
         """What was given, checked, by the table's names."""
         given = self.model_dump(exclude_unset=True, exclude={"label", "trigger_type"})
         if self.payload_template is not None:
-            json_text(self.payload_template)
+            json_text(self.payload_template, "payload_template")
         if self.cron_expr is not None:
             check_cron(self.cron_expr)
         if self.timezone is not None:
@@ -153,57 +155,6 @@ class Trigger(Shape):
     updated_at: datetime
 
 
-class Instant(BaseModel):
-    instant: datetime
-    local: str
-    note: str | None = Field(description="What a change of clocks does to it.")
-
-
-class Timetable(BaseModel):
-    """A schedule that is not there yet, to look at."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    cron_expr: str | None = Field(None, max_length=500)
-    every_seconds: float | None = Field(None, ge=1, le=3.2e8)
-    timezone: str = Field("UTC", max_length=100)
-
-
-class Trial(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    data: dict[str, Any] = Field(default_factory=dict, description="The event's, for an event's trigger.")
-    run: bool = Field(False, description="Ask for the job, too; schedules take no notice of it.")
-
-
-class Draft(BaseModel):
-    """A trigger's template that is not there yet, and what it shall be tried with."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    definition_key: str = Field(min_length=1, max_length=200)
-    payload_template: dict[str, Any] = Field(default_factory=dict)
-    event_name: str | None = Field(None, min_length=1, max_length=200, description="Null: a schedule's.")
-    data: dict[str, Any] = Field(default_factory=dict, description="The event's.")
-    label: str = Field("new", max_length=200)
-
-
-class Rendered(BaseModel):
-    """What a template makes of an event; `error` instead where it does not fit, or the definition's schema refuses it."""
-
-    payload: Any
-    error: str | None
-
-
-class Tried(BaseModel):
-    definition_key: str
-    payload: Any
-    correlation_id: str | None
-    dedupe_key: str | None
-    limit_key: str | None
-    job_id: UUID | None
-
-
 IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=200, description="The ETag that it was read with.")]
 Count = Annotated[int, Query(ge=1, le=100)]
 
@@ -212,7 +163,7 @@ Count = Annotated[int, Query(ge=1, le=100)]
 async def list_triggers(ask: Ask) -> Response:
     """A tenant's triggers, by label."""
     rows = await ask.store.triggers.list_triggers(**ask.scope)
-    return Json({"items": [Trigger.of(row) for row in rows], "next": None})
+    return Json({"items": await composed(lambda: [Trigger.of(row) for row in rows]), "next": None})
 
 
 @router.post("/jobs/triggers", status_code=201, response_model=Trigger)
@@ -238,6 +189,7 @@ async def create(request: Request, ask: Ask, body: NewTrigger) -> Response:
 @router.post("/jobs/triggers/preview", response_model=Page[Instant])
 async def preview_new(ask: Ask, body: Timetable, count: Count = 10) -> Response:
     """When a schedule would fire that is not there yet."""
+    ask.request.app.state.fairness.take(ask.caller)
     if (body.cron_expr is None) == (body.every_seconds is None):
         raise InvalidTrigger("a schedule has a cron_expr or every_seconds")
     now = await ask.store.health.now()
@@ -253,6 +205,7 @@ async def preview_new(ask: Ask, body: Timetable, count: Count = 10) -> Response:
 @router.post("/jobs/triggers/render", response_model=Rendered)
 async def render_new(request: Request, ask: Ask, body: Draft) -> Response:
     """What a template would make of an event, before it is anybody's trigger."""
+    ask.request.app.state.fairness.take(ask.caller)
     json_text(body.payload_template)
     definition = await request.app.state.known.definition(body.definition_key)
     if definition is None:
@@ -306,6 +259,7 @@ async def delete(ask: Ask, trigger_id: UUID, if_match: IfMatch = None) -> Respon
 @router.get("/jobs/triggers/{trigger_id:uuid}/preview", response_model=Page[Instant])
 async def preview(ask: Ask, trigger_id: UUID, count: Count = 10, after: AwareDatetime | None = None) -> Response:
     """When a schedule fires next, and what a change of clocks does to it."""
+    ask.request.app.state.fairness.take(ask.caller)
     row = await ask.store.triggers.get_trigger(trigger_id, **ask.scope)
     if row.kind != "schedule":
         raise InvalidTrigger(f"{row.label} fires for events of the name {row.event_name}, not at a time")
@@ -316,15 +270,26 @@ async def preview(ask: Ask, trigger_id: UUID, count: Count = 10, after: AwareDat
 @router.post("/jobs/triggers/{trigger_id:uuid}/test", response_model=Tried)
 async def try_(request: Request, ask: Ask, trigger_id: UUID, body: Trial | None = None) -> Response:
     """What a trigger would make now: its payload, filled in and checked; and, when asked, its job."""
+    ask.request.app.state.fairness.take(ask.caller)
     body = body or Trial()
     row = await ask.store.triggers.get_trigger(trigger_id, **ask.scope)
     definition = await request.app.state.known.definition(row.definition)
     keys = {"dedupe_key": row.dedupe_key, "correlation_id": row.correlation_id, "limit_key": row.limit_key}
     schema = definition.schema if definition else None
     said = await asyncio.to_thread(rendered, row.payload, _scope(row, body.data), schema, **keys)
+    hiding = redaction()
     if "error" in said:
-        raise InvalidTrigger(said["error"])
+        # It may quote the stored template's values.
+        shown = (
+            said["error"]
+            if hiding is None
+            else f"the template does not make a valid payload of {row.definition} from this data"
+        )
+        raise InvalidTrigger(shown)
     job_id = await _run(ask, row, said) if body.run else None
+    if hiding is not None:
+        text = msgspec.json.encode(said["payload"]).decode()
+        said = {**said, "payload": raw(await composed(lambda: hiding.json(text, row.definition)))}
     return Json({"definition_key": row.definition, **said, "job_id": job_id})
 
 

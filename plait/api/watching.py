@@ -17,6 +17,7 @@ from uuid import UUID
 
 import msgspec
 
+from plait.api.privacy import Redaction
 from plait.api.problems import Refused
 from plait.runtime.outage import Retry
 from plait.store import Store
@@ -39,8 +40,10 @@ class Event:
     text: str
     everybody: bool = False
 
-    def encoded(self) -> bytes:
-        return f"id: {self.id}\nevent: {self.kind}\ndata: {self.text}\n\n".encode()
+    def encoded(self, redaction: Redaction | None = None) -> bytes:
+        """For the wire; what running attempts wrote is redacted where the watcher's role asks for it."""
+        text = redaction.json(self.text) if redaction is not None and self.kind == "log" else self.text
+        return f"id: {self.id}\nevent: {self.kind}\ndata: {text}\n\n".encode()
 
 
 @dataclass(eq=False, slots=True)

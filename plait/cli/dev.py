@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import typer
 
@@ -45,14 +46,24 @@ async def dev(
     api.listen()
     told = [] if cli.json else _told(cli, app, app_name, limits, api.url)
 
+    made: list[UUID] = []
+
     async def signing_in() -> list[str]:
-        return [] if cli.json else [f"  sign in   {await _login_link(app, api.url)} (works once, within 10 minutes)"]
+        if cli.json:
+            return []
+        key_id, link = await _login_link(app, api.url)
+        made.append(key_id)
+        return [f"  sign in   {link} (works once, within 10 minutes)"]
 
-    return await serve(app, [worker, Leader(app), api], develop=True, told=told, then=signing_in)
+    async def signing_out() -> None:
+        for key_id in made:
+            await (await app.store()).keys.revoke_key(key_id, all_tenants=True)
+
+    return await serve(app, [worker, Leader(app), api], develop=True, told=told, then=signing_in, at_end=signing_out)
 
 
-async def _login_link(app: "Plait", url: str) -> str:
-    """A link that opens a browser session of a super-admin, for a day."""
+async def _login_link(app: "Plait", url: str) -> tuple[UUID, str]:
+    """A key and a link that opens a browser session of a super-admin, until `plait dev` ends and for a day at most."""
     from plait.model.roles import Role
     from plait.model.tokens import hash_of, hint_of, new_token
 
@@ -68,7 +79,7 @@ async def _login_link(app: "Plait", url: str) -> str:
         created_by="plait dev",
     )
     await store.keys.open_session(key_id, hash=hash_of(link), csrf="", ttl=timedelta(minutes=10), link=True)
-    return f"{url}/api/v1/session/link?token={link}"
+    return key_id, f"{url}/api/v1/session/link?token={link}"
 
 
 def _told(cli: Invocation, app: "Plait", app_name: str, limits: dict[str, int] | None, url: str) -> list[str]:

@@ -94,15 +94,25 @@ async def create(
 async def revoke(
     cli: Invocation,
     key_id: Annotated[str, typer.Argument(metavar="ID", help="A whole id, as keys list shows it.", show_default=False)],
+    descendants: Annotated[
+        bool, typer.Option("--descendants", help="Also revoke the keys that were made with it, and with those.")
+    ] = False,
 ) -> None:
-    """End a key: it opens nothing any more, within seconds."""
+    """Revoke a key. It is refused within seconds. Keys that were made with it are listed, and stay valid without --descendants."""
     wanted = arguments.job_id(key_id)
     async with cli.store() as store:
-        await store.keys.revoke_key(wanted, all_tenants=True)
+        now = await store.health.now()
+        made = await store.keys.list_descendants(wanted, all_tenants=True)
+        await store.keys.revoke_key(wanted, all_tenants=True, descendants=descendants)
+    valid = [row for row in made if row.revoked_at is None and (row.expires_at is None or row.expires_at > now)]
     if cli.json:
-        show_json({"id": wanted, "revoked": True})
-    else:
-        show(f"key {wanted} revoked")
+        show_json({"id": wanted, "revoked": True, "descendants": valid, "descendants_revoked": descendants})
+        return
+    show(f"key {wanted} revoked")
+    for row in valid:
+        show(f"key {row.id} {row.name} ({row.role}), made with it: {'revoked' if descendants else 'still valid'}")
+    if valid and not descendants:
+        say(f"Revoke these too: plait keys revoke {wanted} --descendants")
 
 
 group.callback()(command(list_))

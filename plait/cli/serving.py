@@ -1,14 +1,16 @@
 """A process that runs services until a signal comes, and tells what it runs and where."""
 
 import asyncio
+import contextlib
 import os
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from plait.cli.output import say, shown_url
+from plait.model.errors import PlaitError
 from plait.runtime.logging import configure
 from plait.runtime.memory import collect_seldom
 from plait.runtime.service import Service, Signals, Stop, run_services
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from plait.sdk.app import Plait
     from plait.telemetry.exposition import Source
     from plait.telemetry.server import MetricsServer
+
+
+AT_END_S: Final = 5.0
 
 
 def configure_logs(
@@ -55,15 +60,22 @@ async def serve(
     develop: bool = False,
     told: Sequence[str] = (),
     then: Callable[[], Awaitable[Sequence[str]]] | None = None,
+    at_end: Callable[[], Awaitable[None]] | None = None,
 ) -> int:
-    """Connect, say `told` and what `then` gives, and run services until a signal or their own end; the exit code."""
+    """Connect, say `told` and what `then` gives, and run services until a signal or their own end; the exit code. `at_end` is tried for
+    a few seconds while the database is still connected."""
     stop = Stop()
     with Signals(stop, grace_s=app.settings.grace) as signals:
         async with connected(app, stop, signals, develop=develop, wait_s=app.settings.wait_for_database):
             collect_seldom()
             for line in [*told, *(await then() if then is not None else ())]:
                 say(line)
-            await run_services(services, stop)
+            try:
+                await run_services(services, stop)
+            finally:
+                if at_end is not None:
+                    with contextlib.suppress(PlaitError, TimeoutError):
+                        await asyncio.wait_for(at_end(), AT_END_S)
     return signals.exit_code
 
 

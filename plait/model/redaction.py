@@ -8,6 +8,7 @@ logs, and in what connectors return.
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -54,6 +55,13 @@ _HINTS: Final = re.compile(
     re.IGNORECASE,
 )
 """Cheap to look for, and in every form but the last: a line without one is left alone."""
+
+_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+|\s+', re.DOTALL)
+_REFERENCE: Final = re.compile(r"(?:(?:bearer|basic|token)\s+)?\{\{[^{}]{1,200}\}\}", re.IGNORECASE)
+"""A template's `{{secret.NAME}}` or `{{event.token}}` names a value and is none."""
+
+Fields = frozenset[tuple[str, ...]]
+"""Sensitive fields of a definition: each the end of a path in JSON."""
 
 _values: set[str] = set()
 _forms: tuple[str, ...] = ()
@@ -123,6 +131,125 @@ def hide_in(value: Any) -> Any:
             return value
 
 
+def fields(names: Iterable[str]) -> Fields:
+    """`ssn` and `customer.ssn` as ends of paths."""
+    return frozenset(tuple(name.split(".")) for name in names)
+
+
+def is_secret(path: tuple[str, ...], sensitive: Fields = frozenset()) -> bool:
+    """Whether the field at a path of names holds a secret: by its own name, or because it is listed as sensitive."""
+    return bool(path) and (names_secret(path[-1]) or any(path[-len(one) :] == one for one in sensitive))
+
+
+def hide_in_json(text: str, sensitive: Fields = frozenset()) -> str:
+    """JSON text without secrets, and otherwise as it was. It is scanned and never built: a number of 5,000 digits or 5,000 levels
+    of nesting cost no more than their length."""
+    if not _may_hold_secret(text, sensitive):
+        return text
+    out: list[str] = []
+    scan = _Scan(sensitive)
+    for part in _TOKEN.findall(text):
+        out.append(scan.shown(part))
+    return "".join(out)
+
+
+def masked(value: Any, *, exact: bool = False) -> str | None:
+    """The path of a string in JSON that holds a redaction mask (`exact`: that is one); None when there is none."""
+    open_: list[tuple[str, Any]] = [("", value)]
+    while open_:
+        path, one = open_.pop()
+        match one:
+            case str():
+                if one == HIDDEN or (HIDDEN in one and not exact):
+                    return path
+            case Mapping():
+                open_ += [(f"{path}.{key}" if path else str(key), item) for key, item in one.items()]
+            case list() | tuple():
+                open_ += [(f"{path}[{at}]", item) for at, item in enumerate(one)]
+            case _:
+                pass  # a number, or nothing
+    return None
+
+
+def _may_hold_secret(text: str, sensitive: Fields) -> bool:
+    return (
+        _HINTS.search(text) is not None
+        or "PRIVATE KEY-----" in text
+        or "\\u" in text
+        or any(one[-1] in text for one in sensitive)
+        or any(form in text for form in _forms)
+    )
+
+
+class _Scan:
+    """A walk over JSON's tokens, which knows the names that lead to each."""
+
+    def __init__(self, sensitive: Fields) -> None:
+        self._sensitive = sensitive
+        self._names: list[str | None] = []
+        """Of each container that is open: the member's name; None in an array."""
+        self._key_next = False
+        self._skipping: int | None = None
+        """All is left out until so many containers are open again."""
+
+    def shown(self, part: str) -> str:
+        match part[0]:
+            case "{" | "[":
+                shown = self._begun()
+                self._names.append("" if part == "{" else None)
+                self._key_next = part == "{"
+                return shown if shown else part if self._skipping is None else ""
+            case "}" | "]":
+                self._names.pop()
+                self._key_next = False
+                if self._skipping is None:
+                    return part
+                if len(self._names) == self._skipping:
+                    self._skipping = None
+                return ""
+            case ",":
+                self._key_next = bool(self._names) and self._names[-1] is not None
+            case '"' if self._key_next:
+                self._key_next = False
+                name = str(json.loads(part, strict=False))
+                self._names[-1] = name
+                hidden = hide_known(name)
+                part = part if hidden == name else json.dumps(hidden)
+            case '"':
+                part = self._string(part)
+            case ":" | " " | "\n" | "\r" | "\t":
+                pass
+            case _:
+                if part != "null" and self._skipping is None and self._is_secret():
+                    return f'"{HIDDEN}"'
+        return part if self._skipping is None else ""
+
+    def _begun(self) -> str | None:
+        """The mask in place of a whole object or array."""
+        if self._skipping is None and self._is_secret():
+            self._skipping = len(self._names)
+            return f'"{HIDDEN}"'
+        return None
+
+    def _string(self, token: str) -> str:
+        value = str(json.loads(token, strict=False)) if "\\" in token else token[1:-1]
+        if value and self._is_secret():
+            return token if _REFERENCE.fullmatch(value) else f'"{HIDDEN}"'
+        hidden = hide(value)
+        return token if hidden == value else json.dumps(hidden)
+
+    def _is_secret(self) -> bool:
+        # In an array the name is that of what holds it, whose value would have been hidden whole.
+        if not self._names or self._names[-1] is None:
+            return False
+        if names_secret(self._names[-1]):
+            return True
+        return bool(self._sensitive) and is_secret(
+            tuple(name for name in self._names[-32:] if name is not None), self._sensitive
+        )
+
+
+@lru_cache(maxsize=4096)
 def names_secret(name: str) -> bool:
     """Whether a name of a field or a header says that its value is secret: access_token and apiKey do, token_count does not."""
     return len(name) <= 200 and _NAME.fullmatch(_CAMEL.sub("_", name)) is not None

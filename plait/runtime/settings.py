@@ -69,6 +69,12 @@ class Settings(BaseSettings):
     api_rate: float = Field(
         500, ge=0, description="requests a second for each key, in bursts of ten times that; 0: no limit"
     )
+    api_streams_key: int = Field(
+        200,
+        ge=1,
+        description="streams that one key may have open at one API process; embedded views count for their key",
+    )
+    api_streams_tenant: int = Field(500, ge=1, description="the same for all keys of one tenant")
     api_body: int = Field(2_097_152, gt=0, description="bytes that a request to the API may have")
     api_connections: int = Field(4096, ge=16, description="maximum number of open connections to the API")
     api_connections_per_client: int = Field(

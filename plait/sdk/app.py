@@ -76,9 +76,7 @@ class Plait:
         """The triggers in code, by tenant and label."""
         check_tenant(tenant)
         self._tenant = tenant
-        self._connected: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[_Connected]] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._connected = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[_Connected]]()
         self._portal: Portal | None = None
         self._portal_lock = threading.Lock()
 
@@ -108,6 +106,7 @@ class Plait:
         allow_nested: bool = True,
         cancel_on_parent_failure: bool = False,
         search_keys: Sequence[str] | None = None,
+        sensitive: Sequence[str] | None = None,
     ) -> Decorator: ...
     def job(
         self,
@@ -131,11 +130,12 @@ class Plait:
         allow_nested: bool = True,
         cancel_on_parent_failure: bool = False,
         search_keys: Sequence[str] | None = None,
+        sensitive: Sequence[str] | None = None,
     ) -> Any:
-        """Make a job of a function. `async def` runs on the worker's loop, `def` in a thread, isolation="process" in a process
-        of its own, which a timeout can really stop. `retries=n` allows n + 1 tries. `key` names the argument (or is a function
-        of the arguments) whose value the `key_…` limits count by. `child_mode`, `on_child_failure`, `allow_nested` and `cancel_on_parent_failure`
-        hold for the children that it spawns. By `search_keys`, arguments or paths in them (`"order.customer"`), an index finds its jobs."""
+        """Make a job of a function. `async def` runs on the worker's loop, `def` in a thread, isolation="process" in a process of its own, which a
+        timeout can really stop. `retries=n` allows n + 1 tries. `key` names the argument (or is a function of the arguments) whose value the `key_…`
+        limits count by. `child_mode`, `on_child_failure`, `allow_nested` and `cancel_on_parent_failure` hold for the children that it spawns. By
+        `search_keys`, arguments or paths in them, an index finds its jobs. `sensitive` fields are not shown to viewers and operators."""
 
         def decorate(function: Callable[..., Any]) -> Job[..., Any]:
             definition = define(
@@ -156,6 +156,7 @@ class Plait:
                     cancel_on_parent_failure=cancel_on_parent_failure,
                 ),
                 search_keys=search_keys,
+                sensitive=sensitive,
             )
             if definition.name in self.definitions:
                 raise InvalidDefinition(f"there are two jobs called {definition.name!r}: use @app.job(name=…)")
@@ -166,10 +167,8 @@ class Plait:
         return decorate if function is None else decorate(function)
 
     async def chain(self, *jobs: Sub, tenant: str | UUID | None = None) -> list[Handle[Any]]:
-        """Enqueue jobs each of which waits for the one before it to succeed; when one does not, those after it are canceled.
-
-        await app.chain(sub(load, "a.csv"), sub(clean), sub(publish))
-        """
+        """Enqueue jobs each of which waits for the one before it to succeed; when one does not, those after it are canceled:
+        `await app.chain(sub(load, "a.csv"), sub(clean), sub(publish))`."""
         return await enqueue_chain(self, jobs, tenant)
 
     def schedule(

@@ -43,6 +43,8 @@ class Definition:
     """It is one of plait's own, that reach other servers."""
     search_keys: tuple[str, ...] | None = None
     """Keys and paths of the payload by which its jobs can be found; None where the code says nothing."""
+    sensitive: tuple[str, ...] | None = None
+    """Fields that viewers and operators are not shown: names, or ends of paths."""
     defaults: str = field(init=False, repr=False, default="")
     """What an enqueue needs of it where no worker has made it known yet, as JSON."""
 
@@ -78,6 +80,7 @@ class Definition:
             "allow_nested": self.children.allow_nested,
             "cancel_on_parent_failure": self.children.cancel_on_parent_failure,
             "search_keys": self.search_keys,
+            "sensitive": self.sensitive,
             **(_node_row(self.nodes) if self.nodes else {}),
         }
 
@@ -129,6 +132,7 @@ def define(
     isolation: Literal["process"] | None,
     children: Children,
     search_keys: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
 ) -> Definition:
     """Check what a decorator was given, and make a definition of it."""
     if name is not None and not is_text(name, most=1_000_000):
@@ -190,7 +194,22 @@ def define(
         limit_key=limit_key,
         children=children,
         search_keys=_checked_keys(name, codec, search_keys),
+        sensitive=_checked_fields(name, sensitive),
     )
+
+
+def _checked_fields(name: str, given: Sequence[Any] | None) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    if (
+        isinstance(given, str)
+        or len(given) > 50
+        or not all(isinstance(one, str) and 1 <= len(one) <= 200 for one in given)
+    ):
+        raise InvalidDefinition(
+            f"job {name}: sensitive must be a list of at most 50 field names or paths, got {shown(given)}"
+        )
+    return tuple(given)
 
 
 def _checked_keys(name: str, codec: Codec, keys: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -66,7 +66,7 @@ grant execute on function
   plait.set_tenant, plait.bind_login, plait.list_queues, plait.list_workers,
   plait.list_tenants, plait.tenant_load, plait.list_retention, plait.list_definitions, plait.diagnose, plait.findings, plait.examine, plait.claim_plan,
   plait.after_restore,
-  plait.create_key, plait.list_keys, plait.revoke_key, plait.authenticate, plait.open_session, plait.use_link, plait.close_session,
+  plait.create_key, plait.list_keys, plait.list_descendants, plait.revoke_key, plait.authenticate, plait.open_session, plait.use_link, plait.close_session,
   plait.open_embed, plait.enter_embed, plait.authenticate_embed, plait.list_places, plait.list_blocked, plait.list_prefetched,
   plait.changes, plait.record, plait.list_audit, plait.reserve_reply, plait.store_reply
   to plait_admin;

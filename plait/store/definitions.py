@@ -29,6 +29,7 @@ class DefinitionRow:
     schema: str | None
     description: str
     search_keys: list[str] | None
+    sensitive: list[str] | None
     updated_at: datetime
 
 

@@ -52,9 +52,13 @@ class Keys:
         tenant_id: UUID | None,
         expires_at: datetime | None,
         created_by: str,
+        parent: UUID | None = None,
     ) -> UUID:
-        sql = "select plait.create_key($1, $2, $3, $4, $5, $6, $7)"
-        key_id: UUID = await self._db.fetchval(sql, hash, hint, name, role.value, tenant_id, expires_at, created_by)
+        """`parent`: the key that it is made with, and which it does not outlive."""
+        sql = "select plait.create_key($1, $2, $3, $4, $5, $6, $7, $8)"
+        key_id: UUID = await self._db.fetchval(
+            sql, hash, hint, name, role.value, tenant_id, expires_at, created_by, parent
+        )
         return UUID(bytes=key_id.bytes)
 
     async def list_keys(
@@ -75,8 +79,18 @@ class Keys:
             raise NotFound(f"there is no key {key_id}")
         return rows[0]
 
-    async def revoke_key(self, key_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> None:
-        await self._db.fetchval("select plait.revoke_key($1, $2, $3)", key_id, tenant_id, all_tenants)
+    async def list_descendants(
+        self, key_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
+    ) -> list[KeyRow]:
+        """Keys that were made with a key, with those, and so on."""
+        sql = "select * from plait.list_descendants($1, $2, $3)"
+        return [_key(row) for row in await self._db.fetch(sql, key_id, tenant_id, all_tenants)]
+
+    async def revoke_key(
+        self, key_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False, descendants: bool = False
+    ) -> None:
+        sql = "select plait.revoke_key($1, $2, $3, $4)"
+        await self._db.fetchval(sql, key_id, tenant_id, all_tenants, descendants)
 
     async def authenticate(self, hash: str, *, session: bool = False) -> Holder | None:  # noqa: A002 - as above
         row = await self._db.fetchrow("select * from plait.authenticate($1, $2)", hash, session)

@@ -8,8 +8,9 @@ from uuid import UUID
 import httpx
 import pytest
 
-from plait.api.bulk import DEFINITION, run_bulk
+from plait.api.bulk import DEFINITION, OF_KEY, OF_TENANT, run_bulk
 from plait.model.states import Ending
+from plait.store.audit import Entry
 
 from ..waiting import eventually
 from ..world import World
@@ -208,3 +209,99 @@ async def test_a_slow_bulk_job_keeps_no_other_waiting(world: World) -> None:
 
         await eventually(both, within=90, what="the quick one, and one job of the slow one")  # its next is after 100 s
     assert await world.sql("select count(*) from plait.live where state = 'running'") == 0, "it was given back"
+
+
+async def test_a_bulk_over_all_tenants_belongs_to_none_of_them(api: Calling, world: World) -> None:
+    """The operator of the tenant `default` could cancel it, and run it again with a super-admin's rights."""
+    jobs = [await world.enqueue("add", tenant=tenant, queue="mail") for tenant in ("a", "b", "default")]
+    boss, operator = await api.acting("super-admin"), await api.acting("operator", "default")
+    told = await boss.ok("POST", "/jobs/bulk", {"action": "cancel", "filter": {"queue": "mail"}, "dry_run": False})
+    path = f"/jobs/{told['job_id']}"
+    for answer in (
+        await operator.get(path),
+        await operator.post(f"{path}/cancel"),
+        await operator.post(f"{path}/retry"),
+    ):
+        assert answer.status_code == 404, answer.text
+    listed = await operator.ok("GET", "/jobs", params={"queue": DEFINITION})
+    assert listed["items"] == []
+    await _run(world)
+    assert set(await world.statuses(jobs)) == {"canceled"}
+    assert (await boss.ok("GET", path))["status"] == "succeeded"
+
+
+async def test_a_bulk_over_all_tenants_that_a_release_before_left_to_a_tenant_does_not_run(
+    api: Calling, world: World
+) -> None:
+    victim = await world.enqueue("add", tenant="b", queue="mail")
+    left = await world.enqueue(DEFINITION, queue=DEFINITION, tenant="default", payload={})
+    wanted = {
+        "action": "cancel",
+        "filter": {"queue": "mail"},
+        "actor": "key 1",
+        "before": "f" * 32,
+        "all_tenants": True,
+    }
+    entry = Entry(
+        tenant_id=await world.tenant("default"), actor="key 1", action="jobs.bulk", object=str(left),
+        detail=json.dumps({"wanted": wanted}),
+    )  # fmt: skip
+    await world.store.audit.record(entry)
+    await _run(world)
+    assert await world.status(left) == "failed"
+    assert await world.status(victim) == "queued"
+
+
+async def test_the_audit_names_who_ran_a_bulk_job_again(api: Calling, world: World) -> None:
+    ann, bob = await api.acting("operator", "a"), await api.acting("operator", "a")
+    body = {"action": "cancel", "filter": {"queue": "mail"}, "dry_run": False}
+    told = await ann.ok("POST", "/jobs/bulk", body)
+    job = await world.enqueue("add", tenant="a", queue="mail", id=UUID(int=UUID(told["job_id"]).int - 1))
+    await ann.ok("POST", f"/jobs/{told['job_id']}/cancel")
+    await bob.ok("POST", f"/jobs/{told['job_id']}/retry")
+    await _run(world)
+    [entry] = await world.store.audit.list_audit(
+        tenant_id=await world.tenant("a"), action="job.cancel", object=str(job)
+    )
+    assert entry.actor == f"key {bob.key_id}"
+
+
+async def test_a_key_and_a_tenant_have_a_bounded_number_of_unfinished_bulk_jobs(api: Calling, world: World) -> None:
+    body = {"action": "cancel", "filter": {"queue": "mail"}, "dry_run": False, "rate": 0.01}
+    keys = [await api.acting("operator", "a") for _ in range(OF_TENANT // OF_KEY + 1)]
+    for key in keys[:-1]:
+        for _ in range(OF_KEY):
+            assert (await key.post("/jobs/bulk", body)).status_code == 202
+        refused = await key.post("/jobs/bulk", body)
+        assert refused.status_code == 429
+        assert int(refused.headers["retry-after"]) > 0
+    refused = await keys[-1].post("/jobs/bulk", body)
+    assert (refused.status_code, "this tenant has" in refused.json()["detail"]) == (429, True)
+    assert (await (await api.acting("operator", "b")).post("/jobs/bulk", body)).status_code == 202
+    await _run(world)  # one is done, and there is room again
+    assert (await keys[-1].post("/jobs/bulk", body)).status_code == 202
+
+
+async def test_slow_bulk_jobs_of_one_tenant_keep_no_other_waiting(world: World) -> None:
+    """More slow ones than changes are made at once: a job of another tenant is still changed."""
+    with served(world.database.url) as url:
+        async with httpx.AsyncClient(base_url=f"{url}/api/v1", timeout=60) as client:
+            slow = {"action": "cancel", "filter": {"queue": "slow"}, "dry_run": False, "rate": 0.01}
+            for tenant in ("a", "b", "c"):
+                await world.enqueue_many("add", 3, tenant=tenant, queue="slow")
+                for _ in range(OF_TENANT // OF_KEY):
+                    _, token = await new_key(world.store, "operator", await world.tenant(tenant))
+                    for _ in range(OF_KEY):
+                        answer = await client.post(
+                            "/jobs/bulk", json=slow, headers={"Authorization": f"Bearer {token}"}
+                        )
+                        assert answer.status_code == 202, answer.text
+            job = await world.enqueue("add", tenant="d", queue="mail")
+            _, token = await new_key(world.store, "operator", await world.tenant("d"))
+            body = {"action": "cancel", "filter": {"queue": "mail"}, "dry_run": False}
+            await client.post("/jobs/bulk", json=body, headers={"Authorization": f"Bearer {token}"})
+
+            async def changed() -> bool:
+                return await world.status(job) == "canceled"
+
+            await eventually(changed, within=120, what="the other tenant's bulk job")

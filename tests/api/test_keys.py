@@ -1,10 +1,12 @@
 """S16: keys that are guessed, expired, revoked, or want to be more; and requests that are too many or too large."""
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import datetime, timedelta
+from uuid import UUID
 
 from plait.api.guard import GUESSES, TRUSTED_S
 from plait.model.roles import Role
+from plait.model.tokens import hash_of, hint_of, new_token
 
 from ..world import World
 from .calling import Calling
@@ -120,3 +122,81 @@ async def test_a_request_keeps_its_id_where_it_is_a_plain_one(api: Calling) -> N
     caller = await api.acting("viewer")
     assert (await caller.get("/jobs", headers={"X-Request-ID": "r-1"})).headers["x-request-id"] == "r-1"
     assert (await caller.get("/jobs", headers={"X-Request-ID": "a b"})).headers["x-request-id"] != "a b"
+
+
+async def test_a_key_outlives_no_key_that_it_was_made_with(api: Calling, world: World) -> None:
+    ends = await world.now() + timedelta(seconds=60)
+    short = await api.acting("admin", "a", expires_at=ends)
+    made = await short.ok("POST", "/keys", {"name": "child", "role": "admin"})
+    assert made["expires_at"] is not None
+    assert datetime.fromisoformat(made["expires_at"]) == ends
+    later = {"name": "k", "role": "viewer", "expires_at": (ends + timedelta(seconds=1)).isoformat()}
+    refused = await short.post("/keys", later)
+    assert refused.status_code == 422
+    assert "expires_at must be at most" in refused.json()["detail"]
+    sooner = {**later, "expires_at": (ends - timedelta(seconds=1)).isoformat()}
+    assert (await short.post("/keys", sooner)).status_code == 201
+    lasting = await api.acting("admin", "a")
+    assert (await lasting.ok("POST", "/keys", {"name": "k", "role": "viewer"}))["expires_at"] is None
+
+
+async def test_a_key_that_is_revoked_makes_no_other_even_while_it_is_still_believed(api: Calling, world: World) -> None:
+    admin = await api.acting("admin", "a")
+    assert (await admin.get("/keys")).status_code == 200
+    assert admin.key_id is not None
+    await world.store.keys.revoke_key(
+        admin.key_id, all_tenants=True
+    )  # by another process: this one believes it for seconds
+    assert (await admin.post("/keys", {"name": "k", "role": "viewer"})).status_code in (401, 403)
+
+
+async def test_revoking_a_key_lists_its_descendants_and_can_revoke_them(api: Calling, world: World) -> None:
+    root = await api.acting("admin", "a")
+    made = [await root.ok("POST", "/keys", {"name": f"child {n}", "role": "admin"}) for n in range(2)]
+    child = type(api)(world, api.app, api.client, made[0]["key"])
+    grandchild = await child.ok("POST", "/keys", {"name": "grandchild", "role": "viewer"})
+    boss = await api.acting("super-admin")
+    path = f"/keys/{root.key_id}"
+    below = (await boss.ok("GET", f"{path}/descendants"))["items"]
+    assert [key["name"] for key in below] == ["grandchild", "child 1", "child 0"]
+    assert (await (await api.acting("admin", "b")).get(f"{path}/descendants")).status_code == 404
+
+    assert (await boss.call("DELETE", path)).status_code == 204
+    assert (await child.get("/jobs")).status_code == 200  # offered, and not done unasked
+    assert (await boss.call("DELETE", path, params={"descendants": "true"})).status_code == 204
+    for key in (made[0], made[1], grandchild):
+        assert (await type(api)(world, api.app, api.client, key["key"]).get("/jobs")).status_code == 401
+    [entry, *_] = (await boss.ok("GET", "/audit"))["items"]
+    assert (entry["action"], entry["detail"]) == ("key.revoke", {"descendants": True})
+
+
+async def test_a_key_made_in_a_session_is_recorded_with_its_creator(api: Calling, world: World) -> None:
+    admin = await api.acting("admin", "a")
+    opened = await api.client.post("/api/v1/session", json={"key": admin.token})
+    assert opened.status_code == 201
+    csrf = {"X-CSRF-Token": opened.json()["csrf"]}
+    body = {"name": "from a browser", "role": "viewer"}
+    made = await api.client.post("/api/v1/keys", json=body, headers=csrf)
+    api.client.cookies.clear()
+    assert made.status_code == 201, made.text
+    assert made.json()["created_by"] == f"key {admin.key_id}, session of a test's"
+    below = (await admin.ok("GET", f"/keys/{admin.key_id}/descendants"))["items"]
+    assert [key["id"] for key in below] == [made.json()["id"]]
+
+
+async def test_who_signed_in_by_a_provider_makes_keys_that_outlive_the_session_but_end(
+    api: Calling, world: World
+) -> None:
+    """The session's own key lives for hours; a key for a machine must be made by somebody."""
+    now = await world.now()
+    token = new_token()
+    parent = await world.store.keys.create_key(
+        hash=hash_of(token), hint=hint_of(token), name="oidc: ann", role=Role.ADMIN, tenant_id=await world.tenant("a"),
+        expires_at=now + timedelta(hours=12), created_by="oidc",
+    )  # fmt: skip
+    ann = type(api)(world, api.app, api.client, token)
+    made = await ann.ok("POST", "/keys", {"name": "ci", "role": "operator"})
+    assert timedelta(days=89) < datetime.fromisoformat(made["expires_at"]) - now < timedelta(days=91)
+    forever = {"name": "k", "role": "viewer", "expires_at": (now + timedelta(days=400)).isoformat()}
+    assert (await ann.post("/keys", forever)).status_code == 422
+    assert [row.id for row in await world.store.keys.list_descendants(parent, all_tenants=True)] == [UUID(made["id"])]

@@ -4,8 +4,10 @@ import re
 import signal
 import socket
 from pathlib import Path
+from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from plait.testing import TestDatabase
@@ -64,6 +66,24 @@ def test_dev_prints_a_link_that_signs_in_once(real_database: TestDatabase, shop:
             assert browser.get(link).status_code == 401
         process.send_signal(signal.SIGTERM)
         assert process.wait(120) == 143
+    [key] = call("keys", "list", "--url", real_database.url, "--json").json
+    assert key["name"] == "plait dev"
+    assert key["revoked_at"] is not None  # it ends with the process that made it
+
+
+def test_revoking_a_key_lists_the_keys_that_were_made_with_it(real_database: TestDatabase) -> None:
+    def keys(*arguments: str) -> Any:
+        return call("keys", *arguments, "--url", real_database.url)
+
+    parent = keys("create", "parent", "--json").json["id"]
+    child = keys("create", "child", "--json").json["id"]
+    with psycopg.connect(real_database.admin_url) as admin:
+        admin.execute("update plait.keys set parent_id = %s where id = %s", (parent, child))
+    told = keys("revoke", parent)
+    assert f"key {child} child (operator), made with it: still valid" in told.out
+    assert "--descendants" in told.err
+    assert f"key {child} child (operator), made with it: revoked" in keys("revoke", parent, "--descendants").out
+    assert all(key["revoked_at"] for key in keys("list", "--json").json)
 
 
 def _url(line: str) -> str:

@@ -63,6 +63,7 @@ Route = Literal[
     "GET /keys",
     "POST /keys",
     "DELETE /keys/{key_id}",
+    "GET /keys/{key_id}/descendants",
     "GET /queues",
     "PATCH /queues/{name}",
     "POST /queues/{name}/pause",
@@ -173,6 +174,7 @@ class Change(TypedDict):
     key_rate_count: NotRequired[int | None]
     key_rate_period_seconds: NotRequired[float | None]
     search_keys: NotRequired[list[str] | None]
+    sensitive: NotRequired[list[str] | None]
     is_active: NotRequired[bool | None]
 
 
@@ -281,6 +283,7 @@ class Definition(TypedDict):
     max_attempts: int
     timeout_seconds: float
     search_keys: list[str] | None
+    sensitive: list[str] | None
     max_running: int | None
     rate_count: int | None
     rate_period_seconds: float | None
@@ -612,6 +615,7 @@ class Kind(TypedDict):
     max_attempts: int
     timeout_seconds: float
     search_keys: list[str] | None
+    sensitive: list[str] | None
 
 
 class Latency(TypedDict):
@@ -690,6 +694,7 @@ class NewDefinition(TypedDict):
     key_rate_count: NotRequired[int | None]
     key_rate_period_seconds: NotRequired[float | None]
     search_keys: NotRequired[list[str] | None]
+    sensitive: NotRequired[list[str] | None]
     key: str
 
 

@@ -6,7 +6,7 @@
 --   called   plait.store.definitions.define
 --
 -- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. The code gives defaults: `active` and what operators
--- have set (plait.overrides) stay, and so do a schema, a description and search keys that the code does not give ([]: none any more).
+-- have set (plait.overrides) stay, and so do a schema, a description, search keys and sensitive fields that the code does not give ([]: none any more).
 -- With p_author it is no code that defines them but a person, whose settings are overrides: code that comes later does not revert them.
 create or replace function plait.define(p_definitions json, p_new boolean default false, p_author text default null) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
@@ -22,7 +22,7 @@ begin
     where k not in ('name', 'kind', 'queue', 'priority', 'max_attempts', 'timeout_s', 'backoff_base_s', 'backoff_factor', 'backoff_max_s',
                     'backoff_jitter', 'max_running', 'rate_count', 'rate_period_s', 'key_max_running', 'key_rate_count', 'key_rate_period_s',
                     'child_mode', 'on_child_failure', 'allow_nested', 'cancel_on_parent_failure', 'schema', 'description',
-                    'on_node', 'on_leader', 'quorum', 'quorum_timeout_s', 'on_timeout', 'on_node_failure', 'search_keys');
+                    'on_node', 'on_leader', 'quorum', 'quorum_timeout_s', 'on_timeout', 'on_node_failure', 'search_keys', 'sensitive');
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
@@ -45,6 +45,7 @@ begin
       r.description := coalesce(nullif(r.description, ''), v_old.description);
       r.search_keys := case when c ->> 'search_keys' is null then v_old.search_keys else r.search_keys end;
       r.search_from := v_old.search_from;
+      r.sensitive := case when c ->> 'sensitive' is null then v_old.sensitive else nullif(r.sensitive, '{}') end;
     end if;
     r := plait._overridden(r);
     v_old.updated_at := r.updated_at;

@@ -1,10 +1,11 @@
 -- revoke_key: a key opens nothing any more, nor do the sessions that were opened with it.
 --
 --   moves    nothing
---   locks    the key's row
+--   locks    the key's row; with p_descendants those of the keys that were made with it, in id order
 --   raises   PL008 when the caller has no such key
 --   called   plait.store.keys.revoke_key
-create or replace function plait.revoke_key(p_key uuid, p_tenant uuid default null, p_all boolean default false) returns void
+create or replace function plait.revoke_key(p_key uuid, p_tenant uuid default null, p_all boolean default false, p_descendants boolean default false)
+returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_tenant uuid := plait._tenant_or_all(p_tenant, p_all);
 begin
@@ -13,4 +14,13 @@ begin
     raise exception 'there is no key %', p_key using errcode = 'PL008';
   end if;
   delete from plait.sessions where key_id = p_key;
+  if p_descendants then
+    -- After the key itself: a child that is being made waits for the key's row, finds it revoked, and is refused.
+    with gone as (
+      update plait.keys k set revoked_at = plait.now() where k.revoked_at is null and k.id in (
+        select d.id from plait.keys d
+        where d.id in (select l.id from plait.list_descendants(p_key, p_tenant, p_all) l) order by d.id for update)
+      returning k.id)
+    delete from plait.sessions s using gone where s.key_id = gone.id;
+  end if;
 end $$;

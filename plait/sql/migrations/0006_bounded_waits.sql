@@ -55,3 +55,10 @@ alter table plait.follow_ups add column late boolean not null default false;
 create index follow_ups_late on plait.follow_ups (job_id) where late;
 -- Prefetched jobs are shown apart from running ones.
 alter table plait.workers add column prefetched integer not null default 0;
+-- Redaction: fields that viewers and operators are not shown.
+alter table plait.definitions add column sensitive text[]
+  constraint definitions_sensitive check (cardinality(sensitive) between 1 and 50 and array_position(sensitive, null) is null
+    and '' <> all(sensitive) and octet_length(sensitive::text) <= 5000);
+
+-- Keys: which key made this one.
+alter table plait.keys add column parent_id uuid;

@@ -39,6 +39,9 @@ create table plait.definitions (
   search_from     uuid,
   coded           jsonb,                             -- what an application's code gave to define; null: no code has defined it
   inherits_attempts boolean not null default false,  -- neither code nor operator says max_attempts: a sub-job takes its parent's
+  -- Fields of payloads and results that viewers and operators are not shown: names, or ends of paths (customer.ssn).
+  sensitive       text[] constraint definitions_sensitive check (cardinality(sensitive) between 1 and 50 and array_position(sensitive, null) is null
+                                and '' <> all(sensitive) and octet_length(sensitive::text) <= 5000),
   constraint definitions_node check (case when kind = 'node'
     then (on_node is not null or on_leader) and num_nonnulls(max_running, rate_count, key_max_running, key_rate_count) = 0
     else on_node is null and not on_leader end),

@@ -15,6 +15,7 @@ create table plait.keys (
   revoked_at   timestamptz,
   last_used_at timestamptz,                                       -- within a minute
   definitions  integer not null default 0,                        -- how many a worker's key has created
+  parent_id    uuid,                                              -- the key that it was made with; null: the command line's, or a sign-in's
   constraint keys_tenant check ((tenant_id is null) = (role in ('super-admin', 'worker')))
 );
 

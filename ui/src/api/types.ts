@@ -95,6 +95,8 @@ export interface Change {
   key_rate_period_seconds?: number | null;
   /** Keys of its payloads, or paths (`order.customer`), by which its jobs are found by an index. */
   search_keys?: string[] | null;
+  /** Fields that viewers and operators are not shown, beside those whose name says so: names, or ends of paths (`customer.ssn`). */
+  sensitive?: string[] | null;
   /** False refuses new jobs and triggers; jobs that exist run. */
   is_active?: boolean | null;
 }
@@ -224,6 +226,8 @@ export interface Definition {
   timeout_seconds: number;
   /** By which its jobs are found by an index: `payload=key=value`. */
   search_keys: string[] | null;
+  /** Fields that viewers and operators are not shown. */
+  sensitive: string[] | null;
   max_running: number | null;
   rate_count: number | null;
   rate_period_seconds: number | null;
@@ -601,6 +605,8 @@ export interface Kind {
   timeout_seconds: number;
   /** By which its jobs are found by an index: `payload=key=value`. */
   search_keys: string[] | null;
+  /** Fields that viewers and operators are not shown. */
+  sensitive: string[] | null;
 }
 
 /** How long jobs that were asked for in one stretch of time waited and ran, in seconds: of a sample of them. */
@@ -690,6 +696,8 @@ export interface NewDefinition {
   key_rate_period_seconds?: number | null;
   /** Keys of its payloads, or paths (`order.customer`), by which its jobs are found by an index. */
   search_keys?: string[] | null;
+  /** Fields that viewers and operators are not shown, beside those whose name says so: names, or ends of paths (`customer.ssn`). */
+  sensitive?: string[] | null;
   key: string;
 }
 
@@ -744,6 +752,7 @@ export interface NewJobRequest {
 export interface NewKey {
   name: string;
   role: Role;
+  /** At most when your own key ends; then, when not given. Made by who signed in by an identity provider: within a year; after 90 days, when not given. */
   expires_at?: string | null;
 }
 
@@ -1406,7 +1415,8 @@ export interface Routes {
   "GET /jobs/{job_id}/tree": { path: { job_id: string }; query: { cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfNode };
   "GET /keys": { path: {}; query: { cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfKey };
   "POST /keys": { path: {}; query: { tenant?: string | null }; body: NewKey; answer: MadeKey };
-  "DELETE /keys/{key_id}": { path: { key_id: string }; query: { tenant?: string | null }; body: undefined; answer: undefined };
+  "DELETE /keys/{key_id}": { path: { key_id: string }; query: { descendants?: boolean; tenant?: string | null }; body: undefined; answer: undefined };
+  "GET /keys/{key_id}/descendants": { path: { key_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfKey };
   "GET /queues": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfQueue };
   "PATCH /queues/{name}": { path: { name: string }; query: { tenant?: string | null }; body: QueuesSettings; answer: Queue };
   "POST /queues/{name}/pause": { path: { name: string }; query: { tenant?: string | null }; body: undefined; answer: Queue };
@@ -1496,6 +1506,7 @@ export const LEAST: Record<keyof Routes, Role | "anybody"> = {
   "GET /keys": "admin",
   "POST /keys": "admin",
   "DELETE /keys/{key_id}": "admin",
+  "GET /keys/{key_id}/descendants": "admin",
   "GET /queues": "viewer",
   "PATCH /queues/{name}": "super-admin",
   "POST /queues/{name}/pause": "super-admin",

@@ -1,9 +1,9 @@
 /** Keys: who may call the API, what each may do, and when it was last used. What a key is, is shown once. */
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useMemo } from "react";
+import { useCallback, useMemo, useState } from "react";
 import { call } from "../api/client";
-import { useChange, useTenant } from "../api/hooks";
+import { useChange, useRead, useTenant } from "../api/hooks";
 import { flag, searchOf } from "../api/search";
 import { useSession } from "../api/session";
 import type { Key } from "../api/types";
@@ -157,13 +157,40 @@ function RevokeDialog({ asked, onDone, onClose }: { asked: Key; onDone: () => vo
       onClose();
     },
   });
+  const below = useRead("GET /keys/{key_id}/descendants", { path: { key_id: asked.id } });
+  const [all, setAll] = useState(false);
+  const valid = below.data?.items.filter((key) => stateOf(key) === "active") ?? [];
   return (
-    <Confirm title={`Revoke ${asked.name}?`} action="Revoke the key" danger busy={revoke.isPending} onConfirm={() => revoke.mutate({ path: { key_id: asked.id } })} onClose={onClose}>
+    <Confirm
+      title={`Revoke ${asked.name}?`}
+      action={all ? `Revoke ${valid.length + 1} keys` : "Revoke the key"}
+      danger
+      busy={revoke.isPending}
+      onConfirm={() => revoke.mutate({ path: { key_id: asked.id }, query: all ? { descendants: true } : {} })}
+      onClose={onClose}
+    >
       <p>Whoever uses it is refused within seconds, and the sessions that were opened with it end. This can't be undone.</p>
       {asked.last_used_at && (
         <p className="warn">
           It was used <Time at={asked.last_used_at} />.
         </p>
+      )}
+      {valid.length > 0 && (
+        <>
+          <p>Keys made with it, which stay valid unless you revoke them too:</p>
+          <ul>
+            {valid.slice(0, 20).map((key) => (
+              <li key={key.id}>
+                {key.name} ({key.role})
+              </li>
+            ))}
+            {valid.length > 20 && <li>and {valid.length - 20} more</li>}
+          </ul>
+          <label className="check">
+            <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} />
+            Revoke these keys too
+          </label>
+        </>
       )}
     </Confirm>
   );

@@ -1,0 +1,75 @@
+"""What viewers and operators are not shown: secrets in payloads, results, errors, events and templates.
+
+Redaction is decided once, by the caller's role, before a route runs; every answer is made by `Shape.of`, which asks here. A new
+shape is therefore redacted without a word. Admins and super-admins see what is stored, and workers get what they run.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from plait.model.errors import InvalidArguments
+from plait.model.redaction import HIDDEN, Fields, hide, hide_in_json, is_secret, masked
+from plait.model.roles import Role
+
+Made = TypeVar("Made")
+
+REDACTED: Final = frozenset({Role.VIEWER, Role.OPERATOR})
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """How one caller's answers are redacted."""
+
+    by_definition: Mapping[str, Fields]
+    """Only definitions that list sensitive fields."""
+
+    def fields(self, definition: str | None) -> Fields:
+        """A definition's sensitive fields; all definitions' where it is not known of which one something is."""
+        if definition is not None:
+            return self.by_definition.get(definition, frozenset())
+        return frozenset[tuple[str, ...]]().union(*self.by_definition.values())
+
+    def json(self, text: str, definition: str | None = None) -> str:
+        return hide_in_json(text, self.fields(definition))
+
+    def text(self, value: str) -> str:
+        return hide(value)
+
+    def hidden_key(self, keys: Iterable[str], definition: str | None) -> str | None:
+        """The first of these keys or paths that leads to a hidden field: a filter by it would tell its value, guess by guess."""
+        sensitive = self.fields(definition)
+        for key in keys:
+            path = tuple(key.split("."))
+            if any(is_secret(path[:end], sensitive) for end in range(1, len(path) + 1)):
+                return key
+        return None
+
+
+_current: ContextVar[Redaction | None] = ContextVar("redaction", default=None)
+
+
+def begin(redaction: Redaction | None) -> None:
+    """From here on answers of this request are redacted so; None: not at all."""
+    _current.set(redaction)
+
+
+def redaction() -> Redaction | None:
+    """How the answers of this request are redacted."""
+    return _current.get()
+
+
+async def composed(make: Callable[[], Made]) -> Made:
+    """An answer with much in it. Redacting takes longer than passing on, so it is done beside the loop."""
+    return make() if _current.get() is None else await asyncio.to_thread(make)
+
+
+def refuse_mask(value: Any, name: str, *, exact: bool = False) -> None:
+    """A mask that comes back is somebody's redacted copy: stored, it would replace the secret."""
+    if (at := masked(value, exact=exact)) is not None:
+        where = f"{name}.{at}" if at and not at.startswith("[") else f"{name}{at}"
+        raise InvalidArguments(
+            f"{where} must be the real value, got the redaction mask {HIDDEN!r}. To run a job again with what is stored, retry it"
+        )
