@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import platform
 import time
 from collections.abc import Coroutine, Mapping
 from typing import Any
