@@ -1,12 +1,13 @@
 """What this worker holds: runs that have started, and those that are prefetched: claimed before a slot is free.
 
 A slot belongs to a queue; the worker as a whole has a bound too. Prefetching keeps fast handlers fed between two round trips. It is bounded
-by time: no more than runs will finish within 10 ms, or within two round trips where those take longer. Another tenant's job, which a claim
-brings by its fair share, waits behind no more than that. What has waited longer than 0.3 s all the same is given back, so that others may run it.
+by time: no more than runs will finish within 10 ms, or within two round trips where those take longer. Tenants take turns for free slots, so a
+tenant's job waits for one job of each other tenant, not for all that were prefetched before it. What has waited longer than 0.3 s all the same
+is given back, so that others may run it.
 """
 
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from uuid import UUID
 
@@ -29,7 +30,7 @@ class Slots:
         self._limits = dict(queues)
         self._total = total
         self._start = start
-        self._ready: dict[str, deque[Run]] = {queue: deque() for queue in queues}
+        self._ready = {queue: Ready() for queue in queues}
         self._running: dict[Run, None] = {}  # in the order in which they started
         self._running_in: dict[str, int] = dict.fromkeys(queues, 0)
         self._asked: dict[str, int] = dict.fromkeys(queues, 0)  # of the database, by claims that are under way
@@ -158,7 +159,7 @@ class Slots:
         before = time.monotonic() - older_than_s
         given: list[Run] = []
         for ready in self._ready.values():
-            if ready and ready[0].queued_at <= before:
+            if ready and ready.since <= before:
                 given.extend(ready)
                 ready.clear()
         return given
@@ -216,3 +217,51 @@ class Slots:
                 passed = 0
             else:
                 passed += 1
+
+
+class Ready:
+    """Prefetched runs of one queue. Tenants take turns; a tenant's own runs keep their order."""
+
+    def __init__(self) -> None:
+        self._of: OrderedDict[UUID, deque[Run]] = OrderedDict()
+        """By tenant, in the order of their turns; a tenant without runs has no entry."""
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Run]:
+        return (run for runs in self._of.values() for run in runs)
+
+    @property
+    def since(self) -> float:
+        """When the first of those that are here now came."""
+        return min(runs[0].queued_at for runs in self._of.values())
+
+    def append(self, run: Run) -> None:
+        runs = self._of.get(run.claimed.tenant_id)
+        if runs is None:
+            runs = self._of[run.claimed.tenant_id] = deque()
+        runs.append(run)
+        self._count += 1
+
+    def popleft(self) -> Run:
+        tenant, runs = next(iter(self._of.items()))
+        run = runs.popleft()
+        self._count -= 1
+        if not runs:
+            del self._of[tenant]
+        elif len(self._of) > 1:
+            self._of.move_to_end(tenant)
+        return run
+
+    def remove(self, run: Run) -> None:
+        runs = self._of[run.claimed.tenant_id]
+        runs.remove(run)
+        self._count -= 1
+        if not runs:
+            del self._of[run.claimed.tenant_id]
+
+    def clear(self) -> None:
+        self._of.clear()
+        self._count = 0

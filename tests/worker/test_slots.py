@@ -1,5 +1,7 @@
 """How many jobs of each queue a worker claims: never more than it has room for, and never none of a queue it serves."""
 
+from uuid import UUID
+
 import pytest
 
 from plait import Plait
@@ -20,8 +22,8 @@ def slots(queues: dict[str, int], total: int) -> Slots:
     return Slots(queues, total, lambda run: None)
 
 
-def runs(queue: str, count: int) -> list[Run]:
-    claimed = [Claimed(new_id(), 1, 0, 5, DEFAULT_TENANT, "nothing", queue, "{}", None, None) for _ in range(count)]
+def runs(queue: str, count: int, tenant: UUID = DEFAULT_TENANT) -> list[Run]:
+    claimed = [Claimed(new_id(), 1, 0, 5, tenant, "nothing", queue, "{}", None, None) for _ in range(count)]
     return [Run(one, nothing.definition, (one.job_id, one.attempt), 0.0) for one in claimed]
 
 
@@ -134,3 +136,18 @@ def test_where_the_database_is_far_what_starts_within_two_round_trips_is_prefetc
 
 def test_nothing_is_prefetched_for_slow_runs(clock: Clock) -> None:
     assert most_prefetched(clock, run_s=5.0, trip_s=0.003, rounds=5000) == 0
+
+
+def test_a_tenants_job_does_not_wait_behind_all_that_others_have_prefetched() -> None:
+    started: list[Run] = []
+    held = Slots({"a": 10}, 1, started.append)
+    crowd, quiet = runs("a", 50), runs("a", 2, new_id())
+    held.add(crowd, {"a": 50})
+    held.add(quiet, {"a": 2})
+    for _ in range(5):
+        held.finish(started[-1])
+    assert started == [crowd[0], crowd[1], quiet[0], crowd[2], quiet[1], crowd[3]]
+    assert held.prefetched_count == 46
+    assert held.withdraw(crowd[40].key) is crowd[40]
+    assert held.give_back() == [*crowd[4:40], *crowd[41:]]
+    assert held.prefetched_count == 0
