@@ -91,14 +91,14 @@ async def heartbeat_of_job(ask: Ask, job_id: UUID, body: Heartbeat) -> Response:
 
 @router.post("/worker/jobs/settle", response_model=SettledMany)
 async def settle(ask: Ask, body: Settle) -> Response:
-    """How several attempts have ended. One whose lease is lost says so, and is no reason to refuse the others."""
+    """How several attempts have ended. One whose lease is lost, or whose job another transaction holds, does not delay the others."""
     worker = await _own(ask, body.worker)
     settlements = [_settlement(one.id, one.attempt, one.outcome, one.model_dump()) for one in body.outcomes]
-    accepted = await ask.store.workers.settle(worker, settlements)
+    accepted = await ask.store.workers.settle_free(worker, settlements)
     return Json(
         {
             "settled": [
-                {"id": one.job_id, "attempt": one.attempt, "accepted": ok}
+                {"id": one.job_id, "attempt": one.attempt, "accepted": bool(ok), "busy": ok is None}
                 for one, ok in zip(settlements, accepted, strict=True)
             ]
         }

@@ -168,6 +168,13 @@ class Workers:
         )
         return [row["accepted"] for row in rows]
 
+    async def settle_free(self, worker: int, settlements: Sequence[Settlement]) -> list[bool | None]:
+        """The same; None for an outcome whose rows another transaction holds: it is not recorded, and may be sent again."""
+        rows = await self._db.fetch(
+            "select accepted from plait.settle($1, $2, $3, $4, $5, $6, $7, true)", worker, *_columns(settlements)
+        )
+        return [row["accepted"] for row in rows]
+
     async def claim(self, worker: int, queue: str, limit: int = 1, *, sleep: bool = False) -> list[Claimed]:
         """`sleep`: where there is nothing, enqueues shall notify from now on."""
         rows = await self._db.fetch("select * from plait.claim($1, $2, $3, $4)", worker, queue, limit, sleep)

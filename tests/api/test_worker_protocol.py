@@ -136,6 +136,21 @@ async def test_a_worker_that_holds_nothing_has_a_heartbeat_too(api: Calling, wor
     assert (await caller.post("/worker/heartbeat", {"worker": got["worker"]})).status_code == 409
 
 
+async def test_a_job_that_another_transaction_holds_does_not_delay_the_other_outcomes(api: Calling, world: World) -> None:
+    held, free = await world.enqueue("add"), await world.enqueue("add")
+    caller = await api.acting("worker")
+    claim = await _claim(caller, limit=2)
+    outcomes = [{"id": one["id"], "attempt": 1, "outcome": "complete"} for one in claim["jobs"]]
+    body = {"worker": claim["worker"], "outcomes": outcomes}
+    async with world.connection() as connection, connection.transaction():
+        await connection.fetchval("select plait.cancel($1)", held)
+        answer = await caller.ok("POST", "/worker/jobs/settle", body)
+        told = {one["id"]: (one["accepted"], one["busy"]) for one in answer["settled"]}
+        assert told == {str(held): (False, True), str(free): (True, False)}
+    again = await caller.ok("POST", "/worker/jobs/settle", body)
+    assert [(one["accepted"], one["busy"]) for one in again["settled"]] == [(True, False)] * 2
+
+
 async def test_several_outcomes_are_settled_in_one_request(api: Calling, world: World) -> None:
     jobs = [str(job) for job in sorted(await world.enqueue_many("add", 6))]
     caller = await api.acting("worker")

@@ -1037,6 +1037,7 @@ class SettledOne(TypedDict):
     id: str
     attempt: int
     accepted: bool
+    busy: NotRequired[bool]
 
 
 class SignIn(TypedDict):

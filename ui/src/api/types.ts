@@ -1088,8 +1088,10 @@ export interface SettledMany {
 export interface SettledOne {
   id: string;
   attempt: number;
-  /** False: the lease is lost, and nothing was changed. */
+  /** False and not busy: the lease is lost, and nothing was changed. */
   accepted: boolean;
+  /** Another transaction holds the job's row: nothing was changed, send it again. */
+  busy?: boolean;
 }
 
 export interface SignIn {
