@@ -62,6 +62,13 @@ class FakeWorker:
     async def settle(self, *settlements: Settlement) -> list[bool]:
         return await self._store.workers.settle(self.id, settlements)
 
+    async def settle_freely(self, *settlements: Settlement) -> None:
+        """Until all are recorded or stale: what others hold is sent again, as a real worker does."""
+        left = list(settlements)
+        while left:
+            accepted = await self._store.workers.settle_free(self.id, left)
+            left = [one for one, ok in zip(left, accepted, strict=True) if ok is None]
+
     async def heartbeat(self, *, holding: Sequence[Lease] | None = None) -> Beat:
         held = None if holding is None else [(lease.job_id, lease.attempt) for lease in holding]
         return await self._store.workers.heartbeat(self.id, running=len(holding or ()), held=held)

@@ -163,7 +163,9 @@ class SettledOne(BaseModel):
     id: UUID
     attempt: int
     accepted: bool = Field(description="False and not busy: the lease is lost, and nothing was changed.")
-    busy: bool = Field(False, description="Another transaction holds the job's row: nothing was changed, send it again.")
+    busy: bool = Field(
+        False, description="Another transaction holds the job's row: nothing was changed, send it again."
+    )
 
 
 class SettledMany(BaseModel):

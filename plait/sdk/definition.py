@@ -202,7 +202,7 @@ def _checked_fields(name: str, given: Sequence[Any] | None) -> tuple[str, ...] |
     if given is None:
         return None
     if (
-        isinstance(given, str)
+        not isinstance(given, list | tuple)
         or len(given) > 50
         or not all(isinstance(one, str) and 1 <= len(one) <= 200 for one in given)
     ):

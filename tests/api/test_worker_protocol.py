@@ -136,7 +136,9 @@ async def test_a_worker_that_holds_nothing_has_a_heartbeat_too(api: Calling, wor
     assert (await caller.post("/worker/heartbeat", {"worker": got["worker"]})).status_code == 409
 
 
-async def test_a_job_that_another_transaction_holds_does_not_delay_the_other_outcomes(api: Calling, world: World) -> None:
+async def test_a_job_that_another_transaction_holds_does_not_delay_the_other_outcomes(
+    api: Calling, world: World
+) -> None:
     held, free = await world.enqueue("add"), await world.enqueue("add")
     caller = await api.acting("worker")
     claim = await _claim(caller, limit=2)

@@ -25,8 +25,9 @@ from plait.runtime.postgres import Server
 T = TypeVar("T")
 
 USER = """
-import json, sys
+import json, signal, sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 from plait.runtime.postgres import EmbeddedPostgres
 with EmbeddedPostgres(Path(sys.argv[1]), linger=0.2) as server:
     print(json.dumps({"socket_dir": str(server.socket_dir)}), flush=True)

@@ -185,6 +185,7 @@ async def test_a_caller_that_stops_waiting_for_a_key_leaves_no_job(
             waiting = asyncio.ensure_future(work.options(dedupe_key="k").enqueue(2))
             await _blocked(user)
             waiting.cancel()
+            await _free(user)  # else the statement that is under way may still store it
             await user.execute("select plait.cancel(job_id) from plait.dedupe")
         handle = await work.options(dedupe_key="k").enqueue(3)
     assert (await handle.info()).payload == '{"x":3}'
@@ -213,6 +214,13 @@ async def _outcome(chained: Awaitable[list[Handle[Any]]]) -> list[Handle[Any]] |
 async def _blocked(user: asyncpg.Connection) -> None:
     """Until a statement of another connection waits for this transaction."""
     await eventually(lambda: _someone_waits(user), what="a wait for the transaction")
+
+
+async def _free(user: asyncpg.Connection) -> None:
+    async def nobody_waits() -> bool:
+        return not await _someone_waits(user)
+
+    await eventually(nobody_waits, what="the end of all waits for the transaction")
 
 
 def _someone_waits(user: asyncpg.Connection) -> Awaitable[bool]:

@@ -50,6 +50,7 @@ JOB_OPTIONS: dict[str, set[str]] = {
     "allow_nested": {"a boolean"},
     "cancel_on_parent_failure": {"a boolean"},
     "search_keys": {"None", "a list"},
+    "sensitive": {"None", "a list"},
 }
 ENQUEUE_OPTIONS: dict[str, set[str]] = {
     "tenant": {"text", "an id"},

@@ -54,7 +54,7 @@ async def _cancel_by_force(world: World, worker: FakeWorker) -> None:
 
 
 async def _lose_the_worker_too_often(world: World, worker: FakeWorker) -> None:
-    for _ in range(4):
+    for _ in range(5):
         victim = await world.worker()
         await victim.claim_one()
         await world.lose(victim)

@@ -212,13 +212,14 @@ async def test_many_at_once_never_stand_in_each_others_way(wide: World) -> None:
     async def settle_some(worker: Any) -> None:
         while batch := await worker.claim(15):
             chance.shuffle(batch)
-            await worker.settle(*(outcome(b, chance.choice(["succeeded", "failed"]), permanent=True) for b in batch))
+            ends = [outcome(b, chance.choice(["succeeded", "failed"]), permanent=True) for b in batch]
+            await worker.settle_freely(*ends)
 
     async def settle_first() -> None:
         mine = [lease for n, lease in enumerate(leases) if n % 20]
         chance.shuffle(mine)
         for n in range(0, len(mine), 15):
-            await nested_worker.settle(*(outcome(lease) for lease in mine[n : n + 15]))
+            await nested_worker.settle_freely(*(outcome(lease) for lease in mine[n : n + 15]))
 
     async def meddle() -> None:
         for job in jobs[:4]:

@@ -62,7 +62,12 @@ def page_id(page: Page) -> UUID:
 
 async def test_what_bears_a_secrets_name_is_covered(world: World, visit: Visitor) -> None:
     job = await world.enqueue("add", payload={"api_key": "canary", "user": "ada"})
-    page = await visit("viewer", f"/jobs/{job}")
+    page = await visit("operator", f"/jobs/{job}")
+    shown = page.get_by_role("group", name="payload")
+    await expect(shown).to_contain_text("ada")
+    await shown.get_by_role("button", name="show").click()
+    await expect(shown).to_contain_text("[redacted]")  # an operator never gets it
+    page = await visit("admin", f"/jobs/{job}")
     shown = page.get_by_role("group", name="payload")
     await expect(shown).to_contain_text("ada")
     await expect(shown).not_to_contain_text("canary")

@@ -99,7 +99,8 @@ async def test_a_template_is_tried_with_an_event_before_it_is_saved(world: World
 
 
 async def test_a_trigger_is_changed_paused_tested_and_deleted(world: World, visit: Visitor) -> None:
-    await _defined(world)
+    numbers = {**SCHEMA, "properties": {**SCHEMA["properties"], "size": {"type": "integer"}}}
+    await world.define("sync-dropbox", schema=numbers)
     template = {"provider_id": "{{event.id}}"}
     trigger = await world.trigger("t", definition="sync-dropbox", event_name="e", payload=template, priority=5)
     page = await visit("admin", f"/triggers/{trigger}")
@@ -115,7 +116,7 @@ async def test_a_trigger_is_changed_paused_tested_and_deleted(world: World, visi
     await page.keyboard.press("Escape")
     await page.get_by_role("button", name="Edit").click()
     await page.get_by_role("tab", name="JSON").click()
-    await page.get_by_label("Payload").fill('{"provider_id": "{{event.id}}", "depth": 12345678901234567890}')
+    await page.get_by_label("Payload").fill('{"provider_id": "{{event.id}}", "size": 12345678901234567890}')
     await page.get_by_text("More settings").click()
     await page.get_by_label("Priority").fill("")
     await page.get_by_role("button", name="Save").click()
