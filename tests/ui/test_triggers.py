@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 from playwright.async_api import Page, expect
 
@@ -99,8 +100,8 @@ async def test_a_template_is_tried_with_an_event_before_it_is_saved(world: World
 
 
 async def test_a_trigger_is_changed_paused_tested_and_deleted(world: World, visit: Visitor) -> None:
-    numbers = {**SCHEMA, "properties": {**SCHEMA["properties"], "size": {"type": "integer"}}}
-    await world.define("sync-dropbox", schema=numbers)
+    properties: Any = SCHEMA["properties"]
+    await world.define("sync-dropbox", schema={**SCHEMA, "properties": {**properties, "size": {"type": "integer"}}})
     template = {"provider_id": "{{event.id}}"}
     trigger = await world.trigger("t", definition="sync-dropbox", event_name="e", payload=template, priority=5)
     page = await visit("admin", f"/triggers/{trigger}")
