@@ -27,7 +27,7 @@ from plait.worker.unsettled import Unsettled, log_stale
 
 log = get_logger("worker")
 
-BATCH, PART = 2000, 200
+BATCH, PART = 2000, 500
 LINES = 2
 """Round trips under way at once, each on a connection of its own; a second one only when there is PART of a batch for it, and nobody
 else works on these queues: several workers keep the database busy by themselves, and skip each other's locked rows."""
@@ -215,7 +215,7 @@ class Pump:
             self._complete()
             self._batch = min(BATCH, self._batch * 2)
             self._alive = self._alive and cycle.alive
-            self._slots.tripped(time.monotonic() - began, len(batch) + len(cycle.claimed))
+            self._slots.tripped(time.monotonic() - began)
             self._take(cycle, wanted, batch, alone=alone, beside=beside or self._asking > 1)
         finally:
             self._under_way -= 1

@@ -13,15 +13,15 @@ from uuid import UUID
 
 from plait.worker.run import Run
 
-AHEAD_S, AHEAD_MOST_S = 0.01, 0.1
+AHEAD_S, AHEAD_MOST_S = 0.01, 0.05
 """Prefetch what will start within this time, or within two round trips where they take longer, up to the second."""
 AT_ONCE = 2000
 """No claim asks for more, nor for more than half of all that may be held, where that is much. What is prefetched comes in two equal parts too:
 one runs while the other is under way. (Unequal parts leave both cores idle in turn: a sixth slower, measured.)"""
 RATE_S, RATE_OVER_S = 0.002, 0.02
 """A rate is measured over no less than the first, and averaged over the second, or over the time that two runs take."""
-WORK_S = 8e-6
-"""Of a round trip, for each outcome and each claim: what the database does for it at best. The rest is the way there and back, and waiting."""
+SAMPLE = 8
+"""Of so many runs the time of one is taken."""
 GIVE_BACK_S = 0.3
 
 
@@ -39,6 +39,8 @@ class Slots:
         self._turn = 0
         self._rate = 0.0
         self._finished = 0
+        self._ended = 0
+        self._sampled = 0
         self._ran_s = 0.0
         self._run_s = 0.0
         self._trip_s = 0.0
@@ -141,8 +143,11 @@ class Slots:
             return False
         del running[run]
         self._finished += 1
-        self._idle_since = now = time.monotonic()
-        self._ran_s += now - run.started_at if run.started_at else 0.0
+        self._ended += 1
+        if not running or not self._ended % SAMPLE:
+            self._idle_since = now = time.monotonic()
+            self._ran_s += now - run.started_at if run.started_at else 0.0
+            self._sampled += 1
         ready = self._ready[queue]
         if ready and len(self._turns) == 1:
             following = ready.popleft()
@@ -179,10 +184,9 @@ class Slots:
         self._running.clear()
         self._running_in = dict.fromkeys(self._limits, 0)
 
-    def tripped(self, took_s: float, jobs: int) -> None:
-        """A round trip with so many outcomes and claims took so long."""
-        trip_s = max(0.0, took_s - jobs * WORK_S)
-        self._trip_s += (trip_s - self._trip_s) / 8
+    def tripped(self, took_s: float) -> None:
+        """A round trip took so long."""
+        self._trip_s += (took_s - self._trip_s) / 8
 
     def _measure_rate(self) -> None:
         """How many runs finish in a second of work, on average; while nothing runs there is none. Runs that began together end together: so
@@ -194,13 +198,13 @@ class Slots:
         span = now - self._rated_at - self._idle_s
         if span < RATE_S:
             return
-        if self._finished:
-            self._run_s += (self._ran_s / self._finished - self._run_s) / 2
+        if self._sampled:
+            self._run_s += (self._ran_s / self._sampled - self._run_s) / 2
         over = max(RATE_OVER_S, 2 * self._run_s)
         self._rate += (self._finished / span - self._rate) * min(1.0, span / over)
         if self._run_s > 0:
             self._rate = min(self._rate, self._total / self._run_s)
-        self._finished, self._ran_s, self._idle_s, self._rated_at = 0, 0.0, 0.0, now
+        self._finished, self._sampled, self._ran_s, self._idle_s, self._rated_at = 0, 0, 0.0, 0.0, now
 
     def _fill(self) -> None:
         """Free slots to the queues in turn: one that always has more does not keep the others from running."""

@@ -118,7 +118,7 @@ def most_prefetched(clock: Clock, *, run_s: float, trip_s: float, rounds: int = 
         for run in [run for run in held.running if clock.now - run.started_at >= run_s]:
             held.finish(run)
         held.answered(wanted)
-        held.tripped(trip_s, sum(wanted.values()))
+        held.tripped(trip_s)
         held.add(runs("a", sum(wanted.values())), wanted)
         most = max(most, held.prefetched_count)
     return most
