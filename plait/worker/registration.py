@@ -13,7 +13,7 @@ from typing import Any
 import asyncpg
 
 from plait import __version__
-from plait.model.errors import DatabaseUnreachable, PlaitError
+from plait.model.errors import PlaitError
 from plait.runtime.logging import get_logger
 from plait.runtime.outage import Retry, until_done
 from plait.runtime.service import Stop
@@ -91,14 +91,15 @@ class Registration:
         self._late += [(worker, settlements[at : at + PART]) for at in range(0, len(settlements), PART)]
 
     async def settle_late(self, store: Store) -> None:
-        """Send them: each counts unless another worker has taken its job over since."""
+        """Send them: each counts unless another worker has claimed its job since, or a user's transaction holds its row. That job runs again."""
         while self._late:
             worker, settlements = self._late[0]
             try:
-                accepted = await store.workers.settle(worker, settlements)
-            except DatabaseUnreachable:
-                raise
+                # A row that a user's transaction holds must not delay the registration.
+                accepted = await store.workers.settle_free(worker, settlements)
             except (PlaitError, asyncpg.PostgresError) as error:
+                if is_transient(error):
+                    raise  # the caller tries again
                 if len(settlements) > 1:
                     self._late[:1] = [(worker, [one]) for one in settlements]
                     continue
@@ -106,7 +107,12 @@ class Registration:
                     "an outcome is given up; the job runs again", job_id=str(settlements[0].job_id), error=str(error)
                 )
             else:
-                log.info("outcomes settled after the lease", outcomes=len(settlements), stale=accepted.count(False))
+                log.info(
+                    "outcomes settled after the lease",
+                    outcomes=len(settlements),
+                    stale=accepted.count(False),
+                    busy=accepted.count(None),
+                )
             self._late.pop(0)
 
     async def _until_done(self, store: Store, stop: Stop, work: Callable[[], Awaitable[None]]) -> bool:

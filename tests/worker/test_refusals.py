@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import asyncpg
 import pytest
@@ -10,8 +11,11 @@ from plait import JobFailed, Plait
 from plait.model.errors import NoAnswer
 from plait.store.workers import CycleConnection
 from plait.testing import TestDatabase
+from plait.worker.registration import Registration
+from tests.fake_worker import outcome
 from tests.waiting import eventually
 from tests.worker.conftest import Running
+from tests.world import World
 
 # It counts in a sequence, which no rollback sets back; of the job whose result is "refused" alone.
 REFUSE = """
@@ -119,3 +123,30 @@ async def test_a_worker_that_completes_no_round_trip_gives_up_its_lease_and_regi
         monkeypatch.undo()
         stuck.clear()
         assert await (await work.enqueue()).result(60) == "done"
+
+
+async def test_an_outcome_from_before_a_lost_lease_survives_an_error_that_passes(
+    own_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Registering anew sends it again; one refusal that can pass does not give it up."""
+    world, app = own_world, Plait(own_world.database.url)
+    held, job = await world.enqueue("add"), await world.enqueue("add")
+    worker = await world.worker()
+    leases = await worker.claim(2)
+    registration = Registration(app, queues=["default"], node="n", labels=None, metadata={})
+    registration.keep(worker.id, [outcome(lease) for lease in leases])
+    settle, refusals = world.store.workers.settle_free, iter([asyncpg.DeadlockDetectedError("deadlock detected")])
+
+    async def refused_once(*arguments: Any) -> list[bool | None]:
+        if (error := next(refusals, None)) is not None:
+            raise error
+        return await settle(*arguments)
+
+    monkeypatch.setattr(world.store.workers, "settle_free", refused_once)
+    with pytest.raises(asyncpg.DeadlockDetectedError):
+        await registration.settle_late(world.store)
+    async with world.connection() as connection, connection.transaction():
+        await connection.fetchval("select plait.cancel($1)", held)
+        await registration.settle_late(world.store)  # does not wait for the one that is held
+        assert await world.status(job) == "succeeded"
+    await app.close()
