@@ -20,7 +20,7 @@ Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description='SHA-256, as in
 
 PIECE: Final = 262_144
 REDACTED_BYTES: Final = 16 * 1024 * 1024
-"""What is larger is not redacted, but refused to viewers and operators."""
+"""Larger artifacts are not redacted. Viewers and operators get 403 for them."""
 _IS_JSON: Final = {200: {"content": {"application/json": {"schema": {}}}, "description": "JSON, as it was stored."}}
 
 

@@ -159,9 +159,9 @@ async def _check_room(ask: Asking, owner: UUID) -> None:
         definition=DEFINITION, statuses=[str(status) for status in LIVE], tenant_id=owner, limit=OF_TENANT
     )
     mine = sum(_Asked.of(job.payload).actor == ask.caller.actor for job in live)
-    for who, number, most in (("key", mine, OF_KEY), ("tenant", len(live), OF_TENANT)):
+    for holder, number, most in (("key", mine, OF_KEY), ("tenant", len(live), OF_TENANT)):
         if number >= most:
-            detail = f"this {who} has {number} unfinished bulk jobs, and may have {most}: wait for one, or cancel it"
+            detail = f"this {holder} has {number} unfinished bulk jobs, the limit is {most}: wait for one, or cancel it"
             raise Refused(429, "too-many", detail, headers={"Retry-After": "10"})
 
 
@@ -205,7 +205,7 @@ async def _count(store: Store, wanted: Filter, tenant_id: UUID | None) -> tuple[
 
 
 async def run_bulk(store: Store, worker: int, job: Claimed, turns: asyncio.Semaphore | None = None) -> Settlement:
-    """Do one bulk job to its end, or until it shall stop; how it ended. `turns`: what all of this process share."""
+    """Run one bulk job until it is done or asked to stop; returns its outcome. `turns` limits the changes of all bulk jobs of this process."""
     wanted = await _wanted(store, job)
     if wanted is None:
         return _ended(job, Ending.FAILED, error="nobody asked for this through the API", permanent=True)

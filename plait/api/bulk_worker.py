@@ -91,8 +91,10 @@ class Bulk:
     async def _do(self, worker: int, job: Claimed) -> None:
         try:
             await self._store.workers.settle(worker, [await run_bulk(self._store, worker, job, self._turns)])
-        except Exception as error:  # noqa: BLE001 - whatever it was: the job is given back, and the API goes on
-            log.warning("a bulk job was interrupted; it goes on where it was", job_id=str(job.job_id), error=str(error))
+        except Exception as error:  # noqa: BLE001 - whatever it was: the job is released, and the API keeps running
+            log.warning(
+                "a bulk job was interrupted; it resumes where it stopped", job_id=str(job.job_id), error=str(error)
+            )
         finally:
             del self._held[job.job_id]
             self.wake.set()

@@ -7,7 +7,7 @@ from uuid import UUID
 from plait.model.roles import Role
 
 BY_PROVIDER: Final = "oidc: "
-"""How the keys of who signed in by an identity provider are called."""
+"""Name of the API keys that are made for people who sign in through an identity provider."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,5 +25,5 @@ class Caller:
 
     @property
     def actor(self) -> str:
-        """For the audit log. The key of who signed in by an identity provider is deleted later, so the person is named too."""
+        """For the audit log. The key of a person who signed in through an identity provider is deleted later, so the person is named too."""
         return f"{self.name} (key {self.key_id})" if self.name.startswith(BY_PROVIDER) else f"key {self.key_id}"
