@@ -45,19 +45,23 @@ class Known:
         definition = await self.definition(name)
         if definition is None or name.startswith(RESERVED):
             raise InvalidArguments(f"there is no definition {name!r}: a worker or an admin makes it known first")
-        if definition.schema is None:
-            return definition
-        try:
-            wrong = faults(definition.schema, payload)
-        except (
-            ValueError,
-            TypeError,
-            RecursionError,
-        ) as error:  # what JSON text may say and no value can be: half a character
-            wrong = str(error)
-        if wrong is not None:
-            raise InvalidArguments(f"the payload does not fit the schema of {name}: {wrong}")
+        if _wrong(definition.schema, payload) is not None:  # by a schema that may have changed since
+            wrong = _wrong(await self.schema(name), payload)
+            if wrong is not None:
+                raise InvalidArguments(f"the payload does not fit the schema of {name}: {wrong}")
+            self.forget()
         return definition
+
+    async def schema(self, name: str) -> str | None:
+        """The schema of a definition as it is now: nothing is refused for one that was replaced."""
+        return (await self._store.definitions.list_schemas([name])).get(name)
 
     def forget(self) -> None:
         self._until = 0.0
+
+
+def _wrong(schema: str | None, payload: dict[str, Any]) -> str | None:
+    try:
+        return None if schema is None else faults(schema, payload)
+    except (ValueError, TypeError, RecursionError) as error:  # JSON text may say what no value can be: half a character
+        return str(error)

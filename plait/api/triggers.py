@@ -175,7 +175,8 @@ async def create(request: Request, ask: Ask, body: NewTrigger) -> Response:
     definition = await request.app.state.known.definition(body.definition_key)
     if definition is None:
         raise InvalidTrigger(f"there is no definition {body.definition_key!r}")
-    check_template(definition.name, definition.schema, columns.get("payload") or {})
+    schema = await request.app.state.known.schema(definition.name)
+    check_template(definition.name, schema, columns.get("payload") or {})
     changing = ask.changing("trigger.create", body.label, tenant_id=ask.new_in, **columns)
     settings = {**columns, "created_by": ask.caller.actor}
     try:
@@ -222,7 +223,7 @@ async def render_new(request: Request, ask: Ask, body: Draft) -> Response:
     else:
         scope["schedule"] = schedule_scope(now, None, None)
     template = msgspec.json.encode(body.payload_template).decode()
-    said = await asyncio.to_thread(rendered, template, scope, definition.schema)
+    said = await asyncio.to_thread(rendered, template, scope, await request.app.state.known.schema(definition.name))
     return Json({"payload": said["payload"], "error": said.get("error")})
 
 
@@ -239,8 +240,7 @@ async def change(request: Request, ask: Ask, trigger_id: UUID, body: Settings, i
     since = unchanged_since(if_match, row.updated_at)
     columns = body.columns()
     if columns.get("payload") is not None:
-        definition = await request.app.state.known.definition(row.definition)
-        check_template(row.definition, definition and definition.schema, columns["payload"])
+        check_template(row.definition, await request.app.state.known.schema(row.definition), columns["payload"])
     changing = ask.changing("trigger.change", trigger_id, tenant_id=row.tenant_id, **columns)
     await changing.triggers.set_trigger(row.label, columns, tenant_id=row.tenant_id, unchanged_since=since)
     return _one(await ask.store.triggers.get_trigger(trigger_id, tenant_id=row.tenant_id))
@@ -273,9 +273,8 @@ async def try_(request: Request, ask: Ask, trigger_id: UUID, body: Trial | None 
     ask.request.app.state.fairness.take(ask.caller)
     body = body or Trial()
     row = await ask.store.triggers.get_trigger(trigger_id, **ask.scope)
-    definition = await request.app.state.known.definition(row.definition)
     keys = {"dedupe_key": row.dedupe_key, "correlation_id": row.correlation_id, "limit_key": row.limit_key}
-    schema = definition.schema if definition else None
+    schema = await request.app.state.known.schema(row.definition)
     said = await asyncio.to_thread(rendered, row.payload, _scope(row, body.data), schema, **keys)
     hiding = redaction()
     if "error" in said:

@@ -282,7 +282,12 @@ class Database:
             self._watch(connection, within)
             try:
                 yield connection
-            except (asyncpg.PostgresError, *UNREACHABLE) as error:
+            except (AttributeError, asyncpg.PostgresError, *UNREACHABLE) as error:
+                if isinstance(error, AttributeError):
+                    if not connection.is_closed():
+                        raise
+                    # asyncpg's own, when a connection is terminated between two messages of one statement.
+                    error = asyncpg.ConnectionDoesNotExistError("the connection was terminated")
                 late = self._used.get(connection) == -math.inf
                 ours = translate(TimeoutError() if late else error, statement_s=within if late else self.statement_s)
                 if isinstance(ours, DatabaseUnreachable):

@@ -52,3 +52,21 @@ async def test_an_override_is_not_cleared_over_a_change_that_was_not_seen(api: C
     await admin.call("PATCH", PATH, json={"priority": 3})
     refused = await admin.call("DELETE", f"{PATH}/overrides", headers={"If-Match": tag})
     assert refused.status_code == 412
+
+
+async def test_nothing_is_refused_for_a_schema_that_a_newer_worker_has_replaced(api: Calling, world: World) -> None:
+    """The API keeps definitions for a moment; a deployment that allows more must not get a refusal in that moment."""
+    strict = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
+    await world.define("add", schema=strict)
+    admin = await api.acting(Role.ADMIN)
+    await admin.ok("POST", "/jobs", {"definition_key": "add", "payload": {"a": 1}})
+    trigger = {"label": "t", "trigger_type": "event", "event_name": "e", "definition_key": "add"}
+    made = await admin.ok("POST", "/jobs/triggers", {**trigger, "payload_template": {"a": 1}})
+    await world.define("add", schema={**strict, "properties": {"a": {"type": "string"}}})
+    await admin.ok("POST", "/jobs", {"definition_key": "add", "payload": {"a": "x"}})
+    changed = await admin.call("PATCH", f"/jobs/triggers/{made['id']}", json={"payload_template": {"a": "x"}})
+    assert changed.status_code == 200, changed.text
+    drafted = {"label": "d", "event_name": "e", "definition_key": "add", "payload_template": {"a": "x"}, "data": {}}
+    assert (await admin.ok("POST", "/jobs/triggers/render", drafted))["error"] is None
+    refused = await admin.call("POST", "/jobs", json={"definition_key": "add", "payload": {"a": 1}})
+    assert refused.status_code == 422

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import time
 from collections.abc import AsyncIterator
 
 import asyncpg
@@ -37,6 +38,21 @@ async def test_a_statement_that_is_not_answered_ends_with_an_error(real_database
     with pytest.raises(NoAnswer):
         async with database.transaction() as connection:
             await connection.fetchval(LONG, timeout=database.statement_s)
+    await database.close()
+
+
+async def test_a_connection_that_is_terminated_within_a_statement_was_not_answered_in_time(
+    real_database: TestDatabase,
+) -> None:
+    """After a loop that was blocked, the reply to the first message and the end of the bound are handled in one turn."""
+    database = Database(real_database.url, statement_s=0.2)
+    await database.fetchval("select 1", timeout=60)
+    statement = asyncio.create_task(database.fetchval("select 2"))
+    await asyncio.sleep(0)
+    time.sleep(1)  # sleep: a loop that is blocked is the point
+    with pytest.raises(NoAnswer):
+        await statement
+    assert await database.fetchval("select 3", timeout=60) == 3
     await database.close()
 
 
