@@ -7,7 +7,7 @@ is given back, so that others may run it.
 """
 
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from uuid import UUID
 
@@ -39,7 +39,6 @@ class Slots:
         self._turn = 0
         self._rate = 0.0
         self._finished = 0
-        self._ended = 0
         self._sampled = 0
         self._ran_s = 0.0
         self._run_s = 0.0
@@ -143,19 +142,18 @@ class Slots:
             return False
         del running[run]
         self._finished += 1
-        self._ended += 1
-        if not running or not self._ended % SAMPLE:
+        if not running or self._finished % SAMPLE == 1:
             self._idle_since = now = time.monotonic()
             self._ran_s += now - run.started_at if run.started_at else 0.0
             self._sampled += 1
         ready = self._ready[queue]
-        if ready and len(self._turns) == 1:
+        if ready.count and len(self._turns) == 1:
             following = ready.popleft()
             running[following] = None
             self._start(following)
         else:
             self._running_in[queue] -= 1
-            if ready or len(running) + 1 >= self._total:
+            if ready.count or len(running) + 1 >= self._total:
                 self._fill()
         return True
 
@@ -213,7 +211,7 @@ class Slots:
             queue = self._turns[0]
             self._turns.rotate(-1)
             ready = self._ready[queue]
-            if ready and self._running_in[queue] < self._limits[queue]:
+            if ready.count and self._running_in[queue] < self._limits[queue]:
                 run = ready.popleft()
                 self._running[run] = None
                 self._running_in[queue] += 1
@@ -227,45 +225,51 @@ class Ready:
     """Prefetched runs of one queue. Tenants take turns; a tenant's own runs keep their order."""
 
     def __init__(self) -> None:
-        self._of: OrderedDict[UUID, deque[Run]] = OrderedDict()
-        """By tenant, in the order of their turns; a tenant without runs has no entry."""
-        self._count = 0
+        self._of: dict[UUID, deque[Run]] = {}
+        """By tenant; a tenant without runs has no entry."""
+        self._turns: deque[deque[Run]] = deque()
+        """The same, in the order of the tenants' turns."""
+        self.count = 0
 
     def __len__(self) -> int:
-        return self._count
+        return self.count
 
     def __iter__(self) -> Iterator[Run]:
-        return (run for runs in self._of.values() for run in runs)
+        return (run for runs in self._turns for run in runs)
 
     @property
     def since(self) -> float:
         """When the first of those that are here now came."""
-        return min(runs[0].queued_at for runs in self._of.values())
+        return min(runs[0].queued_at for runs in self._turns)
 
     def append(self, run: Run) -> None:
         runs = self._of.get(run.claimed.tenant_id)
         if runs is None:
             runs = self._of[run.claimed.tenant_id] = deque()
+            self._turns.append(runs)
         runs.append(run)
-        self._count += 1
+        self.count += 1
 
     def popleft(self) -> Run:
-        tenant, runs = next(iter(self._of.items()))
-        run = runs.popleft()
-        self._count -= 1
-        if not runs:
-            del self._of[tenant]
-        elif len(self._of) > 1:
-            self._of.move_to_end(tenant)
+        turns = self._turns
+        run = turns[0].popleft()
+        self.count -= 1
+        if not turns[0]:
+            turns.popleft()
+            del self._of[run.claimed.tenant_id]
+        elif len(turns) > 1:
+            turns.rotate(-1)
         return run
 
     def remove(self, run: Run) -> None:
         runs = self._of[run.claimed.tenant_id]
         runs.remove(run)
-        self._count -= 1
+        self.count -= 1
         if not runs:
+            self._turns = deque(filter(None, self._turns))
             del self._of[run.claimed.tenant_id]
 
     def clear(self) -> None:
         self._of.clear()
-        self._count = 0
+        self._turns.clear()
+        self.count = 0

@@ -55,7 +55,8 @@ class Watchdog:
         self._still_s = 0.0
         self._job_id: UUID | None = None
         self._noticed = False
-        self._given_up = False
+        self.may_renew = True
+        """Not after the loop was blocked for too long. An attribute: it is read for every job."""
         self._thread = threading.Thread(target=self._watch, name="plait-watchdog", daemon=True)
 
     def start(self) -> None:
@@ -67,10 +68,6 @@ class Watchdog:
         with contextlib.suppress(AttributeError):
             del self._loop.stop
         await asyncio.to_thread(self._thread.join, 5)
-
-    @property
-    def may_renew(self) -> bool:
-        return not self._given_up
 
     @property
     def blocked(self) -> Blocked | None:
@@ -97,13 +94,13 @@ class Watchdog:
             self._still_s += passed
             if not self._noticed and self._still_s >= min(NOTICE_S, self._bound_s or NOTICE_S):
                 self._notice()
-            if self._bound_s and self._still_s >= self._bound_s and not self._given_up:
+            if self._bound_s and self._still_s >= self._bound_s and self.may_renew:
                 self._give_up()
 
     def _turn(self) -> None:
         """On the loop."""
         self._turned = True
-        if self._given_up:
+        if not self.may_renew:
             self._lost()
 
     def _notice(self) -> None:
@@ -117,7 +114,7 @@ class Watchdog:
         )
 
     def _give_up(self) -> None:
-        self._given_up = True
+        self.may_renew = False
         said = "the event loop was blocked for too long: the lease is not renewed"
         about = {"blocked_s": round(self._still_s, 1), "bound_s": self._bound_s, **_about(self._blocker())}
         if self._ends_process:
