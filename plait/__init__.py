@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         SignalTimeout,
         Skip,
         Snooze,
+        StepFailed,
         SubJobFailure,
         UnknownTenant,
     )
@@ -121,6 +122,7 @@ _HOME = {
     "Current": "plait.sdk.context",
     "DatabaseUnreachable": "plait.model.errors",
     "DeterminismError": "plait.model.errors",
+    "StepFailed": "plait.model.errors",
     "FanOutError": "plait.model.errors",
     "Handle": "plait.sdk.handle",
     "IdempotencyConflict": "plait.model.errors",
@@ -224,6 +226,7 @@ __all__ = [
     "Snooze",
     "Spawned",
     "Status",
+    "StepFailed",
     "Strategy",
     "Sub",
     "SubJobFailure",

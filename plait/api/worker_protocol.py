@@ -84,7 +84,7 @@ async def heartbeat_of_job(ask: Ask, job_id: UUID, body: Heartbeat) -> Response:
     worker = await _own(ask, body.worker)
     beat = await _beat(ask, worker, body.held, 1)
     gone = set(beat.gone)
-    if await ask.store.trees.load_steps(Lease(worker, job_id, body.attempt)) is None:
+    if await ask.store.trees.resume_steps(Lease(worker, job_id, body.attempt)) is None:
         gone.add(job_id)
     return Json({"cancel": [job for job, _ in beat.cancels], "gone": sorted(gone)})
 

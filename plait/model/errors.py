@@ -249,6 +249,10 @@ class DeterminismError(PlaitError):
     """A durable job replays, and its code asks for another step than it did before. Keep the old path behind `version(…)`."""
 
 
+class StepFailed(PlaitError):
+    """A step failed in an earlier run, by an error whose type is not there any more: its name and message."""
+
+
 class SignalTimeout(PlaitError):
     """The signal did not come in time."""
 

@@ -100,6 +100,9 @@ class Attempt(Protocol):
     def durable(self) -> Any:
         """A `plait.sdk.durable.Durable`: made when the handler first asks for a step."""
 
+    def branches(self) -> Any:
+        """The handler's `plait.sdk.branches.Branches`; None where its tasks need not be followed."""
+
 
 _attempt: ContextVar[Attempt] = ContextVar("plait_attempt")
 
@@ -143,6 +146,9 @@ class _Copy:
 
     def durable(self) -> Any:
         return self.current()
+
+    def branches(self) -> None:
+        return None
 
 
 def _in_copy() -> None:

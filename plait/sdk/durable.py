@@ -1,67 +1,43 @@
-"""One attempt of a durable job: what it has done before, and what it asks for now.
+"""One attempt of a durable job: what it has done before, what it asks for now, and when it waits.
 
-A handler becomes durable by what it calls: `call`, `fan_out`, `sleep` … Each is a step, known by its name and its occurrence (the
-second `charge` is another step than the first). What a step has come to is checkpointed; when the job goes on, after a wait or a
-crash, its handler runs from its start, and steps that are on record return what they returned then.
+A handler becomes durable by the operations that it calls: `call`, `fan_out`, `sleep` … Each is a step, identified by its branch (the task that asks for it),
+its name and its occurrence there. What a step has come to is recorded before the handler sees it. When the job goes on, after a wait or a crash, its handler runs
+from its start, and steps on record return what they returned before, without being run.
 
-The handler must ask for the same steps each time. What it asks for is compared with the record: another kind, other arguments, or
-a new step in the place of one on record is a DeterminismError. Steps under way at the same time have no order among each other.
+The ends of steps reach the handler one at a time, in a fixed order, each after everything that follows from the one before has happened (see branches.py). That
+order is recorded, and a replay delivers in it: so whatever the handler builds from tasks, the same things happen again.
+
+The job is suspended only when nothing in it can make progress: every branch waits, for a time, a signal or a fan-out. All that it waits for is stored in
+one statement. As long as anything else is under way, the job keeps its slot, and what it waits for reaches it here.
 """
 
 import asyncio
 import contextlib
-import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any, NoReturn, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from functools import partial
+from typing import Any, Final, NoReturn, TypeVar
 from uuid import UUID
 
-from plait.model.errors import DatabaseUnreachable, DeterminismError, LeaseLost, NotDurable
-from plait.sdk.artifacts import Artifacts
-from plait.sdk.checkpoints import OUTAGE_S, Checkpoints
+from plait.model.errors import LeaseLost, NotDurable
+from plait.sdk.branches import Branch, Branches, in_step
 from plait.sdk.context import NoCurrentJob, attempt, ended
-from plait.sdk.definition import Definition
-from plait.store import Store
-from plait.store.database import is_held, is_transient
-from plait.store.trees import Checkpoint, Lease, StepKey, StepKind, StepRow, Suspension
+from plait.sdk.durables import Durables
+from plait.sdk.history import History
+from plait.sdk.operations import Holder, Reading, Step, Suspended
+from plait.sdk.sending import surely
+from plait.sdk.timers import Timer
+from plait.sdk.turns import Turns
+from plait.sdk.unrecorded import Failure, Unrecorded
+from plait.store.trees import Checkpoint, Lease, StepKey, StepKind, Suspension, Wait
 
 T = TypeVar("T")
 
-PAUSES_S = (0.05, 0.25, 1.0)
-"""Before each repetition of a statement whose reply was lost."""
-
-
-class Suspended(BaseException):
-    """The job waits; its handler ends here, and runs again from its start. Not an Exception: a handler must let it pass."""
-
-
-class Holder(Protocol):
-    """Whoever runs the handler."""
-
-    suspended: bool
-    """The attempt ends by waiting: it is no longer held, and that is no loss."""
-    over: bool
-    """The handler has ended. A task or thread that it has left behind takes no steps."""
-
-    def lost(self) -> None: ...
-    def canceled(self) -> None: ...
-
-
-class Durables:
-    """What the durable jobs of one worker share."""
-
-    def __init__(
-        self, store: Store, definitions: Mapping[str, Definition], artifacts: Artifacts, *, node: str | None = None
-    ) -> None:
-        self.store = store
-        self.artifacts = artifacts
-        self.definitions = definitions
-        self.checkpoints = Checkpoints(store)
-        self.loop = asyncio.get_running_loop()
-        self.worker = 0
-        self.node = node
-
-    async def close(self) -> None:
-        await self.checkpoints.close()
+REFUSALS: Final = 1000
+"""A handler that goes on and on after its job was suspended is held from here on."""
+NESTED: Final = ("call", "transaction", "version", "spawn", "after")
+"""Steps that may be part of another one."""
+UNWIND_S: Final = 5.0
+"""The longest time that the tasks of a handler that has ended may take to end."""
 
 
 class Durable:
@@ -82,75 +58,127 @@ class Durable:
         self.lease = Lease(durables.worker, job_id, attempt)
         self.tenant_id = tenant_id
         self.max_attempts = max_attempts
+        self.versions: dict[str, int] = {}
         self._checkpoints = durables.checkpoints
         self._holder = holder
         self._loop = durables.loop
         self._threaded = threaded
-        self._occurrences: dict[str, int] = {}
+        self._real_time = durables.real_time
+        self.turns = Turns(
+            self._loop, lambda suspend: self._ask(suspend=suspend), lambda: not (holder.suspended or holder.over)
+        )
+        if not threaded:
+            self.branches.main.task = asyncio.current_task()
+        if attempt == 1:  # nothing is on record. (A forked job's first attempt is its second, as after a retry.)
+            self.turns.history = History()
+        self._loading: asyncio.Task[History] | None = None
         self._seq = 0
-        # A first attempt has nothing on record. (A forked job's first one is its second, as after a retry.)
-        self._recorded: dict[tuple[str, int], StepRow] | None = {} if attempt == 1 else None
-        self._loading: asyncio.Task[dict[tuple[str, int], StepRow]] | None = None
-        self._under_way: set[Step] = set()
-        self.versions: dict[str, int] = {}
+        self._unrecorded = Unrecorded()
+        self._refused = 0
+        self._gone = False
+        """The job waits, or the lease is lost: the handler can't do anything more."""
 
-    async def begin(self, name: str, kind: StepKind) -> "Step":
-        """The next step of this name. Numbered at once: what comes first in the code is first, whatever is awaited meanwhile."""
+    @property
+    def branches(self) -> Branches:
+        return self.turns.branches
+
+    @property
+    def used(self) -> bool:
+        """Whether the handler has asked for any step."""
+        return self.turns.used
+
+    @property
+    def alone(self) -> bool:
+        """Whether the handler does one thing at a time: what it waits for next is all that it waits for."""
+        return self.turns.alone
+
+    async def begin(self, name: str, kind: StepKind) -> Step:
+        """The next step of this name in the branch that runs here. Returns when it may be run, or when its recorded end was delivered."""
         if asyncio.get_running_loop() is not self._loop:
             raise NotDurable
-        if self._holder.over:
-            raise NotDurable(ended(self.lease.job_id, self.lease.attempt))
-        occurrence = self._occurrences[name] = self._occurrences.get(name, 0) + 1
+        await self._refuse()
+        outer = in_step.get()
+        branch = self._branch(outer, f"{kind} {name!r}", kind)
         self._seq += 1
-        step = Step(self, StepKey(name, occurrence, self._seq), kind)
-        for other in self._under_way:
-            step.overlapping = other.overlapping = True
-        self._under_way.add(step)
+        self.turns.used = True
+        # Threads of a `def` handler are one branch: what they ask for at the same time has no order.
+        nested = outer is not None or branch.inside is not None
+        step = Step(self, branch, branch.key(name, self._seq), kind, nested=nested)
+        if not nested:
+            branch.inside = step
         try:
-            recorded = self._recorded if self._recorded is not None else await self.load()
-            step.row = recorded.pop((name, occurrence), None)
-            self._check(step)
+            history = self.turns.history or await self.load()
+            step.row = history.take(step.key, kind)
+            if step.row is None:
+                await self._record_the_rest()
+            if not nested:
+                await self.turns.replay(step)
         except BaseException:
-            self.end(step)
+            step.__exit__()
             raise
         return step
 
-    def end(self, step: "Step") -> None:
-        self._under_way.discard(step)
+    def _branch(self, outer: Any, asked: str, kind: StepKind) -> Branch:
+        if outer is None:
+            branch = self.branches.here()
+            if branch.inside is not None and not self._threaded:
+                raise NotDurable(f"{asked} was asked for while another step of the same branch is under way")
+            return branch
+        if kind not in NESTED or not isinstance(outer, Step):
+            where = f"the step {outer.key.name!r}" if isinstance(outer, Step) else "a step"
+            raise NotDurable(
+                f"{asked} was asked for inside {where}: a step that waits would run from its start again. Wait in the handler, before or after the step"
+            )
+        return outer.body()
 
-    async def load(self) -> dict[tuple[str, int], StepRow]:
-        """What is on record and has not been asked for. Loaded once, by whoever comes first."""
-        if self._recorded is None:
+    def leave(self, step: Step) -> None:
+        """The branch's own code goes on."""
+        if not step.nested:
+            self._go_on(step.branch)
+
+    def _go_on(self, branch: Branch) -> None:
+        branch.inside = None
+        if len(self.branches):
+            self.branches.wake(branch)
+            self.turns.poke()
+
+    async def load(self) -> History:
+        """What is on record. Loaded once, by whoever comes first."""
+        if self.turns.history is None:
             if self._loading is None:
-                self._loading = self._loop.create_task(self._load())
-            self._recorded = await asyncio.shield(self._loading)
-        return self._recorded
+                self._loading = self._loop.create_task(self._load(), context=self.turns.context)
+            history = await asyncio.shield(self._loading)
+            if self.turns.history is None:
+                self.turns.load(history)
+            return history
+        return self.turns.history
 
-    async def _load(self) -> dict[tuple[str, int], StepRow]:
-        rows = await self.surely(lambda: self.store.trees.load_steps(self.lease))
+    async def _load(self) -> History:
+        rows = await surely(lambda: self.store.trees.resume_steps(self.lease))
         if rows is None:  # else it would begin anew, and do again what another does already
             await self.stop_for("stale")
-        return {(row.name, row.occurrence): row for row in rows}
+        return History(rows)
 
-    def _check(self, step: "Step") -> None:
-        """A step on record is of the kind that is asked for. Before one that is new, all on record have been asked for, but for
-        those whose order means nothing."""
-        if step.row is not None:
-            if step.row.kind != step.kind:
-                raise _differs(_named(step.row.kind, step.row.name, step.row.occurrence), step, step.row.seq)
-            return
-        if not self._recorded:
-            return
-        left = (row for row in self._recorded.values() if not row.overlapping)
-        expected = min(left, key=lambda row: row.seq, default=None)
-        if expected is not None:
-            raise _differs(_named(expected.kind, expected.name, expected.occurrence), step, expected.seq)
+    async def record(self, step: Step, write: Callable[[int], Awaitable[T]]) -> T:
+        """Record the end of a step; returns when it is this end's turn to reach the handler."""
+        number = self.turns.reserve(step)
+        try:
+            result = await write(number)
+        except BaseException:
+            self.turns.withdraw(step)
+            raise
+        await self.turns.delivered(step)
+        return result
 
-    async def save(self, step: "Step", value: str | None, error: str | None = None) -> None:
-        """Checkpoint. It is stored also when the handler is stopped meanwhile: what was done must not be done again (T64)."""
-        saving = self._checkpoints.save(
-            Checkpoint(self.lease, step.key, step.kind, step.overlapping, step.hash, value, error)
-        )
+    async def save(self, step: Step, value: str | None, error: str | None = None) -> None:
+        """Checkpoint the end of a step."""
+        await self.record(step, lambda number: self._store_end(step.key, step.kind, step.hash, number, value, error))
+
+    async def _store_end(
+        self, key: StepKey, kind: StepKind, digest: str | None, number: int, value: str | None, error: str | None
+    ) -> None:
+        """It is stored also when the handler is stopped meanwhile: what was done must not be done again (T64)."""
+        saving = self._checkpoints.save(Checkpoint(self.lease, key, kind, number, digest, value, error))
         try:
             stored = await asyncio.shield(saving)
         except asyncio.CancelledError:
@@ -160,22 +188,172 @@ class Durable:
         if not stored:
             await self.stop_for("stale")
 
-    async def suspend(
-        self, send: Callable[[], Awaitable[tuple[Suspension, str | None]]]
-    ) -> tuple[Suspension, str | None]:
-        """Send what makes the job wait. Returns only when there is nothing to wait for: ready, or timeout."""
-        self._holder.suspended = True  # who looks after leases must not take that for a loss (T15)
+    async def fail(self, step: Step, error: Exception) -> NoReturn:
+        """A step has failed: the handler sees its error when it is its turn. It is recorded only if the handler goes on after it: an error that ends
+        the attempt is none that the next try should see."""
+
+        async def write(number: int) -> None:
+            self._unrecorded.failures.append(Failure(error, step, number))
+
+        await self.record(step, write)
+        raise error
+
+    async def is_durable(self) -> bool:
+        """Whether this run, or one before it, has asked for a step."""
+        return self.used or not (await self.load()).is_empty
+
+    async def send_early(self, name: str, send: Callable[[], Awaitable[list[UUID]]]) -> list[UUID]:
+        """The handler sends something before its first step, if it will ever ask for one: recorded with that."""
+        self._seq += 1
+        key = self.branches.here().key(name, self._seq)
+        ids = await send()
+        self._unrecorded.early.append((key, ids))
+        return ids
+
+    async def _record_the_rest(self) -> None:
+        """What has happened and is not on record: the handler goes on after it, so a replay must see the same."""
+        if self._unrecorded:
+            await asyncio.gather(*(self._store_end(*end) for end in self._unrecorded.take(self.turns)))
+
+    def timer(
+        self, when: float, callback: Any, args: Any, context: Any, call_at: Callable[..., asyncio.TimerHandle]
+    ) -> Timer:
+        """A deadline that the handler sets by asyncio."""
+        self._seq += 1
+        delay_s = None if self._real_time else max(0.0, when - self._loop.time())
+        return self.turns.timer(when, callback, args, context, call_at, self._seq, delay_s)
+
+    async def wait(
+        self,
+        step: Step,
+        *,
+        delay_s: float | None = None,
+        until: Any = None,
+        fan_out_id: UUID | None = None,
+        ended: int | None = None,
+    ) -> tuple[str | None, str | None]:
+        """Wait for something that the database brings about: its value, and its error. Returns at once where that is on record."""
+        row, key, turns = step.row, step.key, self.turns
+        if row is not None and row.finished is not None:
+            return row.value, row.error
+        step.wait = Wait(
+            key.branch, key.name, key.occurrence, key.seq, step.kind, step.hash, delay_s, until, fan_out_id, ended
+        )
+        alone = turns.alone
+        turns.waits[step] = None
         try:
-            status, value = await self.surely(send)
+            if alone:
+                await self._ask(suspend=True)
+                if self._gone:
+                    raise Suspended
+                turns.take(step)
+            else:
+                await turns.until(step)
+        except asyncio.CancelledError:
+            turns.abandoned.append(key)
+            raise
+        finally:
+            turns.waits.pop(step, None)
+        assert step.end is not None
+        value = bytes(step.end.value).decode()
+        return None if value == "null" else value, step.end.error
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """The branch reads something that is on record: the ends of others wait until it has."""
+        branch, reading = self.branches.here(), Reading()
+        branch.inside = reading
+        token = in_step.set(reading)
+        try:
+            yield
+        finally:
+            in_step.reset(token)
+            self._go_on(branch)
+
+    async def _ask(self, *, suspend: bool) -> None:
+        """Ask the database for what has come; with `suspend`, the job waits if nothing has."""
+        await self._record_the_rest()
+        first, steps, waits, abandoned = self.turns.expect()
+        self._holder.suspended = suspend  # who looks after leases must not take that for a loss (T15)
+        try:
+            status, ends, next_s = await surely(
+                lambda: self.store.trees.await_steps(self.lease, waits, abandoned, next_number=first, suspend=suspend)
+            )
         except BaseException:
             self._holder.suspended = False
+            self.turns.abandoned[:0] = abandoned
+            self.turns.answered(steps, [], None)
             raise
-        if status == "suspended":
-            raise Suspended
+        self.turns.answered(steps, ends, next_s)
+        await self._suspended(status)
+
+    async def _suspended(self, status: Suspension) -> None:
+        """The database has answered: the job waits, goes on, or is not this attempt's any more."""
+        if (
+            status == "suspended" or self._holder.over
+        ):  # over: the lease was lost meanwhile, and nobody waits for this handler
+            self._unwind()
+            return
         self._holder.suspended = False
         if status in ("stale", "canceled"):
             await self.stop_for(status)
-        return status, value
+
+    async def suspend(self, send: Callable[[], Awaitable[Suspension]]) -> Suspension:
+        """Send what makes the job wait at once. Returns where it need not."""
+        self._holder.suspended = True
+        try:
+            status = await surely(send)
+        except BaseException:
+            self._holder.suspended = False
+            raise
+        await self._suspended(status)
+        if self._gone:
+            raise Suspended
+        return status
+
+    def _unwind(self) -> None:
+        """Drop the handler's frames. Whatever they still ask for is refused."""
+        self._gone = True
+        for task in self.branches.tasks:
+            task.cancel()
+        main = self.branches.main
+        if main.inside is None and main.task is not None:
+            main.task.cancel()
+        for branch in (main, *self.branches):
+            inside = branch.inside
+            if isinstance(inside, Step) and inside.future is not None and not inside.future.done():
+                inside.future.set_exception(Suspended())
+                inside.future.exception()  # also when its task is canceled before
+
+    async def close(self, error: BaseException | None) -> None:
+        """The handler has returned or raised: what it has left running is stopped, as `asyncio.run` does. A step whose error has ended the attempt runs
+        again with the next try, and so does what came after it."""
+        self.turns.stop()
+        tasks = self.branches.tasks
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=UNWIND_S)
+            for task in tasks:
+                if task.done() and not task.cancelled():
+                    task.exception()  # nobody is left to be told
+        for failure in self._unrecorded.failures:
+            if failure.recorded and error is not None and not self._gone and failure.caused(error):
+                drop = partial(self.store.trees.drop_steps, self.lease, failure.seen_by, since=failure.number)
+                await surely(drop)
+
+    def refuse(self) -> None:
+        """The lease is lost: what the handler still asks for has no effect."""
+        self._gone = True
+
+    async def _refuse(self) -> None:
+        if self._gone:
+            self._refused += 1
+            if self._refused > REFUSALS:
+                await asyncio.sleep(1)
+            raise Suspended
+        if self._holder.over:
+            raise NotDurable(ended(self.lease.job_id, self.lease.attempt))
 
     def call_sync(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run it on the worker's loop, and wait for it here, in a thread."""
@@ -190,32 +368,18 @@ class Durable:
             raise
         try:
             return future.result()
-        except BaseException:
+        except BaseException as error:
             future.cancel()
+            if self._holder.suspended and not isinstance(error, Suspended):
+                raise Suspended from None
             raise
-
-    async def surely(self, send: Callable[[], Awaitable[T]]) -> T:
-        """Send it, and again when it is not known whether it went through: all of it may be sent twice.
-
-        A row of the job's that a user's transaction holds is waited for as long as the job may run; no connection is held meanwhile.
-        A database that is unavailable is no fault of the handler's: it waits for `OUTAGE_S`, or until the lease is lost.
-        """
-        pauses, began = iter(PAUSES_S), time.monotonic()
-        while True:
-            try:
-                return await send()
-            except Exception as error:
-                waits = isinstance(error, DatabaseUnreachable) and time.monotonic() - began <= OUTAGE_S
-                passing = next(pauses, PAUSES_S[-1] if waits else None) if is_transient(error) else None
-                pause = PAUSES_S[-1] if is_held(error) else passing
-                if pause is None:
-                    raise
-            await asyncio.sleep(pause)
 
     async def stop_for(self, status: Suspension) -> NoReturn:
         """The lease is lost, or the job was asked to stop: the handler is canceled, here and now."""
         # Else the handler has ended, and this is a task that it has left behind.
         if not self._holder.suspended and not self._holder.over:
+            if status == "stale":
+                self.refuse()
             if status == "canceled":
                 self._holder.canceled()
             else:
@@ -223,54 +387,6 @@ class Durable:
             if not self._threaded:  # a thread can't be canceled: it is told
                 await asyncio.sleep(60)  # until canceled, which is under way
         raise LeaseLost
-
-
-class Step:
-    """A step that was asked for. `row` is what is on record of it."""
-
-    __slots__ = ("_durable", "hash", "key", "kind", "overlapping", "row")
-
-    def __init__(self, durable: Durable, key: StepKey, kind: StepKind) -> None:
-        self._durable = durable
-        self.key = key
-        self.kind: StepKind = kind
-        self.hash: str | None = None
-        self.overlapping = False
-        self.row: StepRow | None = None
-
-    def check(self, hash: str | None) -> None:  # noqa: A002 - as the column is called
-        """The arguments are those of the record, as far as they can be compared."""
-        self.hash = hash
-        if self.row is not None and None not in (hash, self.row.hash) and hash != self.row.hash:
-            named = _named(self.kind, self.key.name, self.key.occurrence)
-            raise DeterminismError(
-                f"step {self.row.seq} of this job, {named}, is on record with other arguments (hash {self.row.hash}) than the"
-                f" code now gives {named} (hash {hash}). {_ADVICE}"
-            )
-
-    def __enter__(self) -> "Step":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._durable.end(self)
-
-
-_ADVICE = (
-    "A durable job must ask for the same steps each time it runs. If its code has changed, keep the old path for jobs under way"
-    " behind version(…). If it depends on time, chance or the outside, put that into a call(…). This job can be run again"
-    " without its steps: plait jobs retry --drop-steps"
-)
-
-
-def _differs(expected: str, step: Step, seq: int) -> DeterminismError:
-    found = _named(step.kind, step.key.name, step.key.occurrence)
-    return DeterminismError(
-        f"step {seq} of this job is {expected} on record, and the code now asks for {found}. {_ADVICE}"
-    )
-
-
-def _named(kind: str, name: str, occurrence: int) -> str:
-    return f"{kind} {name!r} #{occurrence}"
 
 
 def durable() -> Durable:

@@ -8,6 +8,7 @@ from plait.model.errors import InvalidArguments
 from plait.model.ids import new_id
 from plait.sdk.codec import encode
 from plait.sdk.options import Options
+from plait.sdk.sent import send_once
 from plait.store import Store
 from plait.store.connections import emit_async_on, emit_sync_on, is_async
 from plait.telemetry.tracing import captured
@@ -52,7 +53,12 @@ class NewEvent:
         if conn is None:
             name, data, tenant, correlation_id = self._said
             events = (await self._app.store()).events
-            return await events.emit(name, data, tenant=tenant, correlation_id=correlation_id, event_id=self._id)
+
+            async def send() -> list[UUID]:
+                return [await events.emit(name, data, tenant=tenant, correlation_id=correlation_id, event_id=self._id)]
+
+            [event_id] = await send_once(f"emit {name}", send)
+            return event_id
         if not is_async(conn):
             raise InvalidArguments("this connection is sync: use emit_sync with it")
         return await emit_async_on(conn, *self._said, str(self._id))

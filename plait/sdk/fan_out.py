@@ -24,9 +24,10 @@ from plait.model.texts import is_storable, shown
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import encode
 from plait.sdk.definition import Definition
-from plait.sdk.durable import Durable, Step, durable
+from plait.sdk.durable import Durable, durable
 from plait.sdk.options import Options
 from plait.sdk.results import Result
+from plait.sdk.sending import surely
 from plait.store.trees import ChildRow, NewChild, NewFanOut, Suspension
 
 PAGE = 2000
@@ -152,14 +153,13 @@ async def fan_out_stream(
     if opened is None:
         return
     failures: list[SubJobFailure] = []
-    while opened.decision is None or opened.position < opened.decided_ended:
-        page = await opened.page()
-        for result in page:
+    while opened.decision is None or opened.position < opened.ended:
+        if opened.position >= opened.ended:
+            await opened.join(opened.position + max(1, opened.position // 4))
+        for result in await opened.page():
             if result.error is not None and len(failures) < MAX_FAILURES:
                 failures.append(result.error)
             yield result
-        if not page:
-            await opened.wait_for(opened.position + max(1, opened.position // 4))
     if opened.decision != "succeeded":
         raise opened.error(failures, [])
 
@@ -167,23 +167,29 @@ async def fan_out_stream(
 class Opened:
     """A fan-out that is on record."""
 
-    def __init__(self, owner: Durable, step: Step, fan_out_id: UUID, total: int, strategy: str) -> None:
+    def __init__(
+        self, owner: Durable, name: str, fan_out_id: UUID, total: int, strategy: str, *, streamed: bool = False
+    ) -> None:
         self._owner = owner
-        self._step = step
+        self._name = name
         self._id = fan_out_id
         self.total = total
         self._strategy = strategy
+        self._streamed = streamed
         self.decision: str | None = None
-        self.decided_ended = 0
-        self.position = 0 if step.kind == "stream" else -1
+        self.ended = 0
+        """Of a stream: how many of its children had ended when it was last looked; those may be read."""
+        self.position = 0 if streamed else -1
 
     async def page(self) -> list[Result[Any]]:
         """The next results; none when all that there are have been read."""
         trees, job_id = self._owner.store.trees, self._owner.lease.job_id
-        rows = await self._owner.surely(lambda: trees.gather(job_id, self._id, after=self.position, limit=PAGE))
-        if rows:
-            self.position = rows[-1].position
-        return [self._result(await self._resolved(row) if is_reference(row.result) else row) for row in rows]
+        with self._owner.reading():
+            limit = min(PAGE, self.ended - self.position) if self._streamed else PAGE
+            rows = await surely(lambda: trees.gather(job_id, self._id, after=self.position, limit=limit))
+            if rows:
+                self.position = rows[-1].position
+            return [self._result(await self._resolved(row) if is_reference(row.result) else row) for row in rows]
 
     async def _resolved(self, row: ChildRow) -> ChildRow:
         """With what its result stands for: that was too large for a row."""
@@ -192,15 +198,17 @@ class Opened:
         result = await owner.artifacts.resolve(row.result, job_id=row.job_id, tenant_id=owner.tenant_id, kind="result")
         return replace(row, result=result)
 
-    async def wait_for(self, ended: int | None) -> None:
-        """Until so many have ended, or it is decided: the job waits, unless that is so already."""
-        step, owner = self._step, self._owner
-        trees = owner.store.trees
-        _, stands = await owner.suspend(
-            lambda: trees.suspend(owner.lease, step.key, step.kind, fan_out_id=self._id, ended=ended)
-        )
+    async def join(self, ended: int | None) -> None:
+        """Until so many have ended, or it is decided: a step of its own, so that a replay reads as much as was there."""
+        with await self._owner.begin(f"{self._name} join", "join") as step:
+            stands, _ = await self._owner.wait(step, fan_out_id=self._id, ended=ended)
+            self.decide(stands)
+
+    def decide(self, stands: str | None) -> None:
+        """How it stands, as it is on record."""
         now = msgspec.json.decode(stands or "{}")
-        self.decision, self.decided_ended = now.get("decision"), now.get("decided_ended") or 0
+        self.decision = now.get("decision")
+        self.ended = (now.get("ended") if self.decision is None else now.get("decided_ended")) or 0
 
     def error(self, failures: list[SubJobFailure], results: list[Result[Any]]) -> FanOutError:
         return FanOutError(
@@ -254,16 +262,16 @@ async def _open(
         step.check(digest)
         if step.row is not None:
             assert step.row.fan_out_id is not None
-            opened = Opened(owner, step, step.row.fan_out_id, step.row.total or total, strategy.name)
-            opened.decision, opened.decided_ended = step.row.decision, step.row.decided_ended or 0
-            if opened.decision is None and not streamed:
-                await opened.wait_for(total)
+            opened = Opened(owner, name, step.row.fan_out_id, step.row.total or total, strategy.name, streamed=streamed)
+            if not streamed and step.row.finished is None:
+                opened.decide((await owner.wait(step, fan_out_id=step.row.fan_out_id))[0])
+            elif not streamed:
+                opened.decision = step.row.decision
             return opened
         new = NewFanOut(
             id=new_id(),
             key=step.key,
             hash=digest,
-            overlapping=step.overlapping,
             strategy=strategy.name,
             needed=strategy.needed(total),
             early=strategy.early,
@@ -274,10 +282,24 @@ async def _open(
             streamed=streamed,
         )
 
-        async def send() -> tuple[Suspension, None]:
-            return await owner.store.trees.open_fan_out(owner.lease, new, children), None
+        async def write(number: int | None = None, *, suspend: bool = False) -> Suspension:
+            return await owner.store.trees.open_fan_out(owner.lease, new, children, finished=number, suspend=suspend)
 
-        raise AssertionError(f"a fan-out was opened, and its job does not wait: {await owner.suspend(send)}")
+        async def write_surely(number: int | None = None) -> None:
+            status = await surely(lambda: write(number))
+            if status != "opened":
+                await owner.stop_for(status)
+
+        opened = Opened(owner, name, new.id, total, strategy.name, streamed=streamed)
+        if streamed:
+            await owner.record(step, write_surely)
+            return opened
+        if owner.alone:
+            await owner.suspend(lambda: write(suspend=True))
+        else:
+            await write_surely()
+        opened.decide((await owner.wait(step, fan_out_id=new.id))[0])
+        return opened
 
 
 async def _read(owner: Durable, given: Options, subs: Iterable[Sub], *, keep: bool) -> tuple[list[NewChild], int, str]:

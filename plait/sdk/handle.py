@@ -15,6 +15,7 @@ from plait.model.ids import new_id
 from plait.model.states import Status
 from plait.sdk.artifacts import Artifacts, is_reference
 from plait.sdk.codec import Codec, encode
+from plait.sdk.sent import send_once
 from plait.sdk.waiter import Waiter
 from plait.store import Store
 from plait.store.job_rows import JobRow, NodeRow, OutcomeRow, TreeCanceled
@@ -103,8 +104,15 @@ class Handle(Generic[R]):
     async def signal(self, name: str, payload: Any = None) -> Status:
         """Tell the job something: what its `wait_for_signal(name)` returns. Its status afterwards."""
         text = encode(payload, what="the signal's payload")
-        jobs = (await self._app.store()).jobs
-        return await jobs.signal(self.id, name, text, tenant_id=await self._tenant_id(), signal_id=new_id())
+        jobs, tenant_id, signal_id = (await self._app.store()).jobs, await self._tenant_id(), new_id()
+        status: list[Status] = []
+
+        async def send() -> list[UUID]:
+            status.append(await jobs.signal(self.id, name, text, tenant_id=tenant_id, signal_id=signal_id))
+            return [signal_id]
+
+        await send_once(f"send {name}", send)
+        return status[0] if status else await self.status()
 
     async def result(self, timeout: float | str | timedelta | None = None) -> R:
         """The job's result, as soon as it has one. Raises JobFailed or one of its kinds, or TimeoutError."""

@@ -27,8 +27,10 @@ from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import Codec
 from plait.sdk.context import current
 from plait.sdk.definition import Definition
-from plait.sdk.durable import Durable, Step, durable
+from plait.sdk.durable import Durable, durable
 from plait.sdk.job import App, Job
+from plait.sdk.operations import Step
+from plait.sdk.sending import surely
 from plait.store.nodes import JobNode, Rule
 from plait.store.trees import Suspension
 
@@ -161,23 +163,20 @@ async def gather() -> Nodes[Any]:
     with await owner.begin("nodes", "fan_out") as step:
         if step.row is None:
             await _ask(owner, step)
-        if step.row.decision is None:
-            fan_out_id, total = step.row.fan_out_id, step.row.total
-            await owner.suspend(
-                lambda: owner.store.trees.suspend(owner.lease, step.key, "fan_out", fan_out_id=fan_out_id, ended=total)
-            )
-    rows = await owner.surely(lambda: owner.store.nodes.gather_nodes(owner.lease.job_id))
-    nodes = Nodes([await _result(owner, row) for row in rows])
+        await owner.wait(step, fan_out_id=step.row.fan_out_id)
+    with owner.reading():
+        rows = await surely(lambda: owner.store.nodes.gather_nodes(owner.lease.job_id))
+        nodes = Nodes([await _result(owner, row) for row in rows])
     nodes.needed, nodes.rule = rows[0].needed, rows[0].rule
     return nodes
 
 
 async def _ask(owner: Durable, step: Step) -> NoReturn:
-    async def send() -> tuple[Suspension, None]:
+    async def send() -> Suspension:
         status = await owner.store.nodes.open_nodes(owner.lease, step.key.seq)
         if status == "none":
             raise Snooze(TOO_FEW_S, "there are too few nodes for its quorum")
-        return status, None  # type: ignore[return-value]
+        return status  # type: ignore[return-value]
 
     raise AssertionError(f"nodes were asked, and their job does not wait: {await owner.suspend(send)}")
 

@@ -21,10 +21,11 @@ from plait.model.errors import InvalidArguments, TooLarge
 from plait.model.ids import new_id
 from plait.model.policies import ChildMode, Children, OnChildFailure
 from plait.sdk.codec import MAX_BYTES, encode
-from plait.sdk.durable import Durable, Step, durable
+from plait.sdk.durable import Durable, durable
 from plait.sdk.fan_out import PAGE, Duration, Opened, Target, resolved
 from plait.sdk.options import Options
 from plait.sdk.results import Result
+from plait.sdk.sending import surely
 from plait.store.nurseries import NewSpawn, SpawnStep
 
 P = ParamSpec("P")
@@ -155,31 +156,33 @@ class Nursery(_Spawner):
             nursery_id = step.row.fan_out_id if step.row is not None else None
             if nursery_id is None:
                 nursery_id = made = new_id()
-                status = await owner.surely(
-                    lambda: owner.store.nurseries.open_nursery(
-                        owner.lease,
-                        step.key,
-                        made,
-                        overlapping=step.overlapping,
-                        serial=children.mode == "serial",
-                        stop=children.on_failure == "stop",
-                        nested=children.allow_nested,
-                        cancel_on_parent_failure=children.cancel_on_parent_failure,
+
+                async def write(number: int) -> None:
+                    status = await surely(
+                        lambda: owner.store.nurseries.open_nursery(
+                            owner.lease,
+                            step.key,
+                            made,
+                            finished=number,
+                            serial=children.mode == "serial",
+                            stop=children.on_failure == "stop",
+                            nested=children.allow_nested,
+                            cancel_on_parent_failure=children.cancel_on_parent_failure,
+                        )
                     )
-                )
-                if status != "ready":
-                    await owner.stop_for(status)
+                    if status != "ready":
+                        await owner.stop_for(status)
+
+                await owner.record(step, write)
         self._id = nursery_id
-        self._opened = Opened(owner, step, nursery_id, 0, "nursery")
-        self._opened.decision = step.row.decision if step.row is not None else None
+        self._opened = Opened(owner, self._name, nursery_id, 0, "nursery")
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> Literal[False]:
         opened, self._id = self._opened, None
         if kind is not None or opened is None:
             return False
-        if opened.decision is None:
-            await opened.wait_for(None)
+        await opened.join(None)
         while page := await opened.page():
             self.results.extend(page)
             if len(page) < PAGE:
@@ -240,7 +243,13 @@ async def _spawn(
             older = set(made.older)
             return [Spawned(one, n in older) for n, one in enumerate(made.ids)]
         new = [await _kept(owner, one) if len(one.payload) > MAX_BYTES // 4 else one for one in new]
-        ids = await _send(owner, step, what, nursery_id, new, digest.hexdigest())
+
+        async def write(number: int) -> list[UUID]:
+            return await _send(
+                owner, SpawnStep(key=step.key, hash=digest.hexdigest(), finished=number), what, nursery_id, new
+            )
+
+        ids = await owner.record(step, write)
     return [Spawned(UUID(bytes=one.bytes), one != asked.id) for one, asked in zip(ids, new, strict=True)]
 
 
@@ -256,18 +265,16 @@ async def _kept(owner: Durable, one: NewSpawn) -> NewSpawn:
 
 async def _send(
     owner: Durable,
-    step: Step,
+    asked: SpawnStep,
     what: Literal["child", "sibling", "after"],
     nursery_id: UUID | None,
     new: list[NewSpawn],
-    digest: str,
 ) -> list[UUID]:
     nurseries = owner.store.nurseries
-    asked = SpawnStep(key=step.key, hash=digest, overlapping=step.overlapping)
     if what == "after":
-        status, ids = await owner.surely(lambda: nurseries.after_many(owner.lease, asked, new))
+        status, ids = await surely(lambda: nurseries.after_many(owner.lease, asked, new))
     else:
-        status, ids = await owner.surely(
+        status, ids = await surely(
             lambda: nurseries.spawn_many(owner.lease, asked, new, nursery=nursery_id, sibling=what == "sibling")
         )
     if status != "ready":

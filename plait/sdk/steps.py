@@ -11,14 +11,15 @@ from plait.model.errors import DeterminismError, InvalidArguments, NotSerializab
 from plait.model.texts import is_storable, message_of, shown
 from plait.sdk.codec import ResultCodec, encode
 from plait.sdk.definition import Definition
-from plait.sdk.durable import Durable, Step, durable
+from plait.sdk.durable import Durable, durable
 from plait.sdk.fan_out import Target
+from plait.sdk.operations import Step
+from plait.sdk.step_errors import MAX_ERROR, rebuild_error
 from plait.store.trees import SAVE_STEPS, Checkpoint, step_columns
 from plait.telemetry.tracing import span
 
 R = TypeVar("R")
 
-MAX_ERROR = 4_000
 _codecs: "weakref.WeakKeyDictionary[Callable[..., Any], ResultCodec]" = weakref.WeakKeyDictionary()
 
 
@@ -52,6 +53,8 @@ async def call(function: Any, /, *args: Any, name: str | None = None, **kwargs: 
                         value = await value
         except PermanentError as error:
             await _fail(owner, step, error)
+        except Exception as error:  # noqa: BLE001 - whatever it is: it reaches the handler in its turn
+            await owner.fail(step, error)
         text = codec.encode_result(value)
         await owner.save(step, text)
         return codec.decode_result(text)
@@ -72,8 +75,16 @@ async def transaction(
         try:
             with span(f"step {step.key.name}"):
                 text = await _run_in_transaction(owner, step, lambda conn: function(conn, *args, **kwargs), codec)
+            await owner.turns.delivered(step)
         except PermanentError as error:
+            owner.turns.withdraw(step)
             await _fail(owner, step, error)
+        except Exception as error:  # noqa: BLE001 - as of a call
+            owner.turns.withdraw(step)
+            await owner.fail(step, error)
+        except BaseException:
+            owner.turns.withdraw(step)
+            raise
         decoded: R = codec.decode_result(text)
         return decoded
 
@@ -83,7 +94,7 @@ async def _run_in_transaction(
 ) -> str | None:
     async with owner.store.database.lend() as conn:
         text = codec.encode_result(await function(conn))
-        checkpoint = Checkpoint(owner.lease, step.key, step.kind, step.overlapping, step.hash, text, None)
+        checkpoint = Checkpoint(owner.lease, step.key, step.kind, owner.turns.reserve(step), step.hash, text, None)
         # The fence is the last word before the commit: who has lost the lease writes nothing.
         within = owner.store.database.statement_s
         if await conn.fetchval(SAVE_STEPS, owner.lease.worker, *step_columns([checkpoint]), timeout=within):
@@ -104,8 +115,8 @@ async def version(change_id: str, latest: int = 1, *, earliest: int = 0) -> int:
     owner = durable()
     if change_id not in owner.versions:
         name = f"version {change_id}"
-        recorded = await owner.load()
-        if (name, 1) not in recorded and any(not row.overlapping for row in recorded.values()):
+        history, branch = await owner.load(), owner.branches.here().path
+        if not history.has(branch, name) and history.left(branch):
             owner.versions[change_id] = earliest  # it has been further than this before: that was the old code
         else:
             with await owner.begin(name, "version") as step:
@@ -166,7 +177,7 @@ def _codec(function: Callable[..., Any]) -> ResultCodec:
 def _replayed(step: Step, decode: Callable[[str | None], Any]) -> Any:
     assert step.row is not None
     if step.row.error is not None:
-        raise PermanentError(step.row.error)
+        raise rebuild_error(step.row.value, step.row.error)
     return decode(step.row.value)
 
 

@@ -10,8 +10,7 @@ from plait.model.durations import seconds
 from plait.model.errors import InvalidArguments, SignalTimeout
 from plait.model.texts import is_storable, shown
 from plait.sdk.codec import decoder_of, encode
-from plait.sdk.durable import Durable, Step, durable
-from plait.store.trees import StepKind, Suspension
+from plait.sdk.durable import durable
 
 T = TypeVar("T")
 Duration = float | str | timedelta
@@ -23,8 +22,7 @@ async def sleep(duration: Duration, *, name: str = "sleep") -> None:
     owner = durable()
     with await owner.begin(name, "sleep") as step:
         step.check(repr(delay_s))
-        if step.row is None or not step.row.due:
-            await _wait(owner, step, "sleep", delay_s=delay_s)
+        await owner.wait(step, delay_s=delay_s)
 
 
 async def sleep_until(moment: datetime, *, name: str = "sleep_until") -> None:
@@ -34,8 +32,7 @@ async def sleep_until(moment: datetime, *, name: str = "sleep_until") -> None:
     owner = durable()
     with await owner.begin(name, "sleep") as step:
         step.check(moment.isoformat())
-        if step.row is None or not step.row.due:
-            await _wait(owner, step, "sleep", until=moment)
+        await owner.wait(step, until=moment)
 
 
 @overload
@@ -51,12 +48,8 @@ async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: A
     delay_s = None if timeout is None else seconds(timeout, what="timeout")
     owner = durable()
     with await owner.begin(f"signal {name}", "signal") as step:
-        row = step.row
-        if row is not None and row.done:
-            status, text = "timeout" if row.error is not None else "ready", row.value
-        else:
-            status, text = await _wait(owner, step, "signal", delay_s=delay_s, signal=name)
-    if status == "timeout":
+        text, late = await owner.wait(step, delay_s=delay_s)
+    if late is not None:
         raise SignalTimeout(f"no signal {name!r} came in time")
     try:
         return decoder_of(type).decode(text or "null")
@@ -74,16 +67,9 @@ async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
         step.check(f"{target}")
         if step.row is None:
             # Sent again after a crash before the checkpoint it has the same id, and is the same signal.
-            signal_id = uuid5(owner.lease.job_id, f"{step.key.name}\0{step.key.occurrence}")
+            signal_id = uuid5(owner.lease.job_id, f"{step.key.branch}\0{step.key.name}\0{step.key.occurrence}")
             await owner.store.jobs.signal(target, name, text, tenant_id=owner.tenant_id, signal_id=signal_id)
             await owner.save(step, None)
-
-
-async def _wait(owner: Durable, step: Step, kind: StepKind, **until: Any) -> tuple[Suspension, str | None]:
-    suspend = owner.store.trees.suspend
-    return await owner.suspend(
-        lambda: suspend(owner.lease, step.key, kind, overlapping=step.overlapping, hash=step.hash, **until)
-    )
 
 
 def _check_name(name: object) -> None:

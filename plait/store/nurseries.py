@@ -35,7 +35,7 @@ class SpawnStep(msgspec.Struct, frozen=True, kw_only=True):
 
     key: StepKey
     hash: str
-    overlapping: bool
+    finished: int
 
 
 class Nurseries:
@@ -47,14 +47,16 @@ class Nurseries:
     ) -> tuple[Answer, list[UUID]]:
         """Their ids; where an older job holds the dedupe key, that one's."""
         row = await self._db.fetchrow(
-            _SPAWN_MANY, lease.worker, lease.job_id, lease.attempt, nursery, sibling, *_step(step), *_columns(jobs)
-        )
+            _SPAWN_MANY, lease.worker, lease.job_id, lease.attempt, nursery, sibling, *_step(step), *_columns(jobs),
+            step.key.branch, step.finished,
+        )  # fmt: skip
         return row["o_status"], row["o_ids"] or []
 
     async def after_many(self, lease: Lease, step: SpawnStep, jobs: Sequence[NewSpawn]) -> tuple[Answer, list[UUID]]:
         row = await self._db.fetchrow(
-            _AFTER_MANY, lease.worker, lease.job_id, lease.attempt, *_step(step), *_columns(jobs)
-        )
+            _AFTER_MANY, lease.worker, lease.job_id, lease.attempt, *_step(step), *_columns(jobs),
+            step.key.branch, step.finished,
+        )  # fmt: skip
         return row["o_status"], row["o_ids"] or []
 
     async def open_nursery(
@@ -63,16 +65,16 @@ class Nurseries:
         key: StepKey,
         nursery: UUID,
         *,
-        overlapping: bool,
+        finished: int,
         serial: bool,
         stop: bool,
         nested: bool,
         cancel_on_parent_failure: bool,
     ) -> Answer:
         answer: Answer = await self._db.fetchval(
-            "select plait.open_nursery($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-            lease.worker, lease.job_id, lease.attempt, nursery, key.name, key.occurrence, key.seq, overlapping,
-            serial, stop, nested, cancel_on_parent_failure,
+            "select plait.open_nursery($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+            lease.worker, lease.job_id, lease.attempt, nursery, key.name, key.occurrence, key.seq, False,
+            serial, stop, nested, cancel_on_parent_failure, key.branch, finished,
         )  # fmt: skip
         return answer
 
@@ -91,12 +93,12 @@ class Nurseries:
         return bool(await self._db.fetchval("select plait.has_failed_siblings($1, $2)", job_id, str(tenant_id)))
 
 
-_SPAWN_MANY: Final = f"select * from plait.spawn_many({', '.join(f'${number}' for number in range(1, 21))})"
-_AFTER_MANY: Final = f"select * from plait.after_many({', '.join(f'${number}' for number in range(1, 19))})"
+_SPAWN_MANY: Final = f"select * from plait.spawn_many({', '.join(f'${number}' for number in range(1, 23))})"
+_AFTER_MANY: Final = f"select * from plait.after_many({', '.join(f'${number}' for number in range(1, 21))})"
 
 
 def _step(step: SpawnStep) -> list[Any]:
-    return [step.key.name, step.key.occurrence, step.key.seq, step.hash, step.overlapping]
+    return [step.key.name, step.key.occurrence, step.key.seq, step.hash, False]
 
 
 def _columns(jobs: Sequence[NewSpawn]) -> list[Any]:

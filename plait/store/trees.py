@@ -12,11 +12,22 @@ from plait.model.states import Status
 from plait.store.database import Database
 
 StepKind = Literal[
-    "call", "transaction", "version", "fan_out", "stream", "sleep", "signal", "spawn", "nursery", "after"
+    "call",
+    "transaction",
+    "version",
+    "fan_out",
+    "stream",
+    "sleep",
+    "signal",
+    "spawn",
+    "nursery",
+    "after",
+    "join",
+    "timer",
 ]
-Suspension = Literal["suspended", "ready", "timeout", "stale", "canceled"]
+Suspension = Literal["suspended", "opened", "ready", "waiting", "stale", "canceled"]
 
-SAVE_STEPS: Final = "select plait.save_steps($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+SAVE_STEPS: Final = "select plait.save_steps($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
 
 
 class Lease(msgspec.Struct, frozen=True, gc=False):
@@ -35,20 +46,21 @@ class NodePlace(msgspec.Struct, frozen=True, gc=False):
 
 
 class StepKey(msgspec.Struct, frozen=True, gc=False):
-    """Which step: the n-th of its name, asked for as the seq-th of all."""
+    """Which step: the n-th of its name in its branch, asked for as the seq-th of all."""
 
+    branch: str
     name: str
     occurrence: int
     seq: int
 
 
 class Checkpoint(msgspec.Struct, frozen=True, gc=False):
-    """What a step has come to: a value, or a permanent error."""
+    """What a step has come to: a value, or an error. `finished` is its place in the order of ends; None: its branch was canceled."""
 
     lease: Lease
     key: StepKey
     kind: StepKind
-    overlapping: bool
+    finished: int | None
     hash: str | None
     value: str | None
     error: str | None
@@ -57,22 +69,47 @@ class Checkpoint(msgspec.Struct, frozen=True, gc=False):
 class StepRow(msgspec.Struct, frozen=True, gc=False):
     """A step on record. `decision` and what follows it tell of its fan-out."""
 
+    branch: str
     name: str
     occurrence: int
     seq: int
+    finished: int | None
     kind: StepKind
     hash: str | None
     value: str | None
     error: str | None
     done: bool
-    overlapping: bool
     due_at: datetime | None
-    due: bool | None
     fan_out_id: UUID | None
     decision: str | None
     decided_ended: int | None
     total: int | None
-    strategy: str | None
+
+
+class Wait(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """Something that a job waits for: one element of `plait.await_steps`."""
+
+    branch: str
+    name: str
+    occurrence: int
+    seq: int
+    kind: StepKind
+    hash: str | None = None
+    delay_s: float | None = None
+    until: datetime | None = None
+    fan_out_id: UUID | None = None
+    ended: int | None = None
+
+
+class StepEnd(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A wait that has ended."""
+
+    branch: str
+    name: str
+    occurrence: int
+    finished: int
+    value: msgspec.Raw
+    error: str | None
 
 
 class NewChild(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -99,7 +136,6 @@ class NewFanOut:
     id: UUID
     key: StepKey
     hash: str
-    overlapping: bool
     strategy: str
     needed: int
     early: bool
@@ -133,16 +169,35 @@ class Trees:
         stale = await self._db.fetchval(SAVE_STEPS, worker, *step_columns(steps))
         return [position - 1 for position in stale or ()]
 
-    async def load_steps(self, lease: Lease) -> list[StepRow] | None:
+    async def resume_steps(self, lease: Lease) -> list[StepRow] | None:
         """What the job has done so far, in order; None when the lease is lost."""
         rows = await self._db.fetch(
-            "select * from plait.load_steps($1, $2, $3)", lease.worker, lease.job_id, lease.attempt
+            "select * from plait.resume_steps($1, $2, $3)", lease.worker, lease.job_id, lease.attempt
         )
         if rows and rows[0]["name"] is None:
             return None
         return [StepRow(*row) for row in rows]
 
-    async def open_fan_out(self, lease: Lease, fan_out: NewFanOut, children: Sequence[NewChild]) -> Suspension:
+    async def drop_steps(self, lease: Lease, branches: Sequence[str], *, since: int) -> None:
+        """What these branches did from the step of this number on is done again with the next try."""
+        await self._db.fetchval(
+            "select plait.drop_steps($1, $2, $3, $4, $5)",
+            lease.worker,
+            lease.job_id,
+            lease.attempt,
+            list(branches),
+            since,
+        )
+
+    async def open_fan_out(
+        self,
+        lease: Lease,
+        fan_out: NewFanOut,
+        children: Sequence[NewChild],
+        *,
+        finished: int | None = None,
+        suspend: bool = True,
+    ) -> Suspension:
         arrays: list[Any] = [[getattr(child, name) for child in children] for name in _REQUIRED]
         for name in _OPTIONAL:
             column = [getattr(child, name) for child in children]
@@ -150,10 +205,10 @@ class Trees:
         status: Suspension = await self._db.fetchval(
             _OPEN_FAN_OUT,
             lease.worker, lease.job_id, lease.attempt,
-            fan_out.id, fan_out.key.name, fan_out.key.occurrence, fan_out.key.seq, fan_out.hash, fan_out.overlapping,
+            fan_out.id, fan_out.key.name, fan_out.key.occurrence, fan_out.key.seq, fan_out.hash, False,
             fan_out.strategy, fan_out.needed, fan_out.early, fan_out.timeout_s,
             fan_out.cancel_remaining, fan_out.cancel_on_parent_failure, fan_out.nested, fan_out.streamed,
-            *arrays,
+            *arrays, fan_out.key.branch, finished, suspend,
         )  # fmt: skip
         return status
 
@@ -163,37 +218,29 @@ class Trees:
             ChildRow(row[0], row[1], row[2], row[3], Status(row[4]), row[5], row[6], row[7], row[8]) for row in rows
         ]
 
-    async def suspend(
-        self,
-        lease: Lease,
-        key: StepKey,
-        kind: StepKind,
-        *,
-        overlapping: bool = False,
-        hash: str | None = None,  # noqa: A002 - as the column is called
-        delay_s: float | None = None,
-        until: datetime | None = None,
-        signal: str | None = None,
-        fan_out_id: UUID | None = None,
-        ended: int | None = None,
-    ) -> tuple[Suspension, str | None]:
-        """Wait, or be told why not; with the payload of a signal that was there."""
+    async def await_steps(
+        self, lease: Lease, waits: Sequence[Wait], abandoned: Sequence[StepKey], *, next_number: int, suspend: bool
+    ) -> tuple[Suspension, list[StepEnd], float | None]:
+        """Wait for any of these, or be told which have ended; and in how many seconds the first of them is due."""
         row = await self._db.fetchrow(
-            "select * from plait.suspend($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-            lease.worker, lease.job_id, lease.attempt, key.name, key.occurrence, key.seq, overlapping, hash, kind,
-            delay_s, until, signal, fan_out_id, ended,
+            "select * from plait.await_steps($1, $2, $3, $4, $5, $6, $7)",
+            lease.worker, lease.job_id, lease.attempt, next_number, suspend,
+            msgspec.json.encode(waits).decode(), msgspec.json.encode(abandoned).decode() if abandoned else None,
         )  # fmt: skip
-        return row["o_status"], row["o_value"]
+        ended = msgspec.json.decode(row["o_ended"], type=list[StepEnd]) if row["o_ended"] else []
+        return row["o_status"], ended, row["o_next_s"]
 
 
-_OPEN_FAN_OUT: Final = f"select plait.open_fan_out({', '.join(f'${number}' for number in range(1, 26))})"
+_OPEN_FAN_OUT: Final = f"select plait.open_fan_out({', '.join(f'${number}' for number in range(1, 29))})"
 
 
 def step_columns(steps: Sequence[Checkpoint]) -> list[Any]:
     """The arrays of `plait.save_steps`; a column that nobody uses is null."""
-    hashes = [step.hash for step in steps]
-    values = [step.value for step in steps]
-    errors = [step.error for step in steps]
+
+    def column(name: str) -> list[Any] | None:
+        values = [getattr(step, name) for step in steps]
+        return values if any(value is not None for value in values) else None
+
     return [
         [step.lease.job_id for step in steps],
         [step.lease.attempt for step in steps],
@@ -201,8 +248,13 @@ def step_columns(steps: Sequence[Checkpoint]) -> list[Any]:
         [step.key.occurrence for step in steps],
         [step.key.seq for step in steps],
         [step.kind for step in steps],
-        [step.overlapping for step in steps],
-        hashes if any(value is not None for value in hashes) else None,
-        values if any(value is not None for value in values) else None,
-        errors if any(value is not None for value in errors) else None,
+        [False for _ in steps],
+        column("hash"),
+        column("value"),
+        column("error"),
+        [step.key.branch for step in steps] if any(step.key.branch for step in steps) else None,
+        [step.finished for step in steps],
+        [False if step.finished is None else None for step in steps]
+        if any(step.finished is None for step in steps)
+        else None,
     ]

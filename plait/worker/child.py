@@ -124,6 +124,9 @@ class _Attempt:
             raise NotDurable(self._refusal())
         raise NotDurable("a job with isolation='process' has no steps: call it from an `async def` job, by fan_out")
 
+    def branches(self) -> None:
+        return None
+
     def current(self) -> Current:
         self._called()
         request = self._request

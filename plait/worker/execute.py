@@ -12,7 +12,7 @@ from plait.model.states import Ending
 from plait.sdk.artifacts import Artifacts, is_reference
 from plait.sdk.codec import MAX_BYTES
 from plait.sdk.context import set_attempt
-from plait.sdk.durable import Suspended
+from plait.sdk.operations import Suspended
 from plait.store.workers import Claimed
 from plait.worker import outcomes
 from plait.worker.leftovers import Original, end_copy
@@ -65,6 +65,7 @@ class Executor:
         for turn in range(1, IN_A_ROW + 1):
             finished: Finished | None
             context = None
+            failure: BaseException | None = None
             try:
                 definition = run.definition
                 if definition.isolation == "process":
@@ -93,12 +94,14 @@ class Executor:
                 # Why it was canceled says what its job becomes.
                 finished = abandoned(run) if run.stopping is not None else outcomes.failed(error)
             except BaseException as error:  # noqa: BLE001 - a handler may raise anything, and the worker lives
-                finished = outcomes.raised(error)
+                finished, failure = outcomes.raised(error), error
                 if self.original.copied:
                     end_copy(error)
             if self.original.copied:
                 end_copy(None)
             run.over = True
+            if run.steps is not None and run.steps.used:
+                await run.steps.close(failure)
             if run.stopping is Stopping.LOST or run.suspended:  # whatever the handler made of that
                 finished = None
             task = run.task

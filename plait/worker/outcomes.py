@@ -5,6 +5,8 @@ the job ends with a reason and the worker lives.
 """
 
 import traceback
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -31,7 +33,7 @@ from plait.model.states import Ending
 from plait.model.texts import clean, message_of, safely
 from plait.sdk.codec import Codec
 
-MAX_ERROR, MAX_TRACEBACK = 4_000, 32_000
+MAX_ERROR, MAX_TRACEBACK, MAX_LEAVES = 4_000, 32_000, 20
 
 _SAYS_IT_ALL = NotSerializable | InvalidPayload | InvalidResult | CommandFailed | RequestFailed
 """Their messages are whole sentences, and happen in no line of the handler's."""
@@ -67,6 +69,8 @@ def raised(error: BaseException) -> Finished:
 
 
 def _raised(error: BaseException) -> Finished:
+    if isinstance(error, BaseExceptionGroup):
+        return _of_group(error)
     try:
         match error:
             case Skip():
@@ -95,6 +99,30 @@ def _raised(error: BaseException) -> Finished:
                 return failed(error)
     except InvalidDefinition as bad_delay:
         return failed(bad_delay, permanent=True)
+
+
+def _of_group(group: BaseExceptionGroup[Any]) -> Finished:
+    """What decides is what would have decided alone; the text names them all."""
+    leaves = list(_leaves(group))
+    for decisive in (DeterminismError, PermanentError, FanOutError, Outcome):
+        for leaf in leaves:
+            if isinstance(leaf, decisive) and (decisive is not Outcome or len(leaves) == 1):
+                alone = _raised(leaf)
+                if alone.ending is not Ending.FAILED:
+                    return alone
+                told = msgspec.json.decode(alone.detail or "{}")
+                return failed(
+                    group, reason=told.get("reason"), permanent=bool(told.get("permanent")), delay_s=told.get("delay_s")
+                )
+    return failed(group)
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            yield from _leaves(one)
+    else:
+        yield error
 
 
 def failed(
@@ -141,6 +169,10 @@ def _detail(**parts: Any) -> str:
 
 def _text(error: BaseException) -> str:
     message = message_of(error, MAX_ERROR)
+    if isinstance(error, BaseExceptionGroup):
+        message = clean(
+            f"{message}: " + "; ".join(_text(leaf) for leaf in islice(_leaves(error), MAX_LEAVES)), MAX_ERROR
+        )
     if isinstance(error, _SAYS_IT_ALL | Outcome):
         return message or _name(error)
     return clean(f"{_name(error)}: {message}" if message else _name(error), MAX_ERROR)

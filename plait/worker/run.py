@@ -9,9 +9,12 @@ from uuid import UUID
 import msgspec
 
 from plait.model.errors import NotDurable
+from plait.sdk.branches import Branches
 from plait.sdk.context import Current, NoCurrentJob, ended
 from plait.sdk.definition import Definition
-from plait.sdk.durable import Durable, Durables
+from plait.sdk.durable import Durable
+from plait.sdk.durables import Durables
+from plait.sdk.operations import Suspended
 from plait.store.workers import Claimed
 
 
@@ -88,6 +91,12 @@ class Run(msgspec.Struct, eq=False):
             )
         return self.steps
 
+    def branches(self) -> Branches | None:
+        """The tasks of its handler, where it may take steps."""
+        if self.over or self.durables is None or self.definition.isolation != "loop":
+            return None
+        return self.durable().branches
+
     def lost(self) -> None:
         self.stop(Stopping.LOST)
 
@@ -104,6 +113,8 @@ class Run(msgspec.Struct, eq=False):
             if self.stopping is None:
                 self.stopping_at = time.monotonic()
             self.stopping = why
+            if why is Stopping.LOST and self.steps is not None:
+                self.steps.refuse()
             if self.task is not None:
                 self.task.cancel()
 
@@ -114,6 +125,8 @@ class Run(msgspec.Struct, eq=False):
         """What the handler says of itself, from whatever thread."""
         if self.over:
             raise NoCurrentJob(ended(*self.key))
+        if self.suspended:
+            raise Suspended
         self.hear(progress)
 
     def progress_again(self, progress: dict[str, Any]) -> None:

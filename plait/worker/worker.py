@@ -18,7 +18,10 @@ from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
 from plait.sdk.artifacts import is_reference
-from plait.sdk.durable import Durables
+from plait.sdk.branches import follow_tasks
+from plait.sdk.context import running_attempt
+from plait.sdk.durables import Durables
+from plait.sdk.timers import follow_timers
 from plait.store import Store
 from plait.store.database import briefly
 from plait.store.listener import Listener
@@ -107,7 +110,9 @@ class Worker:
             return
         artifacts = await self._app.artifacts()
         self._executor.artifacts = artifacts
-        self._durables = Durables(store, self._app.definitions, artifacts, node=self._node)
+        self._durables = Durables(store, self._app.definitions, artifacts, node=self._node, real_time=not self._once)
+        loop = asyncio.get_running_loop()
+        unfollow = (follow_tasks(loop, running_attempt), follow_timers(loop, running_attempt))
         self._pump = Pump(
             store,
             self._slots,
@@ -138,6 +143,8 @@ class Worker:
                 for task in tasks:
                     task.cancel()
                 await self._executor.close()
+                for undo in unfollow:
+                    undo()
                 await self._durables.close()
                 await self._pump.close()
 

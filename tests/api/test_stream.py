@@ -10,8 +10,9 @@ import httpx
 import pytest
 
 from plait.api.watching import QUEUED, Event, Watch, Watcher
-from plait.store.trees import Lease, StepKey
+from plait.store.trees import Lease
 
+from ..trees.opening import wait_for
 from ..world import World
 from .calling import new_key
 from .serving import served
@@ -90,7 +91,7 @@ async def test_a_job_that_becomes_due_or_goes_on_is_told(world: World, url: str)
     worker = await world.worker(queues=["nightly"])
     lease = await worker.claim_one()
     fence = Lease(worker.id, lease.job_id, lease.attempt)
-    assert (await world.store.trees.suspend(fence, StepKey("sleep", 1, 1), "sleep", delay_s=50))[0] == "suspended"
+    assert (await wait_for(world, fence, "sleep", "sleep", delay_s=50))[0] == "suspended"
     await world.advance(seconds=55)
     async with _watching(url, await _key(world, "viewer")) as events:
         await world.store.leader.resume()

@@ -176,13 +176,12 @@ async def fill(database: TestDatabase) -> None:
 async def fan_out(store: Store, worker: int, parent: Claimed, claim: Callable[[], Awaitable[Claimed]]) -> None:
     """A step, and a fan-out of two children, one of which has ended. The parent waits for the other."""
     lease = Lease(worker, parent.job_id, parent.attempt)
-    step = Checkpoint(lease, StepKey("fetch", 1, 1), "call", False, "hash", '"page"', None)
+    step = Checkpoint(lease, StepKey("", "fetch", 1, 1), "call", 1, "hash", '"page"', None)
     assert await store.trees.save_steps(worker, [step]) == []
     fan_out = NewFanOut(
         id=uuid_utils.compat.uuid7(),
-        key=StepKey("fan_out", 1, 2),
+        key=StepKey("", "fan_out", 1, 2),
         hash="hash",
-        overlapping=False,
         strategy="collect_all",
         needed=0,
         early=False,

@@ -68,11 +68,11 @@ class Storm:
     async def spawn_in_two_nurseries(self, worker: FakeWorker, lease: Lease) -> None:
         fence, block, nurseries = Fence(worker.id, lease.job_id, lease.attempt), new_id(), self.world.store.nurseries
         await nurseries.open_nursery(
-            fence, StepKey("nursery", 1, 1), block, overlapping=False, serial=self.random.random() < 0.3,
+            fence, StepKey("", "nursery", 1, 1), block, finished=1, serial=self.random.random() < 0.3,
             stop=self.random.random() < 0.3, nested=True, cancel_on_parent_failure=self.random.random() < 0.5,
         )  # fmt: skip
         for seq, nursery in enumerate((block, None), 2):
-            step = SpawnStep(key=StepKey("spawn", seq, seq), hash="", overlapping=False)
+            step = SpawnStep(key=StepKey("", "spawn", seq, seq), hash="", finished=seq)
             new = [NewSpawn(id=new_id(), definition="other", payload="{}") for _ in range(4)]
             await nurseries.spawn_many(fence, step, new, nursery=nursery, sibling=False)
 

@@ -172,9 +172,8 @@ async def fan_out(store: Store, tenant: UUID) -> None:
         Lease(worker, parent, claimed.attempt),
         NewFanOut(
             id=uuid_utils.compat.uuid7(),
-            key=StepKey("fan_out_stream", 1, 1),
+            key=StepKey("", "fan_out_stream", 1, 1),
             hash="0",
-            overlapping=False,
             strategy="collect_all",
             needed=0,
             early=False,

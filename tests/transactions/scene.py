@@ -15,6 +15,7 @@ from plait.store.trees import Checkpoint, Lease, NewChild, NewFanOut, StepKey
 from plait.store.workers import Claimed
 
 from ..fake_worker import FakeWorker, outcome
+from ..trees.opening import wait_for
 from ..world import World
 
 KEY = "sync"
@@ -57,7 +58,7 @@ class Scene:
         assert await self.world.store.trees.open_fan_out(
             Lease(self.worker.id, lease.job_id, lease.attempt),
             NewFanOut(
-                id=new_id(), key=StepKey("fan_out", 1, 1), hash="0", overlapping=False, needed=0, early=False,
+                id=new_id(), key=StepKey("", "fan_out", 1, 1), hash="0", needed=0, early=False,
                 cancel_remaining=True, cancel_on_parent_failure=False, nested=True, **settings,
             ),
             [NewChild(id=id_, definition="add", payload="{}", queue=f"q_{name}") for name, id_ in ids.items()],
@@ -95,7 +96,7 @@ class Scene:
     def checkpoint(self, name: str) -> Checkpoint:
         claimed = self.running[name]
         lease = Lease(self.worker.id, claimed.job_id, claimed.attempt)
-        return Checkpoint(lease, StepKey("later", 1, 9), "call", False, None, "1", None)
+        return Checkpoint(lease, StepKey("", "later", 1, 9), "call", 9, None, "1", None)
 
 
 async def set_scene(world: World, *, quota: bool = False) -> Scene:
@@ -136,7 +137,7 @@ async def set_scene(world: World, *, quota: bool = False) -> Scene:
     await worker.fail(await scene.run("a_dead"), permanent=True)
     del scene.running["a_dead"]
     lease = await scene.run("a_signaled")
-    await world.store.trees.suspend(_lease(worker, lease), StepKey("s", 1, 1), "signal", signal="go", delay_s=1e6)
+    await wait_for(world, _lease(worker, lease), "signal go", "signal", delay_s=1e6)
     del scene.running["a_signaled"]
 
     for of, tenant in (("free", "a"), ("b", "b")):
@@ -148,7 +149,7 @@ async def set_scene(world: World, *, quota: bool = False) -> Scene:
         await scene.fan_out(f"{of}_parent", {f"{of}_child": worker}, tenant=tenant, timeout_s=None)
         await scene.fan_out(f"{of}_late", {f"{of}_open": None}, tenant=tenant, timeout_s=60)
         lease = await scene.run(f"{of}_sleeper", tenant=tenant)
-        await world.store.trees.suspend(_lease(worker, lease), StepKey("s", 1, 1), "sleep", delay_s=60)
+        await wait_for(world, _lease(worker, lease), "s", "sleep", delay_s=60)
         del scene.running[f"{of}_sleeper"]
         scene.triggers[f"{of}_schedule"] = await world.trigger(f"{of} schedule", tenant=tenant, every_s=60)
         scene.triggers[f"{of}_event"] = await world.trigger(f"{of} event", tenant=tenant, event_name=of)

@@ -9,10 +9,10 @@ import pytest
 from plait.model.errors import NotFound
 from plait.model.ids import new_id
 from plait.store.leader import Retention
-from plait.store.trees import Lease, StepKey
+from plait.store.trees import Lease
 
 from ..fake_worker import outcome
-from ..trees.opening import CHILDREN, open_one
+from ..trees.opening import CHILDREN, open_one, wait_for
 from ..world import World
 
 
@@ -106,7 +106,7 @@ async def test_a_signal_that_was_missed_is_found(world: World) -> None:
     job = await world.enqueue()
     claimed = await worker.claim_one()
     lease = Lease(worker.id, claimed.job_id, claimed.attempt)
-    await world.store.trees.suspend(lease, StepKey("signal go", 1, 1), "signal", signal="go", delay_s=1e6)
+    await wait_for(world, lease, "signal go", "signal", delay_s=1e6)
     assert (await world.store.leader.resume_missed())[0] == 0
     await world.sql(
         "insert into plait.signals (job_id, id, tenant_id, sent_at, name) select job_id, plait.uuidv7(), tenant_id, plait.now(), 'go' from plait.live where job_id = $1",

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from plait.model.ids import new_id
-from plait.store.trees import Lease, NewChild, NewFanOut, StepKey, Suspension
+from plait.store.trees import Lease, NewChild, NewFanOut, StepKey, StepKind, Suspension, Wait
 from plait.store.workers import Claimed
 
 from ..fake_worker import FakeWorker
@@ -55,15 +55,23 @@ async def open_one(
         Lease(worker.id, lease.job_id, lease.attempt),
         NewFanOut(
             id=fan_out or new_id(),
-            key=StepKey(step, 1, 1),
+            key=StepKey("", step, 1, 1),
             hash="0",
-            overlapping=False,
             strategy=strategy,
             needed=needed,
             **settings,
         ),
         [NewChild(id=new_id(), definition="add", payload="{}", queue=CHILDREN) for _ in range(children)],
     )
+
+
+async def wait_for(
+    world: World, lease: Lease, name: str, kind: StepKind, *, occurrence: int = 1, **what: Any
+) -> tuple[Suspension, str | None]:
+    """What a durable job sends when it has nothing else to do: its status, and the value of what has come."""
+    wait = Wait("", name, occurrence, occurrence, kind, **what)
+    status, ends, _ = await world.store.trees.await_steps(lease, [wait], [], next_number=occurrence, suspend=True)
+    return status, bytes(ends[0].value).decode() if ends else None
 
 
 async def claim_children(world: World, count: int) -> tuple[FakeWorker, list[Claimed]]:

@@ -10,13 +10,13 @@ import pytest
 
 from plait.model.errors import IllegalMove
 from plait.model.states import Ending, Status
-from plait.store.trees import Lease, StepKey
+from plait.store.trees import Lease
 from plait.store.workers import Claimed
 from plait.testing import TestDatabase
 
 from ..fake_worker import outcome
 from ..world import World
-from .opening import by_parent, claim_children, open_fan_outs, open_one
+from .opening import by_parent, claim_children, open_fan_outs, open_one, wait_for
 
 FULL = [pytest.mark.full, pytest.mark.timeout(900)]
 scaled = pytest.mark.parametrize("races", [20, pytest.param(1000, marks=FULL)])
@@ -250,7 +250,7 @@ async def test_who_has_lost_the_lease_opens_nothing_and_waits_for_nothing(world:
     before = await world.snapshot()
     assert await open_one(world, worker, lease, 3) == "stale"
     held = Lease(worker.id, lease.job_id, lease.attempt)
-    assert await world.store.trees.suspend(held, StepKey("s", 1, 1), "sleep", delay_s=1) == ("stale", None)
+    assert await wait_for(world, held, "s", "sleep", delay_s=1) == ("stale", None)
     assert await world.snapshot() == before
 
 

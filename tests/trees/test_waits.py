@@ -21,11 +21,12 @@ from plait import (
 from plait.model.errors import IllegalMove
 from plait.model.ids import new_id
 from plait.sdk.context import attempt
-from plait.store.trees import Lease, StepKey
+from plait.store.trees import Lease
 from plait.testing import Kit
 from plait.worker.run import Run, Stopping
 
 from ..world import World
+from .opening import wait_for
 
 
 async def test_an_hour_long_sleep_takes_no_time_and_no_worker(app: Plait, kit: Kit, over: World) -> None:
@@ -207,17 +208,16 @@ async def test_a_signal_read_by_who_lost_the_lease_is_not_consumed(app: Plait, k
     lease = await worker.claim_one()
     await over.store.jobs.signal(job, "go", "7")
     await over.lose(worker)
-    trees = over.store.trees
     stale = Lease(worker.id, job, lease.attempt)
-    assert await trees.suspend(stale, StepKey("signal go", 1, 1), "signal", signal="go") == ("stale", None)
+    assert await wait_for(over, stale, "signal go", "signal") == ("stale", None)
     other = await over.worker()
     again = await other.claim_one()
     held = Lease(other.id, job, again.attempt)
-    assert await trees.suspend(held, StepKey("signal go", 1, 1), "signal", signal="go") == ("ready", "7")
+    assert await wait_for(over, held, "signal go", "signal") == ("ready", "7")
     # The reply was lost: asked again it is the same signal, from the record.
-    assert await trees.suspend(held, StepKey("signal go", 1, 1), "signal", signal="go") == ("ready", "7")
-    assert (await trees.suspend(held, StepKey("signal go", 2, 2), "signal", signal="go"))[0] == "suspended"
-    assert (await trees.suspend(held, StepKey("signal go", 2, 2), "signal", signal="go"))[0] == "suspended"
+    assert await wait_for(over, held, "signal go", "signal") == ("ready", "7")
+    assert (await wait_for(over, held, "signal go", "signal", occurrence=2))[0] == "suspended"
+    assert (await wait_for(over, held, "signal go", "signal", occurrence=2))[0] == "suspended"
 
 
 async def test_a_payload_is_checked_by_its_type(app: Plait, kit: Kit) -> None:

@@ -42,7 +42,7 @@ async def workflow(world: World, chance: random.Random) -> str:
     lease = Lease(worker.id, root.job_id, root.attempt)
     steps = [
         Checkpoint(
-            lease=lease, key=StepKey(name, 1, seq), kind="call", overlapping=False, hash="0", value='"ok"', error=None
+            lease=lease, key=StepKey("", name, 1, seq), kind="call", finished=seq, hash="0", value='"ok"', error=None
         )
         for seq, name in enumerate(("check_period", "list_regions"), 1)
     ]
@@ -77,7 +77,7 @@ async def _open(
     await world.store.trees.open_fan_out(
         Lease(worker.id, lease.job_id, lease.attempt),
         NewFanOut(
-            id=new_id(), key=StepKey(name, 1, seq), hash="0", overlapping=False, strategy=strategy, needed=needed, early=False,
+            id=new_id(), key=StepKey("", name, 1, seq), hash="0", strategy=strategy, needed=needed, early=False,
             timeout_s=None, cancel_remaining=True, cancel_on_parent_failure=False, nested=True, streamed=False,
         ),
         [NewChild(id=new_id(), definition=definition, payload=f'{{"number": {n}}}', queue="regions") for n in range(count)],

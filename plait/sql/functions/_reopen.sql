@@ -81,9 +81,9 @@ begin
     update plait.fan_outs set cancel_due = true
       where parent_id = p_job.id and not cancel_due and succeeded + failed + canceled < total and strategy not in ('nursery', 'after');
   else
-    select * into s from plait.steps where job_id = p_job.id order by seq desc limit 1;
+    select * into s from plait.steps where job_id = p_job.id order by finished desc nulls last, seq desc limit 1;
     if s.error is not null or exists (select from plait.fan_outs f where f.id = s.fan_out_id and f.decision <> 'succeeded') then
-      delete from plait.steps where job_id = p_job.id and seq = s.seq;
+      delete from plait.steps where job_id = p_job.id and (seq = s.seq or fan_out_id = s.fan_out_id);
     end if;
   end if;
   if v_state = 'queued' then

@@ -18,7 +18,7 @@ declare
   n    record;
 begin
   select * into l from plait.live v
-    where v.job_id = p_fan_out.parent_id and v.state = 'waiting' and v.wait_on = v_on for update skip locked;
+    where v.job_id = p_fan_out.parent_id and v.state = 'waiting' and v.wait_on in (v_on, 'several') for update skip locked;
   o_resumed := found;
   if found then
     if p_fan_out.id = p_fan_out.parent_id then
@@ -45,7 +45,7 @@ begin
     if o_final is not null then
       o_job := l.job_id; o_fan_out := l.fan_out_id; o_tied := l.tied;
     end if;
-  elsif exists (select from plait.live v where v.job_id = p_fan_out.parent_id and v.wait_on = v_on) then
+  elsif exists (select from plait.live v where v.job_id = p_fan_out.parent_id and v.wait_on in (v_on, 'several')) then
     return;  -- somebody holds its row: rescue looks again
   end if;
   update plait.fan_outs set waited_for = null where id = p_fan_out.id;

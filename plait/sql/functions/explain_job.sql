@@ -47,6 +47,9 @@ begin
                          case when f.on_timeout is not null then format('its nodes (%s must be done)', f.needed) when f.strategy = 'nursery' then 'its children'
                               when f.strategy = 'after' then 'jobs that it depends on' else format('its fan-out %s', f.id) end, f.succeeded, f.total, f.failed, f.canceled)
            from plait.fan_outs f where f.id = substr(j.wait_on, 9)::uuid), 'it waits for a fan-out that is not there')
+        when j.wait_on = 'several' then
+          (select format('it waits for the first of %s: %s', count(*), string_agg(distinct case when s.kind = 'join' then 'its children' when s.kind = 'fan_out' then 'a fan-out'
+                         when s.kind = 'timer' then 'a timeout' else s.name end, ', ')) from plait.steps s where s.job_id = p_job and not s.done and s.error is null)
         when j.wait_on = 'turn' then 'its parent''s children run one after the other, and it is not its turn'
         else 'it waits for something that it asked for' end;
       if v_leaderless and j.wake_at is not null then

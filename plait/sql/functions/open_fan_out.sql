@@ -5,7 +5,8 @@
 --   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; PL001 bad argument, PL002 bad id, PL005 quota, PL007 inactive definition, PL009 when its own fan-out forbids it
 --   called   plait.store.trees.open_fan_out
 --
--- Returns suspended, stale when the lease is lost, or canceled when the job was asked to stop. May be sent again.
+-- Returns suspended, opened where the job does not wait yet (p_suspend), stale when the lease is lost, or canceled when the job was asked to stop.
+-- May be sent again. p_branch: null for workers of the release before, whose fan-outs have no end of their own on record.
 -- Children inherit tenant, root and correlation. Missing arrays and null elements take the definition's defaults.
 create or replace function plait.open_fan_out(
   p_worker int, p_job uuid, p_attempt int,
@@ -13,7 +14,8 @@ create or replace function plait.open_fan_out(
   p_strategy text, p_needed int, p_early boolean, p_timeout_s float8,
   p_cancel_remaining boolean, p_cancel_on_parent_failure boolean, p_nested boolean, p_streamed boolean,
   p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[] default null, p_priorities int[] default null,
-  p_max_attempts int[] default null, p_timeouts_s float8[] default null, p_limit_keys text[] default null
+  p_max_attempts int[] default null, p_timeouts_s float8[] default null, p_limit_keys text[] default null,
+  p_branch text default null, p_finished int default null, p_suspend boolean default true
 ) returns text
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
 set lock_timeout = '500ms' as $$
@@ -34,6 +36,9 @@ begin
   end if;
   if l.cancel_requested is not null then
     return 'canceled';
+  end if;
+  if exists (select from plait.fan_outs where id = p_fan_out) then
+    return 'opened';  -- by this very call, whose reply was lost
   end if;
   select * into j from plait.jobs where id = p_job;
   if exists (select from plait.fan_outs f where f.id = l.fan_out_id and not f.nested) then
@@ -60,7 +65,7 @@ begin
   insert into plait.fan_outs (id, tenant_id, parent_id, root_id, created_at, timeout_at, timeout_s, depth, total, needed, waited_for,
                               early, streamed, nested, cancel_remaining, cancel_on_parent_failure, strategy)
   values (p_fan_out, l.tenant_id, p_job, coalesce(j.root_id, p_job), v_now, v_now + make_interval(secs => p_timeout_s), p_timeout_s,
-          coalesce(j.depth, 0) + 1, v_total, p_needed, case when p_streamed then 1 else v_total end,
+          coalesce(j.depth, 0) + 1, v_total, p_needed, case when not p_suspend then null when p_streamed then 1 else v_total end,
           p_early, p_streamed, p_nested, p_cancel_remaining, p_cancel_on_parent_failure, p_strategy);
   with c as (
     insert into plait.jobs (id, tenant_id, created_at, timeout_s, priority, max_attempts, definition, queue, source, correlation_id,
@@ -90,10 +95,13 @@ begin
     perform plait._reserve(l.tenant_id, v_total, true);
   end if;
 
-  insert into plait.steps (job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, overlapping, name, kind, hash)
+  insert into plait.steps (job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, overlapping, name, kind, hash, branch, finished, done)
   values (p_job, l.tenant_id, p_fan_out, v_now, p_seq, p_occurrence, p_attempt, p_overlapping, p_name,
-          case when p_streamed then 'stream' else 'fan_out' end, p_hash);
-  perform plait._suspend(l, v_now, 'fan_out ' || p_fan_out, null);
+          case when p_streamed then 'stream' else 'fan_out' end, p_hash, coalesce(p_branch, ''), case when p_streamed then p_finished end,
+          p_branch is null or p_streamed);
+  if p_suspend then
+    perform plait._suspend(l, v_now, 'fan_out ' || p_fan_out, null);
+  end if;
   perform plait._wake(v_queues);
-  return 'suspended';
+  return case when p_suspend then 'suspended' else 'opened' end;
 end $$;

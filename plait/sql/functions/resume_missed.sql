@@ -18,8 +18,10 @@ begin
   o_resumed := 0;
   for l in
     select v.* from plait.live v
-    where v.state = 'waiting' and v.wait_on like 'signal %'
-      and exists (select from plait.signals s where s.job_id = v.job_id and not s.consumed and v.wait_on = 'signal ' || s.name)
+    where v.state = 'waiting' and (v.wait_on like 'signal %' or v.wait_on = 'several')
+      and exists (select from plait.signals s where s.job_id = v.job_id and not s.consumed
+                  and (v.wait_on = 'signal ' || s.name or v.wait_on = 'several' and exists (
+                         select from plait.steps p where p.job_id = v.job_id and not p.done and p.error is null and p.kind = 'signal' and p.name = 'signal ' || s.name)))
     order by v.job_id limit p_limit for update skip locked
   loop
     perform plait._release(l);

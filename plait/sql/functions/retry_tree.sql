@@ -42,6 +42,8 @@ begin
           and (o.id = v_last or o.strategy = 'nursery' and o.failed + o.canceled > 0 and (o.id = j.id or o.decided_at is null))
         returning *
       loop
+        update plait.steps set done = false, finished = null where job_id = j.id and fan_out_id = f.id and kind = 'fan_out';
+        delete from plait.steps where job_id = j.id and fan_out_id = f.id and kind = 'join';
         v_next := v_next || plait._unsuccessful(f);
         if f.serial and f.turn is null then  -- else one still runs
           v_serial := v_serial || f.id;

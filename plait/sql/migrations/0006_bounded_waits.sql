@@ -62,3 +62,10 @@ alter table plait.definitions add column sensitive text[]
 
 -- Keys: which key made this one.
 alter table plait.keys add column parent_id uuid;
+
+-- Durable functions that do several things at once: a step belongs to a branch of its handler, and its end has a place in their order.
+alter table plait.steps add column finished integer, add column branch text collate "C" not null default '';
+alter table plait.steps drop constraint steps_pkey, add primary key (job_id, branch, name, occurrence);
+alter table plait.steps drop constraint steps_kind_check, add constraint steps_kind_check
+  check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after', 'join', 'timer'));
+create index steps_open on plait.steps (job_id) where not done;

@@ -25,7 +25,7 @@ create table plait.live (
   root_id          uuid,                             -- these two only of a fan-out's child
   fan_out_id       uuid,
   wake_at          timestamptz,                      -- waiting only: when it goes on at the latest
-  wait_on          text,                             -- waiting only: fan_out <id> | signal <name> | sleep | turn
+  wait_on          text,                             -- waiting only: fan_out <id> | signal <name> | sleep | turn | several: what its open steps say
   tied             boolean not null default false,   -- children, follow-ups or other jobs hang on its end: _settle_tied sees to it
   suspect_group    bigint,                           -- of a suspect: those with the same one may run on one worker at the same time, see rescue
 

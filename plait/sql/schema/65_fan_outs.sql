@@ -70,17 +70,21 @@ create table plait.steps (
   at          timestamptz not null,
   due_at      timestamptz,                           -- sleep: until when; signal: how long it is waited for
   seq         integer not null,                      -- in which order they were asked for
-  occurrence  integer not null,                      -- of this name, from 1
+  occurrence  integer not null,                      -- of this name in this branch, from 1
   attempt     integer not null,
   overlapping    boolean not null default false,        -- another step was under way beside it: their order means nothing
-  done        boolean not null default true,
+  done        boolean not null default true,         -- false, with an error: its branch was canceled before it ended
   name        text collate "C" not null,
-  kind        text not null check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after')),
+  kind        text not null check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after', 'join', 'timer')),
   hash        text,                                  -- of its arguments; null: they can't be compared
   value       json,
   error       text,                                  -- a permanent one: others are not kept, and tried again
-  primary key (job_id, name, occurrence)
+  finished    integer,                               -- in which order their ends reached the handler; null: not yet, or by a release before 0006
+  branch      text collate "C" not null default '',  -- which task of the handler asked for it: '' the handler itself, 2.1 the first of its second
+  primary key (job_id, branch, name, occurrence)
 );
+
+create index steps_open on plait.steps (job_id) where not done;
 
 -- What was sent to a job, consumed or not; a signal that is sent again is recognised by its id.
 create table plait.signals (

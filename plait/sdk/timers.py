@@ -1,0 +1,86 @@
+"""Deadlines that a durable handler sets by asyncio: `timeout`, `wait_for`, and the `timeout=` of `wait` and `as_completed`.
+
+Each is a step: when it is due is fixed by the database's clock when the job first waits, that it came is recorded before the handler sees it, and a replay
+delivers it where it came then. Other timers of a handler, as `asyncio.sleep` has one, are its own, and start anew with each run.
+"""
+
+import asyncio
+from asyncio import tasks as asyncio_tasks
+from collections.abc import Callable
+from typing import Any
+
+from plait.sdk.branches import in_step
+from plait.sdk.context import Attempt
+from plait.store.trees import StepEnd, StepKey, Wait
+
+
+class Timer(asyncio.TimerHandle):
+    """What the code that sets a deadline holds: it may cancel it."""
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __init__(
+        self, when: float, callback: Any, args: Any, loop: Any, context: Any, key: StepKey, delay_s: float | None
+    ) -> None:
+        """`delay_s`: what is left of it, where this process's clock says nothing of that; see Durables."""
+        super().__init__(when, callback, args, loop, context)
+        self.key = key
+        self._delay_s = delay_s
+        self.end: StepEnd | None = None
+        self.number = 0
+        self.ready = False
+        self.stored = False
+        self.canceled: Callable[[Timer], None] = lambda _: None
+        self.real: asyncio.TimerHandle | None = None
+
+    @property
+    def wait(self) -> Wait:
+        key = self.key
+        remaining = self._delay_s
+        if remaining is None:
+            remaining = max(0.0, self.when() - asyncio.get_running_loop().time())
+        return Wait(key.branch, key.name, key.occurrence, key.seq, "timer", None, remaining)
+
+    def cancel(self) -> None:
+        if not self.cancelled():
+            super().cancel()
+            if self.real is not None:
+                self.real.cancel()
+            self.canceled(self)
+
+    def fire(self) -> None:
+        if not self.cancelled():
+            self._run()
+
+
+def follow_timers(loop: asyncio.AbstractEventLoop, owner_of: Callable[..., Attempt | None]) -> Callable[[], None]:
+    """Tell handlers of the deadlines that their code sets on this loop; returns what undoes it."""
+    before = loop.call_at
+
+    def call_at(when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:
+        if _is_deadline(callback) and in_step.get() is None:
+            owner = owner_of()
+            if owner is not None and owner.branches() is not None:
+                timer: asyncio.TimerHandle = owner.durable().timer(when, callback, args, context, before)
+                return timer
+        return before(when, callback, *args, context=context)
+
+    def undo() -> None:
+        if getattr(loop, "call_at", None) is call_at:
+            del loop.call_at
+
+    loop.call_at = call_at  # type: ignore[method-assign,assignment]
+    return undo
+
+
+def _is_deadline(callback: Any) -> bool:
+    if callback is _release_waiter or isinstance(getattr(callback, "__self__", None), asyncio.Timeout):
+        return True
+    return getattr(callback, "__qualname__", "") in (
+        "as_completed.<locals>._on_timeout",
+        "_AsCompletedIterator._handle_timeout",
+    )
+
+
+_release_waiter = getattr(asyncio_tasks, "_release_waiter", None)

@@ -1,0 +1,325 @@
+"""In which order the ends of steps reach a handler, and when nothing in it can make progress.
+
+One end at a time reaches the handler, in the order of their numbers, each when the handler has settled: when everything that follows from the one before has happened (see
+branches.py). A replay delivers the recorded ends in the recorded order; steps that are new then begin when all of these have been delivered: in the
+last run one of them may have canceled them. So the same things happen in each run, however the handler's tasks depend on each other.
+"""
+
+import asyncio
+import contextvars
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from plait.sdk.branches import SETTLED, Branches
+from plait.sdk.history import History, differs, named
+from plait.sdk.operations import Step
+from plait.sdk.timers import Timer
+from plait.store.trees import StepEnd, StepKey, Wait
+
+LOOK_S: Final = (0.02, 0.5)
+"""How often it is looked whether a branch that does something of its own has done it: at first, and at most."""
+ASK_S: Final = (0.1, 2.0)
+"""How often the database is asked for what has come, while something else keeps the job from being suspended: at first, and at most."""
+RESTLESS_S: Final = 1.0
+"""A handler that never settles gets the next end after this time all the same."""
+_TIMER: Final = "timeout"
+
+
+class Turns:
+    """`idle` says whether anything may be delivered now; `ask` asks the database for what has come, with True when the job is to be suspended."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, ask: Callable[[bool], Awaitable[None]], idle: Callable[[], bool]
+    ) -> None:
+        self.branches = Branches(self.poke)
+        self.history: History | None = None
+        self.waits: dict[Step, None] = {}
+        """Steps that wait for something that the database brings about."""
+        self.timers: dict[Timer, None] = {}
+        self.abandoned: list[StepKey] = []
+        """Waits whose branch was canceled: the database is told with the next question."""
+        self.number = 0
+        """Of the last end."""
+        self.used = False
+        """Whether the handler has asked for any step."""
+        self.context = contextvars.Context()  # of nobody's handler
+        self._loop = loop
+        self._ask = ask
+        self._idle = idle
+        self._asked: dict[tuple[str, str, int], Step | Timer] = {}
+        """Those that wait for their recorded ends to be delivered."""
+        self._held: list[Step] = []
+        """New steps, which wait for the end of the replay."""
+        self._order: deque[Step | Timer | None] = deque()
+        """Those that have ended, in order. None keeps the place of what the database is asked for."""
+        self._asking: asyncio.Task[None] | None = None
+        self._due = False
+        """A timer has come, by this process's clock: the database's decides."""
+        self._ask_at = 0.0
+        self._asks = 0
+        self._looks = 0
+        self._quiet = 0
+        self._restless_since: float | None = None
+        self._tick: asyncio.Handle | None = None
+
+    @property
+    def alone(self) -> bool:
+        """Whether the handler does one thing at a time: what it waits for next is all that it waits for."""
+        return not (len(self.branches) or self.timers or self._order or (self.history and self.history.replaying))
+
+    async def replay(self, step: Step) -> None:
+        """A step was asked for: return when it may run, or when its recorded end is delivered."""
+        history, row = self.history, step.row
+        if history is None or not history.replaying:
+            return
+        if row is None:
+            self._held.append(step)
+            try:
+                await self.until(step)
+            finally:
+                if step in self._held:
+                    self._held.remove(step)
+        elif row.finished is not None:
+            if history.pending and history.pending[0] is row and not len(self.branches):
+                history.pending.popleft()  # nobody else is here: it is its turn
+            else:
+                self._asked[row.branch, row.name, row.occurrence] = step
+                await self.until(step)
+
+    def reserve(self, step: Step) -> int:
+        """The number of a step's end, which is being recorded."""
+        self.number += 1
+        step.number = self.number
+        if not step.nested and (len(self.branches) or self._order):
+            step.ordered = True
+            self._order.append(step)
+        return self.number
+
+    def withdraw(self, step: Step) -> None:
+        """It has no end after all."""
+        if step.ordered:
+            step.ordered = False
+            self._order.remove(step)
+            self.poke()
+
+    async def delivered(self, step: Step) -> None:
+        """The end of a step is recorded: return when it is its turn to reach the handler."""
+        step.ready = True
+        if not step.ordered:
+            return
+        if self._order[0] is step and self._quiet >= SETTLED and not self.branches.any_awake():
+            self._order.popleft()
+            self._deliver(step)
+        else:
+            await self.until(step)
+
+    async def until(self, step: Step) -> None:
+        """Return when the step is told to go on."""
+        step.future = self._loop.create_future()
+        self.poke()
+        await step.future
+
+    def expect(self) -> tuple[int, list[Step | Timer], list[Wait], list[StepKey]]:
+        """What the database is asked for: the number of the first end, who waits and for what, and what is not waited for any more."""
+        self._due = False
+        steps: list[Step | Timer] = [*self.waits, *self.timers]
+        waits = [step.wait for step in steps if step.wait is not None]
+        for timer in self.timers:
+            timer.stored = True
+        abandoned, self.abandoned = self.abandoned, []
+        first = self.number + 1
+        self.number += len(waits)
+        self._order.append(None)
+        return first, steps, waits, abandoned
+
+    def answered(self, steps: "list[Step | Timer]", ends: list[StepEnd], next_s: float | None) -> None:
+        """These have ended; the next is due in so many seconds."""
+        place = self._order.index(None)
+        del self._order[place]
+        by_key = {(step.key.branch, step.key.name, step.key.occurrence): step for step in steps}
+        for end in reversed(ends):
+            step = by_key.get((end.branch, end.name, end.occurrence))
+            if step is not None:
+                step.end, step.number, step.ready = end, end.finished, True
+                if isinstance(step, Timer):
+                    self.timers.pop(step, None)
+                else:
+                    self.waits.pop(step, None)
+                self._order.insert(place, step)
+        self._asks = 0 if ends else self._asks + 1
+        pause = min(ASK_S[1], ASK_S[0] * 1.5 ** min(self._asks, 20))
+        self._ask_at = self._loop.time() + (pause if next_s is None else min(pause, max(0.0, next_s)))
+
+    def take(self, step: Step) -> None:
+        """The step goes on by itself: nobody else is here."""
+        self._order.remove(step)
+
+    # Deadlines that the handler sets by asyncio.
+
+    def timer(
+        self,
+        when: float,
+        callback: Any,
+        args: Any,
+        context: Any,
+        call_at: Callable[..., asyncio.TimerHandle],
+        seq: int,
+        delay_s: float | None,
+    ) -> Timer:
+        timer = Timer(when, callback, args, self._loop, context, self.branches.here().key(_TIMER, seq), delay_s)
+        timer.canceled = self._cancel_timer
+        timer.real = call_at(when, self._timer_due, timer, context=self.context)
+        self.timers[timer] = None
+        if self.history is not None:
+            self._adopt(timer, self.history)
+        return timer
+
+    def load(self, history: History) -> None:
+        """What is on record."""
+        self.history = history
+        self.number = history.last_number
+        for timer in list(self.timers):
+            self._adopt(timer, history)
+
+    def _adopt(self, timer: Timer, history: History) -> None:
+        row = history.take(timer.key, "timer", strict=False)
+        if row is not None:
+            timer.stored = True
+            if row.finished is not None:
+                self._asked[row.branch, row.name, row.occurrence] = timer
+                del self.timers[timer]
+
+    def _timer_due(self, timer: Timer) -> None:
+        if not self.used:
+            self.timers.pop(timer, None)
+            timer.fire()  # nothing is durable yet
+        elif timer in self.timers:
+            self._due = True
+            self.poke()
+
+    def _cancel_timer(self, timer: Timer) -> None:
+        if self.timers.pop(timer, self) is None and timer.stored:
+            self.abandoned.append(timer.key)
+
+    # What comes next.
+
+    def poke(self) -> None:
+        """Something has changed: see what comes next, in the next turn of the loop."""
+        self._quiet = self._looks = 0
+        if self._tick is None and self._idle():
+            self._tick = self._loop.call_soon(self._turn, context=self.context)
+
+    def stop(self) -> None:
+        """Nothing more is delivered."""
+        if self._tick is not None:
+            self._tick.cancel()
+        if self._asking is not None:
+            self._asking.cancel()
+        for timer in list(self.timers):
+            timer.cancel()
+
+    def _has_settled(self) -> bool:
+        if not len(self.branches):
+            return True
+        if not self.branches.any_awake():
+            self._quiet += 1
+            return self._quiet >= SETTLED
+        self._quiet = 0
+        now = self._loop.time()
+        if self._restless_since is None:
+            self._restless_since = now
+        return now - self._restless_since >= RESTLESS_S
+
+    def _turn(self) -> None:
+        self._tick = None
+        if not self._idle() or self.history is None:
+            return
+        if not self._has_settled():
+            self._tick = self._loop.call_soon(self._turn, context=self.context)
+            return
+        self._restless_since = None
+        self._quiet = max(self._quiet, SETTLED)
+        if self.history.pending:
+            self._replay_next(self.history)
+        elif self._order:
+            first = self._order[0]
+            if first is not None and first.ready:
+                self._order.popleft()
+                self._deliver(first)
+                self.poke()
+        elif self._held:
+            self._end_replay(self.history)
+        elif (self.waits or self._due) and (self._asking is None or self._asking.done()):
+            self._ask_or_look()
+
+    def _deliver(self, step: "Step | Timer") -> None:
+        self._quiet = 0
+        if isinstance(step, Timer):
+            step.fire()
+            return
+        step.delivered, step.ordered = True, False
+        self.branches.wake(step.branch)
+        if step.future is not None and not step.future.done():
+            step.future.set_result(None)
+
+    def _replay_next(self, history: History) -> None:
+        row = history.pending[0]
+        step = self._asked.pop((row.branch, row.name, row.occurrence), None)
+        if step is not None:
+            history.pending.popleft()
+            if isinstance(step, Timer) or (step.future is not None and not step.future.cancelled()):
+                self._deliver(step)  # else its branch was canceled before it, as in the last run
+            self.poke()
+        elif self.branches.all_wait(lambda inside: isinstance(inside, Step) and not inside.delivered):
+            self._refuse_other_code(history)
+        else:
+            self._look_later(LOOK_S[0])
+
+    def _refuse_other_code(self, history: History) -> None:
+        """Every branch waits, and the next end on record is of a step that none has asked for."""
+        branches = (self.branches.main, *self.branches)
+        found = [inside for branch in branches if isinstance(inside := branch.inside, Step)]
+        new = [step for step in found if step.row is None] or found
+        error = differs(history.pending[0], ", ".join(named(step.kind, step.key) for step in new[:3]))
+        for step in found:
+            if step.future is not None and not step.future.done():
+                step.future.set_exception(error)
+
+    def _end_replay(self, history: History) -> None:
+        """New steps begin, unless a branch does something of its own, and has not come to where it was."""
+        if history.replaying and not self.branches.all_wait(lambda inside: isinstance(inside, Step)):
+            self._look_later(LOOK_S[0])
+            return
+        history.end()
+        held, self._held = self._held, []
+        for step in held:
+            if step.future is not None and not step.future.done():
+                step.future.set_result(None)
+        self.poke()
+
+    def _ask_or_look(self) -> None:
+        suspend = bool(self.waits) and self.branches.all_wait(self.waits.__contains__)
+        now = self._loop.time()
+        if suspend or self._due or now >= self._ask_at:
+            self._asking = self._loop.create_task(self._ask_again(suspend), context=self.context)
+        else:
+            self._look_later(self._ask_at - now)
+
+    def _look_later(self, longest_s: float) -> None:
+        """A branch does something of its own: look again soon, then less often."""
+        pause = min(LOOK_S[1], LOOK_S[0] * 1.5 ** min(self._looks, 30), max(0.001, longest_s))
+        self._looks += 1
+        self._tick = self._loop.call_later(pause, self._turn, context=self.context)
+
+    async def _ask_again(self, suspend: bool) -> None:
+        try:
+            await self._ask(suspend)
+        except Exception as error:  # noqa: BLE001 - it is the handler's to handle: of one branch, as it would be without others
+            waiting = next(
+                (step.future for step in self.waits if step.future is not None and not step.future.done()), None
+            )
+            if waiting is not None:
+                waiting.set_exception(error)
+        finally:
+            self.poke()

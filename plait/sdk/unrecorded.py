@@ -1,0 +1,61 @@
+"""What has happened in a run and is not on record: recorded when the handler goes on after it, so that a replay sees the same."""
+
+from collections.abc import Iterator
+from uuid import UUID
+
+import msgspec
+
+from plait.model.texts import message_of
+from plait.sdk.operations import Step
+from plait.sdk.step_errors import MAX_ERROR, encode_error
+from plait.sdk.turns import Turns
+from plait.store.trees import StepKey, StepKind
+
+End = tuple[StepKey, StepKind, str | None, int, str | None, str | None]
+"""A step's key, kind and hash; its number, value and error."""
+
+
+class Unrecorded:
+    def __init__(self) -> None:
+        self.early: list[tuple[StepKey, list[UUID]]] = []
+        """What the handler has sent before its first step: the ids."""
+        self.failures: list[Failure] = []
+        """Errors of steps that the handler has seen; also those that are on record by now."""
+
+    def __bool__(self) -> bool:
+        return bool(self.early or self.failures)
+
+    def take(self, turns: Turns) -> Iterator[End]:
+        """What is to be recorded now."""
+        early, self.early = self.early, []
+        for key, ids in early:
+            turns.number += 1
+            yield key, "call", None, turns.number, msgspec.json.encode(ids).decode(), None
+        for one in self.failures:
+            if not one.recorded and not one.step.nested:
+                one.recorded = True
+                said = encode_error(one.error), message_of(one.error, MAX_ERROR)
+                yield one.step.key, one.step.kind, one.step.hash, one.number, *said
+
+
+class Failure:
+    """An error of a step, which the handler has seen."""
+
+    def __init__(self, error: Exception, step: Step, number: int) -> None:
+        self.error = error
+        self.step = step
+        self.number = number
+        self.recorded = False
+
+    @property
+    def seen_by(self) -> list[str]:
+        """The branches that have seen it: the step's own, and those above it."""
+        parts = self.step.branch.path.split(".")
+        return ["", *(".".join(parts[:n]) for n in range(1, len(parts) + 1))]
+
+    def caused(self, error: BaseException) -> bool:
+        """Whether it is that error, or part of it."""
+        if error is self.error:
+            return True
+        parts = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+        return any(self.caused(part) for part in (*parts, error.__cause__) if part is not None)

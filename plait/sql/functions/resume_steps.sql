@@ -1,0 +1,38 @@
+-- resume_steps: what a durable job has done so far, in the order in which it was asked for. The wait that it comes from is ended, if it is the only one.
+--
+--   moves    nothing
+--   locks    the live row FOR KEY SHARE; what it changes is only the job's own
+--   raises   nothing: without the lease, one row without a name
+--   called   plait.store.trees.resume_steps
+--
+-- Of a job that waits for one thing at a time the end of that wait is recorded here, which saves it a round trip. Where several branches or a timer are on record the handler
+-- may have canceled a wait since: it says so first, with await_steps.
+create or replace function plait.resume_steps(p_worker int, p_job uuid, p_attempt int)
+returns table (branch text, name text, occurrence int, seq int, finished int, kind text, hash text, value text, error text, done boolean,
+               due_at timestamptz, fan_out_id uuid, decision text, decided_ended int, total int)
+language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
+#variable_conflict use_column
+begin
+  perform from plait.live l where l.job_id = p_job and l.attempt = p_attempt and l.worker + 0 = p_worker for key share;
+  if not found then
+    return next;
+    return;
+  end if;
+  if exists (select from plait.steps s where s.job_id = p_job and s.done and s.finished is null) then  -- of a worker of the release before
+    update plait.steps s set done = case when s.kind = 'sleep' then s.due_at <= plait.now() when s.kind = 'fan_out' then f.decided_at is not null else true end,
+      finished = case when s.kind = 'sleep' and s.due_at > plait.now() or s.kind = 'fan_out' and f.decided_at is null then null else s.seq end
+    from plait.steps o left join plait.fan_outs f on f.id = o.fan_out_id
+    where s.job_id = p_job and s.done and s.finished is null
+      and o.job_id = s.job_id and o.branch = s.branch and o.name = s.name and o.occurrence = s.occurrence;
+  end if;
+  if (select count(*) = 1 from plait.steps s where s.job_id = p_job and not s.done and s.error is null)
+     and not exists (select from plait.steps s where s.job_id = p_job and (s.branch <> '' or s.kind = 'timer')) then
+    perform plait._end_waits(p_job, plait.now(), (select coalesce(max(greatest(s.finished, s.seq)), 0) + 1 from plait.steps s where s.job_id = p_job));
+  end if;
+  return query
+    select s.branch, s.name, s.occurrence, s.seq, s.finished, s.kind, s.hash, s.value::text, s.error, s.done, s.due_at, s.fan_out_id,
+           f.decision, f.decided_ended, f.total
+    from plait.steps s left join plait.fan_outs f on f.id = s.fan_out_id
+    where s.job_id = p_job
+    order by s.seq, s.branch, s.name, s.occurrence;
+end $$;

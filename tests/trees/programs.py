@@ -1,0 +1,249 @@
+"""Random programs of steps, waits and asyncio's combinators; and what plain asyncio makes of them: the oracle.
+
+A program is JSON, so that a job can be given one. Every wait of a program takes another power of two of seconds, so that no two sums of them are equal: nothing
+ever happens at the same time by chance, and programs that begin together have few moments at which anything happens at all.
+"""
+
+import asyncio
+import random
+import selectors
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+Program = list[Any]
+"""The name of a combinator or an operation, and its parts."""
+
+
+class Operations(Protocol):
+    async def step(self, name: str) -> str: ...
+    async def fails(self, name: str) -> str: ...
+    async def sleep(self, seconds: float) -> None: ...
+    async def signal(self, name: str) -> Any: ...
+    async def fan_out(self, values: list[int]) -> list[int]: ...
+
+
+class Maker:
+    """Makes one program of a seed."""
+
+    def __init__(self, seed: int, waits: int = 6) -> None:
+        self._random = random.Random(seed)
+        self._waits = [2**n for n in range(waits)]
+        self._random.shuffle(self._waits)
+        self._names = 0
+        self.signals: dict[str, int] = {}
+        """When each is sent, in seconds after the start."""
+        self.program = self._node(4)
+
+    def _name(self) -> str:
+        self._names += 1
+        return f"n{self._names}"
+
+    def _node(self, depth: int) -> Program:
+        leaf = [self._step, self._step, self._sleep, self._signal, self._fan_out, self._fails]
+        inner = [
+            self._seq,
+            self._seq,
+            self._gather,
+            self._group,
+            self._race,
+            self._as_completed,
+            self._timeout,
+            self._shield,
+            self._finally,
+            self._left,
+        ]
+        return self._random.choice(inner if depth > 2 or (depth and self._random.random() < 0.6) else leaf)(depth - 1)
+
+    def _some(self, depth: int, least: int = 1) -> list[Program]:
+        return [self._node(depth) for _ in range(self._random.randint(least, 3))]
+
+    def _step(self, _: int) -> Program:
+        return ["step", self._name()]
+
+    def _fails(self, _: int) -> Program:
+        return ["caught", self._name()]
+
+    def _sleep(self, _: int) -> Program:
+        return ["sleep", self._waits.pop()] if self._waits else self._step(0)
+
+    def _signal(self, _: int) -> Program:
+        if not self._waits:
+            return self._step(0)
+        name = self._name()
+        self.signals[name] = self._waits.pop()
+        return ["signal", name]
+
+    def _fan_out(self, _: int) -> Program:
+        return ["fan_out", [self._random.randint(0, 9) for _ in range(self._random.randint(1, 3))]]
+
+    def _seq(self, depth: int) -> Program:
+        return ["seq", *self._some(depth, 2)]
+
+    def _gather(self, depth: int) -> Program:
+        return ["gather", *self._some(depth, 2)]
+
+    def _group(self, depth: int) -> Program:
+        return ["group", *self._some(depth, 2)]
+
+    def _racing(self, depth: int) -> list[Program]:
+        """Each begins with a sleep of its own: who wins does not depend on how fast anything is."""
+        first = [self._waits.pop() for _ in range(min(len(self._waits), self._random.randint(2, 3)))]
+        return [["seq", ["sleep", seconds], self._node(depth)] for seconds in first]
+
+    def _race(self, depth: int) -> Program:
+        racing = self._racing(depth)
+        return ["race", *racing] if len(racing) > 1 else self._step(0)
+
+    def _as_completed(self, depth: int) -> Program:
+        racing = self._racing(depth)
+        return ["as_completed", *racing] if len(racing) > 1 else self._step(0)
+
+    def _timeout(self, depth: int) -> Program:
+        if not self._waits:
+            return self._step(0)
+        return [self._random.choice(["timeout", "wait_for"]), self._waits.pop(), self._node(depth)]
+
+    def _shield(self, depth: int) -> Program:
+        return ["shield", self._node(depth)]
+
+    def _finally(self, depth: int) -> Program:
+        return ["finally", self._node(depth), ["step", self._name()]]
+
+    def _left(self, depth: int) -> Program:
+        """A task that is begun, and ends or is left behind."""
+        if not self._waits:
+            return self._step(0)
+        first = ["sleep", self._waits.pop()]
+        return ["left", self._node(depth), ["seq", first, self._node(depth)]]
+
+
+async def run(program: Program, ops: Operations) -> Any:
+    kind, *parts = program
+    match kind:
+        case "step":
+            return await ops.step(parts[0])
+        case "caught":
+            try:
+                return await ops.fails(parts[0])
+            except LookupError as error:
+                return f"caught {error.args[0]}"
+        case "sleep":
+            await ops.sleep(parts[0])
+            return None
+        case "signal":
+            return await ops.signal(parts[0])
+        case "fan_out":
+            return await ops.fan_out(parts[0])
+        case "seq":
+            return [await run(part, ops) for part in parts]
+        case "gather":
+            return list(await asyncio.gather(*(run(part, ops) for part in parts)))
+        case "group":
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(run(part, ops)) for part in parts]
+            return [task.result() for task in tasks]
+        case "race":
+            tasks = [asyncio.create_task(run(part, ops)) for part in parts]
+            done, losers = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in losers:
+                task.cancel()
+            ends = await asyncio.gather(*losers, return_exceptions=True)
+            return [[tasks.index(task), task.result()] for task in done] + [
+                sum(isinstance(end, asyncio.CancelledError) for end in ends)
+            ]
+        case "as_completed":
+            return [await one for one in asyncio.as_completed([run(part, ops) for part in parts])]
+        case "timeout":
+            try:
+                async with asyncio.timeout(parts[0]):
+                    return await run(parts[1], ops)
+            except TimeoutError:
+                return "timed out"
+        case "wait_for":
+            try:
+                return await asyncio.wait_for(run(parts[1], ops), parts[0])
+            except TimeoutError:
+                return "timed out"
+        case "shield":
+            return await asyncio.shield(run(parts[0], ops))
+        case "finally":
+            try:
+                return await run(parts[0], ops)
+            finally:
+                await run(parts[1], ops)
+        case "left":
+            task = asyncio.create_task(run(parts[0], ops))
+            result = await run(parts[1], ops)
+            return [result, await task if task.done() else "left"]
+    raise AssertionError(kind)
+
+
+class _Selector(selectors.DefaultSelector):  # type: ignore[valid-type,misc]
+    """Nothing is waited for: the clock is moved on."""
+
+    now = 0.0
+
+    def select(self, timeout: float | None = None) -> Any:
+        self.now += timeout or 0.0
+        return super().select(0)
+
+
+class _Fakes:
+    """What the operations do when nothing is durable."""
+
+    def __init__(self, signals: dict[str, int]) -> None:
+        loop = asyncio.get_running_loop()
+        self.ran: Counter[str] = Counter()
+        self._signals: dict[str, asyncio.Event] = {}
+        for name, at in signals.items():
+            self._signals[name] = event = asyncio.Event()
+            loop.call_later(at, event.set)
+        self.over = False
+
+    async def _now(self, name: str) -> None:
+        if self.over:
+            raise asyncio.CancelledError
+        self.ran[name] += 1
+        await asyncio.sleep(0)
+
+    async def step(self, name: str) -> str:
+        await self._now(name)
+        return name
+
+    async def fails(self, name: str) -> str:
+        await self._now(name)
+        raise LookupError(name)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def signal(self, name: str) -> Any:
+        await self._signals[name].wait()
+        return name
+
+    async def fan_out(self, values: list[int]) -> list[int]:
+        await asyncio.sleep(1e-6)
+        return values
+
+
+def by_asyncio(program: Program, signals: dict[str, int]) -> tuple[Any, Counter[str]]:
+    """The program's result, and how often each step ran."""
+    selector = _Selector()
+    loop = asyncio.SelectorEventLoop(selector)
+    loop.time = lambda: selector.now  # type: ignore[method-assign]
+    made: list[_Fakes] = []
+
+    async def main() -> Any:
+        made.append(fakes := _Fakes(signals))
+        try:
+            return await run(program, fakes)
+        finally:
+            fakes.over = True
+
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        result = runner.run(main())
+    return result, made[0].ran
+
+
+Handler = Callable[[Program], Awaitable[Any]]
