@@ -215,13 +215,12 @@ class Durable:
         if self._unrecorded:
             await asyncio.gather(*(self._store_end(*end) for end in self._unrecorded.take(self.turns)))
 
-    def timer(
-        self, when: float, callback: Any, args: Any, context: Any, call_at: Callable[..., asyncio.TimerHandle]
-    ) -> Timer:
-        """A deadline that the handler sets by asyncio."""
+    def timer(self, setter: str, call_at: Callable[..., asyncio.TimerHandle], when: float, *callback: Any) -> Timer:
+        """A deadline that the handler sets by asyncio: what is to be called, with which arguments and in which context."""
         self._seq += 1
+        key = self.branches.here().key(f"timeout {setter}", self._seq)
         delay_s = None if self._real_time else max(0.0, when - self._loop.time())
-        return self.turns.timer(when, callback, args, context, call_at, self._seq, delay_s)
+        return self.turns.timer(Timer(when, *callback, self._loop, key, delay_s), call_at)
 
     async def wait(
         self,

@@ -1,12 +1,14 @@
 """Deadlines that a durable handler sets by asyncio: `timeout`, `wait_for`, and the `timeout=` of `wait` and `as_completed`.
 
 Each is a step: when it is due is fixed by the database's clock when the job first waits, that it came is recorded before the handler sees it, and a replay
-delivers it where it came then. Other timers of a handler, as `asyncio.sleep` has one, are its own, and start anew with each run.
+delivers it where it came then. It is named after the function that sets it, so that deadlines of libraries do not count among the handler's. Other timers of a handler, as `asyncio.sleep` has one, are its own, and start anew with each run.
 """
 
 import asyncio
+import sys
 from asyncio import tasks as asyncio_tasks
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from plait.sdk.branches import in_step
@@ -21,7 +23,7 @@ class Timer(asyncio.TimerHandle):
     __hash__ = object.__hash__
 
     def __init__(
-        self, when: float, callback: Any, args: Any, loop: Any, context: Any, key: StepKey, delay_s: float | None
+        self, when: float, callback: Any, args: Any, context: Any, loop: Any, key: StepKey, delay_s: float | None
     ) -> None:
         """`delay_s`: what is left of it, where this process's clock says nothing of that; see Durables."""
         super().__init__(when, callback, args, loop, context)
@@ -60,9 +62,9 @@ def follow_timers(loop: asyncio.AbstractEventLoop, owner_of: Callable[..., Attem
 
     def call_at(when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:
         if _is_deadline(callback) and in_step.get() is None:
-            owner = owner_of()
-            if owner is not None and owner.branches() is not None:
-                timer: asyncio.TimerHandle = owner.durable().timer(when, callback, args, context, before)
+            owner, setter = owner_of(), _setter()
+            if owner is not None and setter is not None and owner.branches() is not None:
+                timer: asyncio.TimerHandle = owner.durable().timer(setter, before, when, callback, args, context)
                 return timer
         return before(when, callback, *args, context=context)
 
@@ -72,6 +74,16 @@ def follow_timers(loop: asyncio.AbstractEventLoop, owner_of: Callable[..., Attem
 
     loop.call_at = call_at  # type: ignore[method-assign,assignment]
     return undo
+
+
+def _setter() -> str | None:
+    """The name of the function that sets the deadline; None where that is plait's own."""
+    frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - who asks for the timer
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "asyncio":
+        frame = frame.f_back
+    if frame is None or frame.f_globals.get("__name__", "").partition(".")[0] == "plait":
+        return None
+    return frame.f_code.co_qualname[-100:]
 
 
 def _is_deadline(callback: Any) -> bool:

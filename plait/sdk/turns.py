@@ -9,7 +9,7 @@ import asyncio
 import contextvars
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Final
 
 from plait.sdk.branches import SETTLED, Branches
 from plait.sdk.history import History, differs, named
@@ -23,7 +23,6 @@ ASK_S: Final = (0.1, 2.0)
 """How often the database is asked for what has come, while something else keeps the job from being suspended: at first, and at most."""
 RESTLESS_S: Final = 1.0
 """A handler that never settles gets the next end after this time all the same."""
-_TIMER: Final = "timeout"
 
 
 class Turns:
@@ -157,19 +156,9 @@ class Turns:
 
     # Deadlines that the handler sets by asyncio.
 
-    def timer(
-        self,
-        when: float,
-        callback: Any,
-        args: Any,
-        context: Any,
-        call_at: Callable[..., asyncio.TimerHandle],
-        seq: int,
-        delay_s: float | None,
-    ) -> Timer:
-        timer = Timer(when, callback, args, self._loop, context, self.branches.here().key(_TIMER, seq), delay_s)
+    def timer(self, timer: Timer, call_at: Callable[..., asyncio.TimerHandle]) -> Timer:
         timer.canceled = self._cancel_timer
-        timer.real = call_at(when, self._timer_due, timer, context=self.context)
+        timer.real = call_at(timer.when(), self._timer_due, timer, context=self.context)
         self.timers[timer] = None
         if self.history is not None:
             self._adopt(timer, self.history)
@@ -183,7 +172,7 @@ class Turns:
             self._adopt(timer, history)
 
     def _adopt(self, timer: Timer, history: History) -> None:
-        row = history.take(timer.key, "timer", strict=False)
+        row = history.take(timer.key, "timer")
         if row is not None:
             timer.stored = True
             if row.finished is not None:

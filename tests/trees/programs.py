@@ -176,10 +176,11 @@ async def run(program: Program, ops: Operations) -> Any:
             task = asyncio.create_task(run(parts[0], ops))
             result = await run(parts[1], ops)
             return [result, await task if task.done() else "left"]
-    raise AssertionError(kind)
+        case _:
+            raise AssertionError(kind)
 
 
-class _Selector(selectors.DefaultSelector):  # type: ignore[valid-type,misc]
+class _Selector(selectors.DefaultSelector):
     """Nothing is waited for: the clock is moved on."""
 
     now = 0.0

@@ -77,9 +77,9 @@ async def test_a_task_is_blocked_by_other_tasks_of_its_handler_only(wait: Wait, 
         await asyncio.get_running_loop().create_future()
 
     loop = asyncio.get_running_loop()
-    loop.set_task_factory(create)  # type: ignore[arg-type]
+    loop.set_task_factory(create)
     try:
-        task = loop.create_task(wait(never))  # type: ignore[arg-type]
+        task: asyncio.Task[Any] = loop.create_task(wait(never))  # type: ignore[arg-type]
         for _ in range(10):
             await asyncio.sleep(0)
         assert is_blocked_by(task, mine.__contains__) is blocked

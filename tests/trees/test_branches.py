@@ -92,7 +92,7 @@ async def test_lanes_of_fan_outs_and_sleeps_go_on_each_at_its_own_pace(app: Plai
             total = 0
             for i in range(lanes):
                 [result] = await fan_out([sub(leaf, j * 100 + i)], name=f"lane {j} stage {i}")
-                total += result.value
+                total += result.value or 0
                 if i % 3 == j % 3:
                     await sleep(5)
             return total
@@ -326,6 +326,7 @@ async def test_an_error_that_the_handler_catches_is_the_same_on_a_replay(app: Pl
 
     @app.job(retries=0)
     async def parent() -> list[object]:
+        said: tuple[object, ...] = ()
         try:
             await call(breaks)
         except LookupError as error:

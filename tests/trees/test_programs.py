@@ -60,7 +60,7 @@ class Durably:
         return await wait_for_signal(name)
 
     async def fan_out(self, values: list[int]) -> list[int]:
-        return [result.value for result in await fan_out([sub(self._leaf, value) for value in values])]
+        return [result.value or 0 for result in await fan_out([sub(self._leaf, value) for value in values])]
 
 
 class Programs:
