@@ -9,7 +9,7 @@ import pytest
 from .ways import MISSING, WAYS, pgbouncer
 
 SOME = {
-    "tests/worker": "not kill and (starts or timeout or canceled or lease or progress or retried)",
+    "tests/worker": "not kill and not watchdog and (starts or timeout or canceled or lease or progress or retried)",
     "tests/api": "skeleton or interleaved or way or waits or at_once or goes_on",
 }
 
