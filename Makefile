@@ -5,7 +5,7 @@
 #   make setup PYTHON=python3.12    choose the interpreter
 
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest -c pyproject.toml -n 2
+PYTEST := $(BIN)/python -m pytest -c pyproject.toml -n 4 --dist worksteal
 
 # What a user has set for other projects must not steer these tools, nor lead tests to a database of theirs.
 unexport PYTEST_ADDOPTS PYTEST_PLUGINS PYTEST_DISABLE_PLUGIN_AUTOLOAD PYTHONPATH PYTHONHOME PYTHONWARNINGS
