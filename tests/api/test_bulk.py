@@ -12,7 +12,7 @@ from plait.api.bulk import DEFINITION, OF_KEY, OF_TENANT, run_bulk
 from plait.model.states import Ending
 from plait.store.audit import Entry
 
-from ..waiting import eventually
+from ..waiting import PATIENCE_S, eventually
 from ..world import World
 from .calling import Calling, new_key
 from .serving import served
@@ -198,7 +198,9 @@ async def test_a_slow_bulk_job_keeps_no_other_waiting(world: World) -> None:
     slow, quick = await world.enqueue_many("add", 2, queue="slow"), await world.enqueue_many("add", 2, queue="quick")
     with served(world.database.url) as site:
         _, token = await new_key(world.store, "operator", await world.tenant())
-        async with httpx.AsyncClient(base_url=f"{site}/api/v1", headers={"Authorization": f"Bearer {token}"}) as client:
+        async with httpx.AsyncClient(
+            base_url=f"{site}/api/v1", headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE_S
+        ) as client:
             for queue, rate in (("slow", 0.01), ("quick", None)):
                 body = {"action": "cancel", "filter": {"queue": queue}, "dry_run": False, "rate": rate}
                 assert (await client.post("/jobs/bulk", json=body)).status_code == 202
