@@ -81,7 +81,8 @@ async def _told(request: Request, watcher: Watcher, hiding: Redaction | None) ->
     yield b"retry: 2000\n: hello\n\n"
     while not stopping.is_set():
         try:
-            event = await asyncio.wait_for(watcher.events.get(), QUIET_S)
+            async with asyncio.timeout(QUIET_S):
+                event = await watcher.events.get()
         except TimeoutError:
             yield b": still here\n\n"
         else:
