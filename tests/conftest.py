@@ -40,9 +40,9 @@ def database(plait_database: TestDatabase, way_there: Way) -> TestDatabase:
 @pytest.fixture(scope="session")
 def emptied_database(server: TestServer, way_there: Way) -> Iterator[TestDatabase]:
     """One for many tests, each of which empties it: to make and drop one costs more than most tests do."""
-    database = _run(server.create_database())
+    database = run_apart(server.create_database())
     yield way_there.to(database)
-    _run(server.drop_database(database))
+    run_apart(server.drop_database(database))
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ async def own_world(database: TestDatabase) -> AsyncIterator[World]:
     await world.close()
 
 
-def _run(work: Coroutine[Any, Any, T]) -> T:
+def run_apart(work: Coroutine[Any, Any, T]) -> T:
     """In a thread, since the test's own loop must not be disturbed."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()

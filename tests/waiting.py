@@ -3,9 +3,13 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from typing import Final
+
+PATIENCE_S: Final = 120.0
+"""For an answer over HTTP, where httpx would give up after 5 s: for a broken program, not a figure to reach."""
 
 
-async def eventually(condition: Callable[[], Awaitable[bool]], *, within: float = 120.0, what: str = "it") -> None:
+async def eventually(condition: Callable[[], Awaitable[bool]], *, within: float = PATIENCE_S, what: str = "it") -> None:
     """Until the condition holds. The bound is for a broken program, not a figure to reach."""
     deadline = time.monotonic() + within
     while not await condition():

@@ -57,8 +57,10 @@ class Bulk:
                         self._worker = None
                     except (PlaitError, asyncpg.PostgresError) as error:
                         pause = max(pause, retry.failed(error))
+                    # Not wait_for: on Python 3.11 it swallows a cancellation that comes as the wait ends.
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self.wake.wait(), pause)
+                        async with asyncio.timeout(pause):
+                            await self.wake.wait()
                     self.wake.clear()
         finally:
             retry.end()

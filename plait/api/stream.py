@@ -1,7 +1,8 @@
 """The stream: server-sent events, for whoever wants to see jobs move."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Annotated, Any, Final
 
 from fastapi import Header, Query, Request, Response
@@ -37,14 +38,27 @@ async def stream(
     watch.check_room()
     streams: Shares = request.app.state.streams
     streams.check(ask.caller)
+    events = _events(request, ask, last_event_id or after, redaction())
+    hello = await anext(
+        events
+    )  # a browser takes the stream to be open at its headers: they are sent when nothing is missed any more
     return StreamingResponse(
-        _events(request, ask, last_event_id or after, redaction()),
+        _after(hello, events),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
-async def _events(request: Request, ask: Asking, last: str | None, hiding: Redaction | None) -> AsyncIterator[bytes]:
+async def _after(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+    async with aclosing(rest):
+        yield first
+        async for piece in rest:
+            yield piece
+
+
+async def _events(
+    request: Request, ask: Asking, last: str | None, hiding: Redaction | None
+) -> AsyncGenerator[bytes, None]:
     watch: Watch = request.app.state.watch
     streams: Shares = request.app.state.streams
     try:
@@ -67,7 +81,8 @@ async def _told(request: Request, watcher: Watcher, hiding: Redaction | None) ->
     yield b"retry: 2000\n: hello\n\n"
     while not stopping.is_set():
         try:
-            event = await asyncio.wait_for(watcher.events.get(), QUIET_S)
+            async with asyncio.timeout(QUIET_S):
+                event = await watcher.events.get()
         except TimeoutError:
             yield b": still here\n\n"
         else:

@@ -75,7 +75,8 @@ async def serve(
             finally:
                 if at_end is not None:
                     with contextlib.suppress(PlaitError, TimeoutError):
-                        await asyncio.wait_for(at_end(), AT_END_S)
+                        async with asyncio.timeout(AT_END_S):
+                            await at_end()
     return signals.exit_code
 
 

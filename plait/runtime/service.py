@@ -99,10 +99,11 @@ class Signals:
     soon after the grace period. If its services do not end it by then, `os._exit` does.
     """
 
-    def __init__(self, stop: Stop, *, grace_s: float = 30.0) -> None:
-        """`grace_s`: how long the services may take to stop after the first signal."""
+    def __init__(self, stop: Stop, *, grace_s: float = 30.0, last_s: float = LAST_S) -> None:
+        """`grace_s`: how long the services may take to stop after the first signal; `last_s`: how long after that the process may take to end."""
         self._stop = stop
         self._grace_s = grace_s
+        self._last_s = last_s
         self.received: signal.Signals | None = None
 
     def __enter__(self) -> "Signals":
@@ -140,7 +141,7 @@ class Signals:
         """In a thread of its own."""
         by_descriptor: list[signal.Signals] = []
         by_handler: list[signal.Signals] = []
-        told, guard = 0, _Guard(self._loop)
+        told, guard = 0, _Guard(self._loop, self._last_s)
         while True:
             ready, _, _ = select.select([self._reader], [], [], guard.wait_s())
             if ready:
@@ -177,16 +178,17 @@ os.register_at_fork(after_in_child=_in_copy)
 
 
 class _Guard:
-    """When a process that was asked to stop is ended: LAST_S after its time, or LOOP_S after it, where its loop does not turn any more."""
+    """When a process that was asked to stop is ended: `last_s` after its time, or LOOP_S after it, where its loop does not turn any more."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, last_s: float) -> None:
         self._loop = loop
+        self._last_s = last_s
         self._ask_at = self._answer_by = self._end_at = math.inf
         self._turns = threading.Event()
 
     def end_after(self, seconds: float) -> None:
         self._ask_at = min(self._ask_at, time.monotonic() + seconds)
-        self._end_at = min(self._end_at, self._ask_at + LAST_S)
+        self._end_at = min(self._end_at, self._ask_at + self._last_s)
 
     def wait_s(self) -> float | None:
         until = min(self._ask_at, self._answer_by, self._end_at)

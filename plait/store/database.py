@@ -200,7 +200,8 @@ class Database:
         if lent is not None:
             await lent.close()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._returned(), CLOSE_S)
+            async with asyncio.timeout(CLOSE_S):
+                await self._returned()
         for connection in list(self._used):
             connection.terminate()
         if self._overdue is not None:

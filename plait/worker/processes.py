@@ -157,7 +157,8 @@ class _Child:
         if isinstance(error, NoMessage):
             return f"{error}; it was ended", None
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(self._exited), _EXIT_S)
+            async with asyncio.timeout(_EXIT_S):
+                await asyncio.shield(self._exited)
         code = self._process.returncode
         if self._killed:
             return "the worker ended its process", None
@@ -174,7 +175,8 @@ class _Child:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.shield(self._exited), wait_s)
+                async with asyncio.timeout(wait_s):
+                    await asyncio.shield(self._exited)
                 break
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)  # what the handler itself had started

@@ -2,17 +2,21 @@
 
 import asyncio
 import json
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 from uuid import UUID
 
 import httpx
 import pytest
 
 from plait.api.bulk import DEFINITION, OF_KEY, OF_TENANT, run_bulk
+from plait.api.bulk_worker import Bulk
 from plait.model.states import Ending
+from plait.runtime.outage import Outage
+from plait.store import Store
 from plait.store.audit import Entry
 
-from ..waiting import eventually
+from ..waiting import PATIENCE_S, eventually
 from ..world import World
 from .calling import Calling, new_key
 from .serving import served
@@ -198,7 +202,9 @@ async def test_a_slow_bulk_job_keeps_no_other_waiting(world: World) -> None:
     slow, quick = await world.enqueue_many("add", 2, queue="slow"), await world.enqueue_many("add", 2, queue="quick")
     with served(world.database.url) as site:
         _, token = await new_key(world.store, "operator", await world.tenant())
-        async with httpx.AsyncClient(base_url=f"{site}/api/v1", headers={"Authorization": f"Bearer {token}"}) as client:
+        async with httpx.AsyncClient(
+            base_url=f"{site}/api/v1", headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE_S
+        ) as client:
             for queue, rate in (("slow", 0.01), ("quick", None)):
                 body = {"action": "cancel", "filter": {"queue": queue}, "dry_run": False, "rate": rate}
                 assert (await client.post("/jobs/bulk", json=body)).status_code == 202
@@ -209,6 +215,28 @@ async def test_a_slow_bulk_job_keeps_no_other_waiting(world: World) -> None:
 
         await eventually(both, within=90, what="the quick one, and one job of the slow one")  # its next is after 100 s
     assert await world.sql("select count(*) from plait.live where state = 'running'") == 0, "it was given back"
+
+
+@pytest.mark.parametrize("steps", range(6))
+async def test_an_api_stops_also_while_a_bulk_job_ends(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
+    """A wait that ends at the moment of its cancellation must not swallow it: the process would never end."""
+    bulk, looked = Bulk(cast("Store", SimpleNamespace(database=SimpleNamespace(outage=Outage())))), asyncio.Event()
+
+    async def look(_group: asyncio.TaskGroup) -> None:
+        looked.set()
+
+    monkeypatch.setattr(bulk, "_once", look)
+    working = asyncio.ensure_future(bulk._work())
+    await looked.wait()
+    for _ in range(10):  # until it waits
+        await asyncio.sleep(0)
+    bulk.wake.set()
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    working.cancel()
+    done, _ = await asyncio.wait({working}, timeout=3)
+    working.cancel()
+    assert done, "it goes on as if nobody had asked it to stop"
 
 
 async def test_a_bulk_over_all_tenants_belongs_to_none_of_them(api: Calling, world: World) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -100,6 +101,26 @@ async def test_a_job_that_becomes_due_or_goes_on_is_told(world: World, url: str)
         assert await world.promote() == 2
         for job in (late, keyed):
             await _next(events, "job", id=job, status="queued")
+
+
+async def test_an_answer_begins_when_all_that_moves_from_there_on_is_told(
+    world: World, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A browser takes the stream to be open when its headers have come: it can't wait for a comment."""
+    token, begin, go_on = await _key(world, "viewer"), Watch._begin, threading.Event()
+
+    async def slow(self: Watch) -> None:
+        await asyncio.to_thread(go_on.wait, 120)
+        await begin(self)
+
+    monkeypatch.setattr(Watch, "_begin", slow)
+    async with httpx.AsyncClient(base_url=url, timeout=120) as client:
+        stream = client.stream("GET", "/api/v1/stream", headers={"Authorization": f"Bearer {token}"})
+        opening = asyncio.ensure_future(stream.__aenter__())
+        assert await asyncio.wait({opening}, timeout=0.5) == (set(), {opening}), "the first look has not ended yet"
+        go_on.set()
+        await opening
+        await stream.__aexit__(None, None, None)
 
 
 async def test_nobody_is_told_of_another_tenants_job(world: World, url: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from plait.testing import TestDatabase
 
+from ..waiting import PATIENCE_S
 from .calling import call, run, started, wait_for_line
 from .conftest import Plait
 
@@ -41,9 +42,14 @@ def test_the_api_serves_until_a_signal_comes(real_database: TestDatabase, number
     key = call("keys", "create", "k", "--url", real_database.url).out.strip()
     with started("api", "--url", real_database.url, "--port", "0") as process:
         url = _url(wait_for_line(process, "api listening"))
-        assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
-        assert httpx.get(f"{url}/api/v1/jobs", headers={"Authorization": f"Bearer {key}"}).json()["items"] == []
-        assert httpx.get(f"{url}/api/v1/jobs").status_code == 401
+        assert httpx.get(f"{url}/healthz", timeout=PATIENCE_S).json() == {"status": "ok"}
+        assert (
+            httpx.get(f"{url}/api/v1/jobs", headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE_S).json()[
+                "items"
+            ]
+            == []
+        )
+        assert httpx.get(f"{url}/api/v1/jobs", timeout=PATIENCE_S).status_code == 401
         process.send_signal(number)
         assert process.wait(120) == code
 
@@ -59,7 +65,7 @@ def test_dev_prints_a_link_that_signs_in_once(real_database: TestDatabase, shop:
     with started("dev", shop, "--url", real_database.url, "--port", "0") as process:
         link = wait_for_line(process, "sign in").split()[2]
         wait_for_line(process, "api listening")
-        with httpx.Client() as browser:
+        with httpx.Client(timeout=PATIENCE_S) as browser:
             assert browser.get(link).status_code == 303
             who = browser.get(link.replace("/session/link", "/session").partition("?")[0])
             assert who.json()["role"] == "super-admin"

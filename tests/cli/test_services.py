@@ -52,7 +52,7 @@ def test_a_handler_that_blocks_or_stops_the_loop_ends_the_worker_with_a_code_of_
     handle = call("enqueue", shop, job, *arguments, "--url", real_database.url).out.strip()
     with started("worker", shop, "--url", real_database.url, PLAIT_LOOP_TIMEOUT="2") as process:
         assert handle in wait_for_line(process, "the process ends")
-        assert process.wait(30) == 70
+        assert process.wait(120) == 70
     assert call("jobs", "show", handle, "--url", real_database.url, "--json").json["status"] == "running"
 
 
@@ -63,7 +63,7 @@ def test_a_second_signal_ends_a_worker_whose_loop_is_blocked(real_database: Test
         process.send_signal(signal.SIGTERM)
         wait_for_line(process, "stopping")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 143
+        assert process.wait(120) == 143
 
 
 def test_workers_tell_whose_handler_blocks_them(real_database: TestDatabase, shop: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from .ways import MISSING, WAYS, pgbouncer
 
 SOME = {
-    "tests/worker": "not kill and (starts or timeout or canceled or lease or progress or retried)",
+    "tests/worker": "not kill and not watchdog and (starts or timeout or canceled or lease or progress or retried)",
     "tests/api": "skeleton or interleaved or way or waits or at_once or goes_on",
 }
 
@@ -19,7 +19,7 @@ def run_suite(way: str, suite: str, *arguments: str) -> None:
         pytest.skip(MISSING)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", suite, *arguments]
     ended = subprocess.run(
-        command, env={**os.environ, "PLAIT_TEST_WAY": way}, capture_output=True, text=True, timeout=600
+        command, env={**os.environ, "PLAIT_TEST_WAY": way}, capture_output=True, text=True, timeout=800
     )
     print(ended.stdout[-3000:])
     assert ended.returncode == 0, ended.stdout[-6000:]

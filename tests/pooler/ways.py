@@ -85,7 +85,7 @@ def _running(admin_url: str) -> Iterator[int]:
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, user=owner if os.geteuid() == 0 else None
         )
         try:
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + 60
             while not _listens(port):
                 assert process.poll() is None, "PgBouncer has ended"
                 assert time.monotonic() < deadline, "PgBouncer does not listen"
@@ -93,7 +93,7 @@ def _running(admin_url: str) -> Iterator[int]:
             yield port
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(60)
 
 
 def _listens(port: int) -> bool:

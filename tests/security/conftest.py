@@ -1,9 +1,10 @@
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from plait.testing import TestDatabase
+from plait.testing import TestDatabase, TestServer
 
+from ..conftest import run_apart
 from .logins import Logins, TwoTenants, make_two_tenants
 
 
@@ -17,3 +18,13 @@ async def logins(database: TestDatabase) -> AsyncIterator[Logins]:
 @pytest.fixture
 async def tenants(database: TestDatabase, logins: Logins) -> TwoTenants:
     return await make_two_tenants(database, logins)
+
+
+@pytest.fixture(scope="module")
+def unchanged_tenants(server: TestServer) -> Iterator[TwoTenants]:
+    """The same for tests that change nothing: to make them costs more than most of those tests do."""
+    database = run_apart(server.create_database())
+    logins = Logins(database)
+    yield run_apart(make_two_tenants(database, logins))
+    run_apart(logins.drop())
+    run_apart(server.drop_database(database))

@@ -10,6 +10,13 @@ from .logins import TwoTenants, connected, not_denied, outcome
 KINDS = {"client": "client", "worker": "worker", "admin": "admin", "bound": "tenant", "unbound": "tenant"}
 """Each kind of login, and its column of the golden list."""
 
+
+@pytest.fixture
+def tenants(unchanged_tenants: TwoTenants) -> TwoTenants:
+    """All that is tried here is denied, or rolled back."""
+    return unchanged_tenants
+
+
 each_kind = pytest.mark.parametrize("kind", list(KINDS))
 
 

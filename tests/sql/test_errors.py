@@ -134,7 +134,7 @@ async def _twice(world: World) -> None:
 async def _busy(world: World) -> None:
     async with world.connection() as user, user.transaction():
         await user.fetchval("select plait.enqueue('add', tenant => 'default', dedupe_key => 'k')")
-        await world.enqueue("add", dedupe_key="k")
+        await world.store.jobs.enqueue_many([await world.new_job("add", dedupe_key="k")], patience_s=0.1)
 
 
 PROVOKED: dict[type[errors.DatabaseError], Callable[[World], Awaitable[None]]] = {

@@ -13,6 +13,7 @@ from plait.testing import TestDatabase
 
 from ..cli.calling import call as plait
 from ..cli.calling import started, wait_for_line
+from ..waiting import PATIENCE_S
 from ..worker.conftest import Running
 
 CANARY = "canary-5b1f0e77c9a2"
@@ -55,7 +56,7 @@ def test_no_metric_and_no_line_of_a_worker_has_one(real_database: TestDatabase, 
         while failed < 2:
             log += (line := wait_for_line(process, ""))
             failed += "an attempt failed" in line
-        metrics = httpx.get(url).text
+        metrics = httpx.get(url, timeout=PATIENCE_S).text
         process.terminate()
         _, rest = process.communicate(timeout=180)
         log += rest

@@ -14,6 +14,7 @@ from plait.testing import TestDatabase
 from ..api.calling import Calling
 from ..cli.calling import started, wait_for_line
 from ..cli.conftest import SHOP
+from ..waiting import PATIENCE_S
 from ..world import World
 from .scraping import Scraped
 
@@ -48,10 +49,10 @@ def test_a_process_serves_its_metrics_without_a_key(
         [url] = re.findall(r'http://[^"]*/metrics', line)
         if command != "api":
             wait_for_line(process, "leading")
-        told = Scraped(httpx.get(url).text)
+        told = Scraped(httpx.get(url, timeout=PATIENCE_S).text)
         assert "plait_database_up" in told.names, "an API does, and so does who leads"
         assert any(name.startswith(names) for name in {*told.names, *told.text.split()})
-        assert httpx.get(url.removesuffix("/metrics") + "/else").status_code == 404
+        assert httpx.get(url.removesuffix("/metrics") + "/else", timeout=PATIENCE_S).status_code == 404
         assert httpx.head(url).content == b""
         process.terminate()
         assert process.wait(180) == 143

@@ -55,7 +55,7 @@ async def test_nor_does_one_that_holds_a_quota(world: World, verb: str, call: st
     scene = await set_scene(world, quota=True)
     async with _open(scene, verb, call, commit=True):
         with pytest.raises(Busy):  # of the same tenant: an exact quota needs the lock
-            await world.enqueue(tenant="a")
+            await world.store.jobs.enqueue_many([await world.new_job(tenant="a")], patience_s=0.1)
         await _all_goes_on(scene, verb, quota=True)
     await go_on(scene)
 

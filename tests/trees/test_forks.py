@@ -46,7 +46,7 @@ async def test_retention_keeps_a_tree_while_a_fork_of_it_is_kept(
     await kit.run_until_idle()
     await kit.advance(seconds=9)
     await kit.run_until_idle()
-    assert await handle.result(5) == 3
+    assert await handle.result(60) == 3
     line = [handle.id]
     for _ in range(generations):
         line.append(await over.store.jobs.fork(line[-1], from_seq=2))  # from the sleep on

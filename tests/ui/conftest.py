@@ -16,11 +16,9 @@
 - All tests here share one event loop (and so one browser): nothing needs to be marked.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 import pytest_asyncio
@@ -29,6 +27,7 @@ from playwright.async_api import Browser
 from plait.testing import TestDatabase, TestServer
 
 from ..api.serving import served
+from ..conftest import run_apart
 from ..world import World
 from .browsing import Visitor, browsing
 
@@ -45,9 +44,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def ui_database(server: TestServer) -> Iterator[TestDatabase]:
     """Of their own: the API that serves it works in it all the time."""
-    database = _run(server.create_database())
+    database = run_apart(server.create_database())
     yield database
-    _run(server.drop_database(database))
+    run_apart(server.drop_database(database))
 
 
 @pytest.fixture(scope="session")
@@ -78,9 +77,3 @@ async def visit(world: World, browser: Browser, site: str) -> AsyncIterator[Visi
     yield visitor
     await visitor.close()
     assert not visitor.faults, "\n".join(visitor.faults)
-
-
-def _run(work: Coroutine[Any, Any, T]) -> T:
-    """In a thread, since the tests' own loop must not be disturbed."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()

@@ -4,6 +4,7 @@ import json
 
 from playwright.async_api import expect
 
+from plait.model.ids import new_id
 from plait.store.audit import Entry
 
 from ..api.calling import new_key
@@ -36,7 +37,7 @@ async def test_entries_are_found_by_actor_action_and_object(world: World, visit:
     page = await visit("admin", "/audit")
     rows = page.locator("[data-key]")
     await expect(rows).to_have_count(3)
-    await expect(rows.nth(2)).to_contain_text("a test's (plait_")
+    await expect(rows.filter(has_text="a test's (plait_")).to_have_count(1)
     filter_ = page.get_by_role("combobox", name="Filter")
     await filter_.fill("action:queue.p")
     await page.get_by_role("option", name="action:queue.pause").click()
@@ -53,10 +54,11 @@ async def test_entries_are_found_by_actor_action_and_object(world: World, visit:
 
 
 async def test_a_long_audit_goes_on_as_one_scrolls(world: World, visit: Visitor) -> None:
-    await world.sql(
+    await world.sql(  # ids from new_id(): those of plait.uuidv7() have no order within a millisecond
         "insert into plait.audit (id, tenant_id, at, actor, action, object, detail)"
-        " select plait.uuidv7(), $1, plait.now(), 'key x', 'job.cancel', 'n ' || n, '{}' from generate_series(1, 250) n",
+        " select id, $1, plait.now(), 'key x', 'job.cancel', 'n ' || n, '{}' from unnest($2::uuid[]) with ordinality as t (id, n)",
         await world.tenant(),
+        [new_id() for _ in range(250)],
     )
     page = await visit("admin", "/audit")
     table = page.get_by_role("table", name="Audit")

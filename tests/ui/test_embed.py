@@ -14,6 +14,7 @@ from plait.testing import TestDatabase
 
 from ..api.calling import new_key
 from ..api.serving import served
+from ..waiting import PATIENCE_S
 from ..world import World
 from .browsing import Visitor
 
@@ -56,7 +57,9 @@ def embedding(ui_database: TestDatabase, elsewhere: str) -> Iterator[str]:
 async def _link(world: World, site: str, role: str = "viewer", *, tenant: str = "acme", ttl_seconds: int = 3600) -> str:
     """As the other application's server asks for it, with its key."""
     _, key = await new_key(world.store, "operator", await world.tenant(tenant))
-    async with httpx.AsyncClient(base_url=f"{site}/api/v1", headers={"Authorization": f"Bearer {key}"}) as client:
+    async with httpx.AsyncClient(
+        base_url=f"{site}/api/v1", headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE_S
+    ) as client:
         answer = await client.post("/embeds", json={"role": role, "ttl_seconds": ttl_seconds})
     url: str = answer.json()["url"]
     assert url.startswith(f"{site}/embed#plait_")
@@ -172,5 +175,5 @@ async def test_only_the_view_names_who_may_frame_it(site: str, elsewhere: str, e
         (f"{embedding}/api/v1/jobs", "frame-ancestors 'none'"),
         (f"{site}/embed", "frame-ancestors 'none'"),
     ):
-        async with httpx.AsyncClient() as client:
+        async with httpx.AsyncClient(timeout=PATIENCE_S) as client:
             assert policy in (await client.get(url)).headers["content-security-policy"].split("; "), url

@@ -6,6 +6,7 @@ import httpx
 from playwright.async_api import expect
 
 from ..api.calling import new_key
+from ..waiting import PATIENCE_S
 from ..world import World
 from .browsing import Visitor
 from .hostile import CORPUS, RAN
@@ -23,7 +24,7 @@ async def test_an_admin_makes_a_key_that_is_shown_once_and_works(world: World, v
     secret = await page.locator("[data-secret]").inner_text()
     await page.get_by_role("button", name="Copy").click()
     assert await page.evaluate("navigator.clipboard.readText()") == secret
-    async with httpx.AsyncClient(base_url=f"{visit.site}/api/v1") as client:
+    async with httpx.AsyncClient(base_url=f"{visit.site}/api/v1", timeout=PATIENCE_S) as client:
         who = (await client.get("/session", headers={"Authorization": f"Bearer {secret}"})).json()
     assert (who["role"], who["tenant"], who["name"]) == ("viewer", "acme", CORPUS[1])
     await page.get_by_role("button", name="I have stored it").click()
@@ -64,7 +65,7 @@ async def test_a_key_is_revoked_and_then_shown_only_to_who_wants_to_see_it(world
     await dialog.get_by_role("button", name="Revoke the key").click()
     row = page.locator(f"[data-key='{key}']")
     await expect(row).to_have_count(0)
-    async with httpx.AsyncClient(base_url=f"{visit.site}/api/v1") as client:
+    async with httpx.AsyncClient(base_url=f"{visit.site}/api/v1", timeout=PATIENCE_S) as client:
         assert (await client.get("/jobs", headers={"Authorization": f"Bearer {token}"})).status_code == 401
     await page.get_by_label("Revoked and expired too").check()
     await expect(row).to_contain_text("revoked")

@@ -10,6 +10,7 @@ from playwright.async_api import expect
 from plait.model.tokens import hash_of, new_token
 
 from ..api.calling import new_key
+from ..waiting import PATIENCE_S
 from ..world import World
 from .browsing import Visitor
 
@@ -83,7 +84,7 @@ async def test_the_navigation_has_the_pages_that_a_role_may_see(role: str, hidde
 
 
 async def test_an_address_can_be_opened_directly_and_what_is_none_is_not_there(visit: Visitor) -> None:
-    async with httpx.AsyncClient(base_url=visit.site) as client:
+    async with httpx.AsyncClient(base_url=visit.site, timeout=PATIENCE_S) as client:
         for path in [*PAGES, "/login", "/jobs/1", "/workflows/1"]:
             answer = await client.get(path)
             assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
@@ -93,7 +94,7 @@ async def test_an_address_can_be_opened_directly_and_what_is_none_is_not_there(v
 
 
 async def test_files_are_kept_for_ever_and_the_page_is_not(visit: Visitor) -> None:
-    async with httpx.AsyncClient(base_url=visit.site) as client:
+    async with httpx.AsyncClient(base_url=visit.site, timeout=PATIENCE_S) as client:
         page = await client.get("/")
         assert page.headers["cache-control"] == "no-cache"
         assert "unsafe" not in page.headers["content-security-policy"]

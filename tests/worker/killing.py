@@ -8,10 +8,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from plait.runtime.service import LAST_S
+
 
 @asynccontextmanager
 async def worker_process(
-    url: str, *options: str, grace: float = 10, loop_timeout: float = 60, log: Path | None = None
+    url: str,
+    *options: str,
+    grace: float = 10,
+    last: float = LAST_S,
+    loop_timeout: float = 60,
+    log: Path | None = None,
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     with (log or Path(os.devnull)).open("ab") as stderr:
         process = await asyncio.create_subprocess_exec(
@@ -22,7 +29,7 @@ async def worker_process(
             *options,
             stdout=asyncio.subprocess.PIPE,
             stderr=None if log is None else stderr,
-            env={**os.environ, "GRACE": str(grace), "LOOP_TIMEOUT": str(loop_timeout)},
+            env={**os.environ, "GRACE": str(grace), "LAST": str(last), "LOOP_TIMEOUT": str(loop_timeout)},
         )
     assert process.stdout is not None
     assert await process.stdout.readline() == b"ready\n"

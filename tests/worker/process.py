@@ -13,7 +13,7 @@ from plait.leader.leader import Leader
 from plait.leader.promote import Promote
 from plait.leader.rescue import Rescue
 from plait.runtime.logging import configure
-from plait.runtime.service import Service, Signals, Stop, run_services, run_to_end
+from plait.runtime.service import LAST_S, Service, Signals, Stop, run_services, run_to_end
 from plait.runtime.settings import Settings
 from plait.sdk.context import NoCurrentJob
 from plait.worker.worker import Worker
@@ -32,6 +32,13 @@ app = Plait(
 @app.job(retries=2)
 async def work(seconds: float) -> int:
     await asyncio.sleep(seconds)
+    return os.getpid()
+
+
+@app.job(retries=2)
+async def work_again() -> int:
+    """Runs until its worker is gone; then it ends at once."""
+    await asyncio.sleep(600 if current().attempt == 1 else 0)
     return os.getpid()
 
 
@@ -139,7 +146,7 @@ async def main() -> int:
     services: list[Service] = [Worker(app, concurrency=200)]
     if "--no-leader" not in options:
         services.append(Leader(app, lease_s=1, duties=[Promote(), Rescue(every_s=0.2)]))
-    with Signals(stop, grace_s=app.settings.grace) as signals:
+    with Signals(stop, grace_s=app.settings.grace, last_s=float(os.environ.get("LAST", LAST_S))) as signals:
         print("ready", flush=True)
         await run_services(services, stop)
     await app.close()

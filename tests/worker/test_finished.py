@@ -56,7 +56,7 @@ async def test_a_task_left_behind_on_the_loop_is_refused_what_it_wants_to_write(
     left: list[asyncio.Task[None]] = []
     async with running(app):
         handle = await leaves_a_task.enqueue()
-        await handle.result(30)
+        await handle.result(120)
         go_on.set()
         await asyncio.wait_for(refused.wait(), 30)
         assert [kind for kind, _ in seen] == [NoCurrentJob, NoCurrentJob, *[NotDurable] * 4]
@@ -90,8 +90,8 @@ async def test_a_thread_left_behind_is_refused_what_it_wants_to_write(app: Plait
 
     async with running(app):
         with pytest.raises(JobDeadLettered, match="longer than"):
-            await (await outlives_its_timeout.enqueue()).result(30)
-        await (await leaves_a_thread.enqueue()).result(30)
+            await (await outlives_its_timeout.enqueue()).result(120)
+        await (await leaves_a_thread.enqueue()).result(120)
         go_on.set()
         await asyncio.to_thread(refused.wait, 30)
 
@@ -131,8 +131,8 @@ async def test_a_step_left_behind_does_not_cancel_the_job_that_runs_now(app: Pla
 
     async with running(app, concurrency=1):
         first, second = await leaves_a_step.enqueue(), await next_one.enqueue()
-        assert await second.result(30) == "not canceled"
-        await first.result(30)
+        assert await second.result(120) == "not canceled"
+        await first.result(120)
 
 
 @pytest.mark.parametrize(

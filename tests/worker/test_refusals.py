@@ -88,6 +88,7 @@ async def test_a_worker_that_completes_no_round_trip_gives_up_its_lease_and_regi
     app: Plait, running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its heartbeat comes through all the time."""
+    app.settings = app.settings.model_copy(update={"lease": 3})
     stuck = asyncio.Event()
     cycle = CycleConnection.cycle
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import signal
-import time
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from plait import Plait, Status, current
 from plait.runtime.service import BLOCKED
 from plait.testing import TestDatabase
+from plait.worker.watchdog import Watchdog
 from tests.waiting import eventually
 from tests.worker import process
 from tests.worker.conftest import run_worker
@@ -42,7 +43,7 @@ async def test_a_handler_that_blocks_the_loop_ends_its_worker_and_the_others_are
 ) -> None:
     log = tmp_path / "log"
     async with worker_process(real_database.url, loop_timeout=2, log=log) as first:
-        others = await process.work.enqueue_many([5.0] * 5)
+        others = [await process.work_again.enqueue() for _ in range(5)]
         await running(client, 5)
         blocker = await process.block_once.enqueue(600.0)
         assert await asyncio.wait_for(first.wait(), WITHIN) == BLOCKED
@@ -96,7 +97,7 @@ async def test_a_handler_that_stops_the_loop_ends_its_worker_and_counts_as_lost(
 ) -> None:
     log = tmp_path / "log"
     async with worker_process(real_database.url, log=log) as first:
-        neighbour = await process.work.enqueue(5.0)
+        neighbour = await process.work_again.enqueue()
         await running(client, 1)
         handle = await process.stop_loop_once.enqueue(how)
         assert await asyncio.wait_for(first.wait(), WITHIN) == BLOCKED
@@ -141,7 +142,7 @@ async def test_the_end_of_the_grace_period_ends_a_worker_whose_loop_is_blocked(
 async def test_a_thread_that_does_not_end_cannot_keep_a_stopped_worker_alive(
     client: Plait, real_database: TestDatabase
 ) -> None:
-    async with worker_process(real_database.url, grace=0.5) as worker:
+    async with worker_process(real_database.url, grace=0.5, last=2) as worker:
         await (await process.leave_a_thread.enqueue()).result(WITHIN)
         worker.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(worker.wait(), WITHIN) == 143
@@ -179,15 +180,24 @@ async def test_a_worker_that_was_suspended_is_not_taken_for_a_blocked_one(
     await client.close()
 
 
-async def test_a_worker_in_a_process_of_somebody_else_loses_its_lease_and_no_more(real_database: TestDatabase) -> None:
+async def test_a_worker_in_a_process_of_somebody_else_loses_its_lease_and_no_more(
+    real_database: TestDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As in a test: the process is not plait's to end. The blocker counts as lost all the same."""
     app = Plait(real_database.url)
-    app.settings = app.settings.model_copy(update={"lease": 2, "heartbeat": 0.3, "poll": 0.2, "loop_timeout": 4})
+    app.settings = app.settings.model_copy(update={"lease": 2, "heartbeat": 0.3, "poll": 0.2, "loop_timeout": 2})
+    given_up, give_up = threading.Event(), Watchdog._give_up
+
+    def and_tell(self: Watchdog) -> None:
+        give_up(self)
+        given_up.set()
+
+    monkeypatch.setattr(Watchdog, "_give_up", and_tell)
 
     @app.job(retries=0)
     async def blocks_once() -> int:
         if current().attempt == 1:
-            time.sleep(15)  # sleep: a handler that blocks its loop is the point
+            given_up.wait(WITHIN)  # a handler that blocks its loop is the point
         return current().attempt
 
     async with run_worker(app) as worker:
