@@ -25,7 +25,7 @@ from plait.sdk.durables import Durables
 from plait.sdk.history import History
 from plait.sdk.operations import Holder, Reading, Step, Suspended
 from plait.sdk.sending import surely
-from plait.sdk.timers import Timer
+from plait.sdk.timers import CallAt, Timer
 from plait.sdk.turns import Turns
 from plait.sdk.unrecorded import Failure, Unrecorded
 from plait.store.trees import Checkpoint, Lease, StepKey, StepKind, Suspension, Wait
@@ -215,12 +215,12 @@ class Durable:
         if self._unrecorded:
             await asyncio.gather(*(self._store_end(*end) for end in self._unrecorded.take(self.turns)))
 
-    def timer(self, setter: str, call_at: Callable[..., asyncio.TimerHandle], when: float, *callback: Any) -> Timer:
-        """A deadline that the handler sets by asyncio: what is to be called, with which arguments and in which context."""
+    def timer(self, setter: str, call_at: CallAt, when: float, callback: Any, args: Any, context: Any) -> Timer:
+        """A deadline that the handler sets by asyncio."""
         self._seq += 1
         key = self.branches.here().key(f"timeout {setter}", self._seq)
         delay_s = None if self._real_time else max(0.0, when - self._loop.time())
-        return self.turns.timer(Timer(when, *callback, self._loop, key, delay_s), call_at)
+        return self.turns.timer(Timer(when, callback, args, context, self._loop, key, delay_s), call_at)
 
     async def wait(
         self,

@@ -15,6 +15,8 @@ from plait.sdk.branches import in_step
 from plait.sdk.context import Attempt
 from plait.store.trees import StepEnd, StepKey, Wait
 
+CallAt = Callable[..., asyncio.TimerHandle]
+
 
 class Timer(asyncio.TimerHandle):
     """What the code that sets a deadline holds: it may cancel it."""
