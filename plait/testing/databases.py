@@ -1,7 +1,7 @@
 """A database for each test, cloned from a migrated template: some tens of milliseconds each.
 
 The server is `PLAIT_TEST_URL` (a superuser's) where that is set, else an embedded one that is kept between runs, so that only
-the first run pays for its making. A template's name carries a hash of the SQL, so a changed function makes a new one.
+the first run pays for its making: below `PLAIT_TEST_DIR`, by default the system's directory for temporary files. A template's name carries a hash of the SQL, so a changed function makes a new one.
 """
 
 import hashlib
@@ -44,7 +44,8 @@ class TestServer:
         self._embedded: EmbeddedPostgres | None = None
         url = admin_url or (os.environ.get("PLAIT_TEST_URL") if bin_dir is None else None)
         if url is None:
-            directory = data_dir or Path(tempfile.gettempdir()) / f"plait-tests-{os.getuid()}"
+            given = os.environ.get("PLAIT_TEST_DIR")
+            directory = data_dir or Path(given or Path(tempfile.gettempdir()) / f"plait-tests-{os.getuid()}")
             self._embedded = EmbeddedPostgres(directory, bin_dir=bin_dir)
             url = self._embedded.start().url()
         self.admin_url = url
