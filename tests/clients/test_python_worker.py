@@ -113,7 +113,7 @@ async def test_what_a_handler_does_is_what_the_server_is_told(
     assert said.path == f"/worker/jobs/{job(1)['id']}/{verb}"
     assert (said.body["worker"], said.body["attempt"]) == (7, 1)
     assert expected == {name: said.body[name] for name in expected}
-    assert server.paths()[-1] == "POST /worker/leave"
+    assert "POST /worker/leave" in server.paths()  # a claim that it ended may arrive after it
 
 
 async def stand(payload: dict[str, Any], context: Context) -> None:

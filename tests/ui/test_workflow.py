@@ -95,6 +95,7 @@ async def test_an_address_that_says_nonsense_shows_what_there_is(world: World, v
 async def test_the_tree_is_walked_with_the_keyboard(world: World, visit: Visitor) -> None:
     job, _, leases = await workflow(world, 3)
     page = await visit("viewer", f"/workflows/{job}")
+    await expect(row(page, leases[0].job_id)).to_be_visible()
     await page.get_by_role("treegrid", name="Tree").focus()
     await page.keyboard.press("ArrowDown")
     await page.keyboard.press("ArrowDown")

@@ -114,11 +114,12 @@ class Worker:
                 self._changed.clear()
                 await self._changed.wait()
                 continue
+            worker = protocol.worker
             try:
                 await self._claim(protocol, room, group)
                 failed = 0
             except LeaseLost:
-                self._lose_all(protocol)
+                self._lose_all(protocol, worker)
             except PlaitError as error:
                 if self._stopping.is_set():
                     return
@@ -127,7 +128,8 @@ class Worker:
                     raise
                 self._log.warning("claim failed", error=str(error))
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._stopping.wait(), pause(error, failed))
+                    async with asyncio.timeout(pause(error, failed)):
+                        await self._stopping.wait()
                 failed += 1
 
     def _room(self) -> int:
@@ -228,14 +230,15 @@ class Worker:
             if protocol.worker is None or (not self._held and time.monotonic() >= self._doubt_until):
                 continue
             beats += 1
+            worker = protocol.worker
             try:
                 self._beat(protocol, loop, beats)
             except LeaseLost:
-                loop.call_soon_threadsafe(self._lose_all, protocol)
+                loop.call_soon_threadsafe(self._lose_all, protocol, worker)
             except PlaitError as error:
                 self._log.warning("heartbeat failed", error=str(error))
                 if time.monotonic() >= self._lease_until:
-                    loop.call_soon_threadsafe(self._lose_all, protocol)
+                    loop.call_soon_threadsafe(self._lose_all, protocol, worker)
                 pause_s = min(1.0, pause_s)
 
     def _beat(self, protocol: Protocol, loop: asyncio.AbstractEventLoop, beats: int) -> None:
@@ -268,7 +271,10 @@ class Worker:
         """The server may go on with a claim for as long as it was asked to wait."""
         self._doubt_until = time.monotonic() + self._work.wait + 5
 
-    def _lose_all(self, protocol: Protocol) -> None:
+    def _lose_all(self, protocol: Protocol, worker: int | None) -> None:
+        """This worker is lost. A claim and a heartbeat may both learn it: whoever is later must not end what the next one holds."""
+        if protocol.worker != worker:
+            return
         self._log.warning("worker lost", held=len(self._held))
         protocol.worker = None
         self._doubt()  # a claim under way may yet answer for the worker that we were
