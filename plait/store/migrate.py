@@ -167,6 +167,8 @@ async def _exclude_others(connection: asyncpg.Connection) -> None:
     installation, before there are such logins; then a lock that only the owner can take."""
     if not await connection.fetchval(_IS_INSTALLED):
         await connection.fetchval("select pg_advisory_xact_lock($1)", _LOCK)
+        # The server looks at what others have committed to the catalogue when it locks a relation that it does not hold yet.
+        await connection.execute("select from pg_catalog.pg_conversion limit 0")
     if await connection.fetchval(_IS_INSTALLED):
         await _become_owner(connection)
         await connection.execute("lock table plait.installed in share row exclusive mode; reset role")

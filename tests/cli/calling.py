@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,7 +25,9 @@ class Ran:
 
     @property
     def json(self) -> Any:
-        return json.loads(self.out)
+        """Without lines of the log: a thread that another test has left behind may write some while this process's output is taken."""
+        lines = self.out.splitlines()
+        return json.loads("\n".join(line for line in lines if not re.match(r"\d{4}-\d\d-\d\d \d\d:", line)))
 
 
 def call(*arguments: object) -> Ran:
