@@ -56,10 +56,10 @@ async def test_a_worker_outlasts_it_and_loses_no_outcome(
         await _count(store, Status.SUCCEEDED, 11)
         await worker.logged(OVER)
         assert worker.alive
-        for handle in handles[:10]:
-            assert [a.status for a in await store.jobs.list_attempts(handle.id)] == ["succeeded"]
-        last = [a.status for a in await store.jobs.list_attempts(handles[10].id)]
-        assert last in (["succeeded"], ["released", "succeeded"])  # the reply to its claim may have been lost
+        for handle in handles:
+            # Released: the reply to its claim was lost, and it had not started.
+            ended = [a.status for a in await store.jobs.list_attempts(handle.id) if a.status != "released"]
+            assert ended == ["succeeded"]
         worker.process.send_signal(signal.SIGTERM)
         assert await worker.ended() == 143
 
