@@ -183,8 +183,9 @@ class Slots:
         self._running_in = dict.fromkeys(self._limits, 0)
 
     def tripped(self, took_s: float) -> None:
-        """A round trip took so long."""
-        self._trip_s += (took_s - self._trip_s) / 8
+        """A round trip took so long. The average follows quickly where runs are much shorter than that, since slots would be empty before the next claim arrives; else
+        slowly, so that one slow round trip does not make others wait behind what is prefetched."""
+        self._trip_s += (took_s - self._trip_s) / (2 if 10 * self._run_s < took_s else 8)
 
     def _measure_rate(self) -> None:
         """How many runs finish in a second of work, on average; while nothing runs there is none. Runs that began together end together: so
