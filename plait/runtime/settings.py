@@ -62,6 +62,15 @@ class Settings(BaseSettings):
         60, ge=0, description="seconds that a service which starts waits for its database; 0: it ends at once"
     )
     grace: float = Field(30, ge=0, description="seconds that running jobs get to finish when a worker is stopped")
+    cached_handlers: int = Field(
+        1000,
+        ge=0,
+        description="waiting handlers of durable jobs that a worker keeps in memory, to continue without a replay; 0: none",
+    )
+    cached_handlers_age: float = Field(60, ge=0, description="seconds that each of them is kept at most")
+    cached_handlers_size: int = Field(
+        67_108_864, ge=0, description="bytes that their payloads and recorded steps may have, in all"
+    )
     listen: bool = Field(True, description="use LISTEN for fast pick-up; polling is always on")
 
     api_host: str = Field("127.0.0.1", description="the address that the API listens on")

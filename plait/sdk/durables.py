@@ -1,7 +1,8 @@
 """What the durable jobs of one worker share."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from plait.sdk.artifacts import Artifacts
 from plait.sdk.checkpoints import Checkpoints
@@ -28,6 +29,8 @@ class Durables:
         self.worker = 0
         self.node = node
         self.real_time = real_time
+        self.keep: Callable[[Any, int], asyncio.Future[bool] | None] = lambda _run, _size: None
+        """Keeps the handler of a job that has begun to wait, of so many bytes, in memory; see plait.worker.cached."""
 
     async def close(self) -> None:
         await self.checkpoints.close()

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from typing import Protocol
+from uuid import UUID
 
 from plait.sdk.branches import Branch, in_step
 from plait.sdk.history import nested_path, other_arguments
@@ -20,6 +21,12 @@ class Holder(Protocol):
     """The attempt ends by waiting: it is no longer held, and that is no loss."""
     over: bool
     """The handler has ended. A task or thread that it has left behind takes no steps."""
+
+    key: tuple[UUID, int]
+    """Of the job and its attempt."""
+
+    def keep(self, size: int) -> "asyncio.Future[bool] | None":
+        """The job waits: whether its handler continues here, under a new lease, told later; None: it is dropped now."""
 
     def lost(self) -> None: ...
     def canceled(self) -> None: ...

@@ -23,6 +23,7 @@ from plait.model.policies import ChildMode, Children, OnChildFailure
 from plait.sdk.codec import MAX_BYTES, encode
 from plait.sdk.durable import Durable, durable
 from plait.sdk.fan_out import PAGE, Duration, Opened, Target, resolved
+from plait.sdk.from_threads import call_from_thread
 from plait.sdk.options import Options
 from plait.sdk.results import Result
 from plait.sdk.sending import surely
@@ -116,7 +117,7 @@ def _sync(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """The same for `def` handlers: it runs on the worker's loop while their thread waits for it."""
 
     def sync(*args: P.args, **kwargs: P.kwargs) -> T:
-        return durable().call_sync(lambda: function(*args, **kwargs))
+        return call_from_thread(durable(), lambda: function(*args, **kwargs))
 
     return sync
 

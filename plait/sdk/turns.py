@@ -70,8 +70,7 @@ class Turns:
     async def replay(self, step: Step) -> None:
         """A step was asked for: return when it may run, or when its recorded end is delivered."""
         history, row = self.history, step.row
-        if history is None or not history.replaying:
-            return
+        assert history is not None
         if row is None:
             self._held.append(step)
             try:

@@ -5,10 +5,12 @@ import contextvars
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from plait.model.errors import InvalidPayload, TooLarge
 from plait.model.states import Ending
+from plait.runtime.logging import get_logger
 from plait.sdk.artifacts import Artifacts, is_reference
 from plait.sdk.codec import MAX_BYTES
 from plait.sdk.context import set_attempt
@@ -20,6 +22,8 @@ from plait.worker.outcomes import Finished
 from plait.worker.processes import Processes
 from plait.worker.run import Run, Stopping
 from plait.worker.threads import Threads
+
+log = get_logger("worker")
 
 THREAD_GRACE_S = 0.8
 """Less than the worker waits before it takes a slot away."""
@@ -37,13 +41,16 @@ class Executor:
         processes: Processes,
         ended: Callable[[Run, Finished | None], Coroutine[Any, Any, None] | None],
         unfit: Callable[[Claimed], str | None],
+        continues: Callable[[Run], bool],
     ) -> None:
-        """`unfit` says what is wrong with a payload that was too large to be looked at before."""
+        """`unfit` says what is wrong with a payload that was too large to be looked at before. `continues`: whether the run's handler is in memory,
+        and goes on."""
         self.original = Original()
         self._threads = Threads(self.original)
         self._processes = processes
         self._ended = ended
         self._unfit = unfit
+        self._continues = continues
         self.artifacts: Artifacts | None = None
         self._context = contextvars.copy_context()
         self._inheriting = False
@@ -51,6 +58,8 @@ class Executor:
 
     def start(self, run: Run) -> None:
         """In the task of the run that is just ending, if that has left no trace there; else in a task of its own."""
+        if self._continues(run):
+            return
         if self._inheriting:
             self._inheriting, self._heir = False, run
         else:
@@ -190,3 +199,11 @@ def abandoned(run: Run) -> Finished | None:
             return outcomes.ended(Ending.RELEASED)
         case Stopping.LOST | None:
             return None
+
+
+def log_failure(run: Run, finished: Finished) -> None:
+    """A failure after which the job is retried is nothing to act on."""
+    claimed, detail = run.claimed, msgspec.json.decode(finished.detail or "{}")
+    left = 0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.tries - 1)
+    level = "info" if left else "warning"
+    getattr(log, level)("an attempt failed", **run.current().about(), error=detail.get("error"), tries_left=left)

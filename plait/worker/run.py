@@ -97,6 +97,9 @@ class Run(msgspec.Struct, eq=False):
             return None
         return self.durable().branches
 
+    def keep(self, size: int) -> "asyncio.Future[bool] | None":
+        return self.durables.keep(self, size) if self.durables is not None and not self.over else None
+
     def lost(self) -> None:
         self.stop(Stopping.LOST)
 

@@ -62,7 +62,7 @@ begin
       end if;
     end loop;
   end if;
-  perform plait._end_waits(p_job, v_now, p_next);
+  perform plait._end_waits(p_job, v_now, p_next, p_waits);
   o_ended := (select json_agg(json_build_array(s.branch, s.name, s.occurrence, s.finished,
                     case when s.kind = 'fan_out' then json_build_object('decision', o.decision, 'decided_ended', o.decided_ended) else s.value end, s.error)
                   order by s.finished)
