@@ -78,10 +78,10 @@ class Branches:
 
     def here(self) -> Branch:
         """The branch whose code runs now."""
-        task = asyncio.current_task()
-        if task is None or task is self.main.task or not self._of:
+        if not self._of:
             return self.main
-        return self._of.get(task) or self.main
+        task = asyncio.current_task()
+        return self.main if task is None else self._of.get(task) or self.main
 
     def created(self, task: "asyncio.Task[Any]") -> None:
         """A task was created by the code that runs here."""

@@ -15,11 +15,12 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
+from threading import get_ident
 from typing import Any, Final, NoReturn, TypeVar
 from uuid import UUID
 
 from plait.model.errors import LeaseLost, NotDurable
-from plait.sdk.branches import Branch, Branches, in_step
+from plait.sdk.branches import Branch, in_step
 from plait.sdk.context import NoCurrentJob, attempt, ended
 from plait.sdk.durables import Durables
 from plait.sdk.history import History
@@ -63,11 +64,13 @@ class Durable:
         self._checkpoints = durables.checkpoints
         self.holder = holder
         self.loop = durables.loop
+        self._thread = durables.thread
         self._threaded = threaded
         self._real_time = durables.real_time
         self.turns = Turns(
             self.loop, lambda suspend: self._ask(suspend=suspend), lambda: not (holder.suspended or holder.over)
         )
+        self.branches = self.turns.branches
         if not threaded:
             self.branches.main.task = asyncio.current_task()
         if attempt == 1:  # nothing is on record. (A forked job's first attempt is its second, as after a retry.)
@@ -82,10 +85,6 @@ class Durable:
         """The job waits, or the lease is lost: the handler can't do anything more."""
 
     @property
-    def branches(self) -> Branches:
-        return self.turns.branches
-
-    @property
     def used(self) -> bool:
         """Whether the handler has asked for any step."""
         return self.turns.used
@@ -97,7 +96,7 @@ class Durable:
 
     async def begin(self, name: str, kind: StepKind) -> Step:
         """The next step of this name in the branch that runs here. Returns when it may be run, or when its recorded end was delivered."""
-        if asyncio.get_running_loop() is not self.loop:
+        if get_ident() != self._thread:
             raise NotDurable
         if self._gone or self.holder.over:
             await self._refuse()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from threading import get_ident
 from typing import Any
 
 from plait.sdk.artifacts import Artifacts
@@ -26,6 +27,7 @@ class Durables:
         self.definitions = definitions
         self.checkpoints = Checkpoints(store)
         self.loop = asyncio.get_running_loop()
+        self.thread = get_ident()
         self.worker = 0
         self.node = node
         self.real_time = real_time

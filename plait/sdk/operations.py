@@ -1,7 +1,6 @@
 """A step that a branch of a handler is in, from the moment it is asked for until the branch's own code goes on."""
 
 import asyncio
-import contextlib
 from typing import Protocol
 from uuid import UUID
 
@@ -100,8 +99,10 @@ class Step:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(ValueError):  # a frame that the garbage collector ends is in no context of its own
+        try:  # noqa: SIM105 - `suppress` costs as much as the rest
             in_step.reset(self._token)
+        except ValueError:  # a frame that the garbage collector ends is in no context of its own
+            pass
         self._owner.leave(self)
 
 

@@ -248,7 +248,7 @@ def step_columns(steps: Sequence[Checkpoint]) -> list[Any]:
         [step.key.occurrence for step in steps],
         [step.key.seq for step in steps],
         [step.kind for step in steps],
-        [False for _ in steps],
+        None,
         column("hash"),
         column("value"),
         column("error"),
