@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         fan_out_stream,
         sub,
     )
+    from plait.sdk.first import First, first
     from plait.sdk.handle import (
         Handle,
     )
@@ -124,6 +125,7 @@ _HOME = {
     "DeterminismError": "plait.model.errors",
     "StepFailed": "plait.model.errors",
     "FanOutError": "plait.model.errors",
+    "First": "plait.sdk.first",
     "Handle": "plait.sdk.handle",
     "IdempotencyConflict": "plait.model.errors",
     "InvalidArguments": "plait.model.errors",
@@ -166,6 +168,7 @@ _HOME = {
     "fail_fast": "plait.model.strategies",
     "fan_out": "plait.sdk.fan_out",
     "fan_out_stream": "plait.sdk.fan_out",
+    "first": "plait.sdk.first",
     "has_failed_siblings": "plait.sdk.spawn",
     "has_failed_siblings_sync": "plait.sdk.spawn",
     "has_pending_children": "plait.sdk.spawn",
@@ -197,6 +200,7 @@ __all__ = [
     "DatabaseUnreachable",
     "DeterminismError",
     "FanOutError",
+    "First",
     "Handle",
     "IdempotencyConflict",
     "InvalidArguments",
@@ -240,6 +244,7 @@ __all__ = [
     "fail_fast",
     "fan_out",
     "fan_out_stream",
+    "first",
     "has_failed_siblings",
     "has_failed_siblings_sync",
     "has_pending_children",

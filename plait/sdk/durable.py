@@ -51,8 +51,9 @@ class Durable:
         attempt: int,
         tenant_id: UUID,
         max_attempts: int,
-        threaded: bool,
+        task: "asyncio.Task[Any] | None",
     ) -> None:
+        """`task`: the one that the handler runs in; None where that is a thread."""
         self.store = durables.store
         self.artifacts = durables.artifacts
         self.definitions = durables.definitions
@@ -65,14 +66,13 @@ class Durable:
         self.holder = holder
         self.loop = durables.loop
         self._thread = durables.thread
-        self._threaded = threaded
+        self._threaded = task is None
         self._real_time = durables.real_time
         self.turns = Turns(
             self.loop, lambda suspend: self._ask(suspend=suspend), lambda: not (holder.suspended or holder.over)
         )
         self.branches = self.turns.branches
-        if not threaded:
-            self.branches.main.task = asyncio.current_task()
+        self.branches.main.task = task
         if attempt == 1:  # nothing is on record. (A forked job's first attempt is its second, as after a retry.)
             self.turns.history = History()
         self._loading: asyncio.Task[History] | None = None
@@ -81,18 +81,9 @@ class Durable:
         """Of what this run has recorded, in bytes."""
         self._unrecorded = Unrecorded()
         self._refused = 0
+        self._canceling = False
         self._gone = False
         """The job waits, or the lease is lost: the handler can't do anything more."""
-
-    @property
-    def used(self) -> bool:
-        """Whether the handler has asked for any step."""
-        return self.turns.used
-
-    @property
-    def alone(self) -> bool:
-        """Whether the handler does one thing at a time: what it waits for next is all that it waits for."""
-        return self.turns.alone
 
     async def begin(self, name: str, kind: StepKind) -> Step:
         """The next step of this name in the branch that runs here. Returns when it may be run, or when its recorded end was delivered."""
@@ -210,9 +201,17 @@ class Durable:
         await self.record(step, write)
         raise error
 
+    async def cancel(self) -> None:
+        """The job was canceled, and its definition gives its handlers a grace period: this one receives the cancellation."""
+        if not self._canceling:
+            self._canceling = True
+            with contextlib.suppress(LeaseLost):
+                await self.load()
+                self.turns.ask_now()
+
     async def is_durable(self) -> bool:
         """Whether this run, or one before it, has asked for a step."""
-        return self.used or not (await self.load()).is_empty
+        return self.turns.used or not (await self.load()).is_empty
 
     async def send_early(self, name: str, send: Callable[[], Awaitable[list[UUID]]]) -> list[UUID]:
         """The handler sends something before its first step, if it will ever ask for one: recorded with that."""
@@ -256,11 +255,14 @@ class Durable:
                 await self._ask(suspend=True)
                 if self._gone:
                     raise Suspended
-                turns.take(step)
+                if step.end is None:
+                    await turns.until(step)  # it was woken by a cancellation, which comes now
+                else:
+                    turns.take(step)
             else:
                 await turns.until(step)
         except asyncio.CancelledError:
-            turns.abandoned.append(key)
+            turns.abandon(key, fan_out_id)
             raise
         finally:
             turns.waits.pop(step, None)

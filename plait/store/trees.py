@@ -24,6 +24,7 @@ StepKind = Literal[
     "after",
     "join",
     "timer",
+    "cancel",
 ]
 Suspension = Literal["suspended", "opened", "ready", "waiting", "stale", "canceled"]
 
@@ -140,7 +141,8 @@ class NewFanOut:
     needed: int
     early: bool
     timeout_s: float | None
-    cancel_remaining: bool
+    cancel_remaining: bool | None
+    """True: as soon as it is decided; None: where it has failed; False: never."""
     cancel_on_parent_failure: bool
     nested: bool
     streamed: bool
@@ -189,6 +191,12 @@ class Trees:
             since,
         )
 
+    async def leave_fan_outs(self, lease: Lease, fan_outs: Sequence[UUID]) -> None:
+        """Nobody waits for these any more: what they have open is canceled."""
+        await self._db.fetchval(
+            "select plait.leave_fan_outs($1, $2, $3, $4)", lease.worker, lease.job_id, lease.attempt, list(fan_outs)
+        )
+
     async def open_fan_out(
         self,
         lease: Lease,
@@ -207,8 +215,8 @@ class Trees:
             lease.worker, lease.job_id, lease.attempt,
             fan_out.id, fan_out.key.name, fan_out.key.occurrence, fan_out.key.seq, fan_out.hash, False,
             fan_out.strategy, fan_out.needed, fan_out.early, fan_out.timeout_s,
-            fan_out.cancel_remaining, fan_out.cancel_on_parent_failure, fan_out.nested, fan_out.streamed,
-            *arrays, fan_out.key.branch, finished, suspend,
+            fan_out.cancel_remaining is not False, fan_out.cancel_on_parent_failure, fan_out.nested, fan_out.streamed,
+            *arrays, fan_out.key.branch, finished, suspend, fan_out.cancel_remaining is True,
         )  # fmt: skip
         return status
 
@@ -231,7 +239,7 @@ class Trees:
         return row["o_status"], ended, row["o_next_s"]
 
 
-_OPEN_FAN_OUT: Final = f"select plait.open_fan_out({', '.join(f'${number}' for number in range(1, 29))})"
+_OPEN_FAN_OUT: Final = f"select plait.open_fan_out({', '.join(f'${number}' for number in range(1, 30))})"
 
 
 def step_columns(steps: Sequence[Checkpoint]) -> list[Any]:

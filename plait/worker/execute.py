@@ -109,8 +109,10 @@ class Executor:
             if self.original.copied:
                 end_copy(None)
             run.over = True
-            if run.steps is not None and run.steps.used:
+            if run.steps is not None and run.steps.turns.used:
                 await run.steps.close(failure)
+                if run.steps.turns.canceled and failure is None and run.stopping is None:
+                    finished = outcomes.ended(Ending.CANCELED)  # it has received the cancellation, and cleaned up
             if run.stopping is Stopping.LOST or run.suspended:  # whatever the handler made of that
                 finished = None
             task = run.task

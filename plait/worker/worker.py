@@ -319,7 +319,7 @@ class Worker:
         """Somebody asked for this attempt to stop."""
         run = self._slots.find((job_id, attempt))
         if run is not None:
-            run.stop(Stopping.CANCEL)
+            run.cancel()
         elif (waiting := self._slots.withdraw((job_id, attempt))) is not None:
             self._cached.give_back(waiting)
             self._settle(waiting, ended(Ending.CANCELED))

@@ -136,7 +136,10 @@ async def test_handlers_are_bounded_by_their_bytes() -> None:
     cached = cache(count=10, size=100)
     assert cached.keep(run_of(), 101) is None
     first, second = cached.keep(run_of(), 60), cached.keep(run_of(), 60)
-    assert first is not None and first.done() and second is not None and not second.done()
+    assert first is not None
+    assert first.done()
+    assert second is not None
+    assert not second.done()
     assert cache(count=0).keep(run_of(), 1) is None
 
 
@@ -144,7 +147,9 @@ async def test_a_handler_is_dropped_when_it_is_too_old() -> None:
     cached = cache(age_s=0)
     end = cached.keep(run_of(), 1)
     cached.sweep()
-    assert end is not None and end.done() and end.result() is False
+    assert end is not None
+    assert end.done()
+    assert end.result() is False
     assert not cached
 
 
@@ -174,3 +179,46 @@ async def test_a_handler_whose_job_is_given_back_is_dropped() -> None:
     cached.give_back(run)
     assert end.result() is False
     assert not cached.start(run)
+
+
+async def test_a_handler_in_memory_receives_a_cancellation_where_it_is(app: Plait, running: Running) -> None:
+    @app.job(cancel_grace="1h")
+    async def guarded() -> None:
+        began["guarded"] += 1
+        try:
+            await wait_for_signal("go")
+        finally:
+            await call(step, "release")
+
+    async with running(app):
+        handle = await guarded.enqueue()
+        await until_waiting(handle)
+        await handle.cancel()
+        await until(handle, Status.CANCELED)
+    assert (began["guarded"], stepped["release"]) == (1, 1)
+
+
+async def test_a_running_handler_receives_a_cancellation_at_its_await(app: Plait, running: Running) -> None:
+    working = asyncio.Event()
+
+    @app.job(cancel_grace="1h")
+    async def guarded() -> None:
+        try:
+            working.set()
+            await asyncio.sleep(3600)  # its own work
+        except asyncio.CancelledError:
+            await call(step, "release")
+
+    async with running(app):
+        handle = await guarded.enqueue()
+        await working.wait()
+        await handle.cancel()
+        await until(handle, Status.CANCELED)
+    assert stepped["release"] == 1
+
+
+async def until(handle: Handle[object], status: Status) -> None:
+    async def is_it() -> bool:
+        return await handle.status() is status
+
+    await eventually(is_it, what=f"that it is {status}")

@@ -68,12 +68,12 @@ begin
       with c as materialized (
         select l.job_id, l.tenant_id, l.run_at, l.queue, l.dedupe_key, l.cancel_requested, l.definition, l.limit_key, l.fan_out_id,
                greatest(l.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)) as started_at,
-               case when l.cancel_requested is not null then coalesce(x.error, l.cancel_reason) else x.error end as error,
+               case when l.cancel_requested is not null or l.cancel_by is not null then coalesce(x.error, l.cancel_reason) else x.error end as error,
                coalesce(d.kind = 'node', false) as node, x.traceback, x.reason, x.pid, x.exit_code, x.result,
                case when l.cancel_requested is not null then 'canceled'
-                    when x.outcome = 'canceled' then 'released'      -- nobody asked: the worker only gave it back
+                    when x.outcome = 'canceled' and l.cancel_by is null then 'released'      -- nobody asked: the worker only gave it back
                     else x.outcome end as outcome,
-               plait._final(l.cancel_requested, x.outcome, x.permanent, l.tries, l.max_attempts) as final,
+               plait._final(case when x.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, x.outcome, x.permanent, l.tries, l.max_attempts) as final,
                case when x.outcome in ('failed', 'timeout') then l.tries + 1 else l.tries end as tries,
                case when x.outcome = 'snoozed' or (x.outcome = 'failed' and x.delay_s is not null) then coalesce(x.delay_s, 0)
                     when x.outcome in ('failed', 'timeout') then
@@ -88,7 +88,7 @@ begin
         left join plait.definitions d on d.name = l.definition
         where l.job_id = any(v_others) and l.attempt = v_attempt and l.worker + 0 = p_worker  -- see _settle_succeeded
           and (l.lane not in ('leader', 'suspect:leader') or plait._led(p_worker, l.run_at))
-          and not (l.tied and plait._final(l.cancel_requested, x.outcome, x.permanent, l.tries, l.max_attempts) is not null
+          and not (l.tied and plait._final(case when x.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, x.outcome, x.permanent, l.tries, l.max_attempts) is not null
                    and plait._has_open(l.job_id))
         order by l.job_id for update of l
       ), del as (

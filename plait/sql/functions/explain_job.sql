@@ -34,6 +34,8 @@ begin
       return query select 'running', format('worker %s runs it since %s', j.worker, date_trunc('second', v_now - j.claimed_at));
       if j.cancel_requested is not null then
         return query select 'cancel_requested', 'it was asked to stop';
+      elsif exists (select from plait.live l where l.job_id = p_job and l.cancel_by is not null) then
+        return query select 'cancel_requested', (select format('it was canceled; its handler may clean up for %s more', date_trunc('second', l.cancel_by - v_now)) from plait.live l where l.job_id = p_job);
       end if;
       return;
     when 'waiting' then

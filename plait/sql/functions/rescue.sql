@@ -93,11 +93,14 @@ begin
     where w.state = 'lost' and not exists (select from plait.live v where v.worker = w.id and v.state = 'running');
 
   for l in
-    select v.* from plait.live v where v.cancel_requested < v_now - make_interval(secs => p_cancel_grace_s)
+    select v.* from plait.live v
+    where v.job_id in (select job_id from plait.live where cancel_requested < v_now - make_interval(secs => p_cancel_grace_s)
+                       union all select job_id from plait.live where cancel_by < v_now)
     order by v.job_id limit p_limit for update skip locked
   loop
     continue when cardinality(plait._reach(array[l.job_id])) = 0;
-    perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its handler did not stop when asked'));
+    perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason,
+      case when l.cancel_by is null then 'its handler did not stop when asked' else 'its handler did not end within its grace period' end));
     o_canceled := o_canceled + 1;
     v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
   end loop;

@@ -67,5 +67,16 @@ alter table plait.keys add column parent_id uuid;
 alter table plait.steps add column finished integer, add column branch text collate "C" not null default '';
 alter table plait.steps drop constraint steps_pkey, add primary key (job_id, branch, name, occurrence);
 alter table plait.steps drop constraint steps_kind_check, add constraint steps_kind_check
-  check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after', 'join', 'timer'));
+  check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after', 'join', 'timer', 'cancel'));
 create index steps_open on plait.steps (job_id) where not done;
+
+-- Cancellation that handlers receive: within a grace period of their definition.
+alter table plait.definitions add column cancel_grace_s double precision
+  constraint definitions_cancel_grace check (cancel_grace_s > 0 and cancel_grace_s <= 3.2e9);
+alter table plait.live add column cancel_by timestamptz;
+drop index plait.live_cancel;
+create index live_cancel on plait.live (worker) where cancel_requested is not null or cancel_by is not null;
+create index live_cancel_by on plait.live (cancel_by) where cancel_by is not null;
+
+-- Fan-outs that cancel what is open also when they have succeeded.
+alter table plait.fan_outs add column cancel_late boolean not null default false;
