@@ -124,32 +124,32 @@ def _node_row(nodes: NodePolicy) -> dict[str, Any]:
 class JobOptions(TypedDict, total=False):
     """What `@app.job(…)` takes."""
 
-    name: str
+    name: str | None
     queue: str
     priority: int
     """The lower it is, the earlier: 100 by default."""
-    retries: int
+    retries: int | None
     """n retries allow n + 1 tries; 4 by default, and for a sub-job as many as its parent has."""
     timeout: float | str
     """Of one try, between two waits; an hour by default."""
-    backoff: Backoff
-    max_running: int
-    rate: Rate
-    key: str | Callable[..., str]
+    backoff: Backoff | None
+    max_running: int | None
+    rate: Rate | None
+    key: str | Callable[..., str] | None
     """The argument, or a function of the arguments, whose value the `key_…` limits count by."""
-    key_max_running: int
-    key_rate: Rate
-    isolation: Literal["process"]
+    key_max_running: int | None
+    key_rate: Rate | None
+    isolation: Literal["process"] | None
     child_mode: ChildMode
     """This and the next three hold for the children that it spawns."""
     on_child_failure: OnChildFailure
     allow_nested: bool
     cancel_on_parent_failure: bool
-    search_keys: Sequence[str]
+    search_keys: Sequence[str] | None
     """Arguments, or paths in them, by which an index finds its jobs."""
-    sensitive: Sequence[str]
+    sensitive: Sequence[str] | None
     """Fields that are not shown to viewers and operators."""
-    cancel_grace: float | str
+    cancel_grace: float | str | None
     """Canceled, its handler receives CancelledError and may clean up for so long; by default it ends at once."""
 
 

@@ -110,7 +110,10 @@ class Executor:
                 end_copy(None)
             run.over = True
             if run.steps is not None and run.steps.turns.used:
-                await run.steps.close(failure)
+                try:
+                    await run.steps.close(failure)
+                except Exception as error:  # noqa: BLE001 - the lease may be lost, or the database; the slot must be free
+                    finished, failure = outcomes.raised(error), error
                 if run.steps.turns.canceled and failure is None and run.stopping is None:
                     finished = outcomes.ended(Ending.CANCELED)  # it has received the cancellation, and cleaned up
             if run.stopping is Stopping.LOST or run.suspended:  # whatever the handler made of that

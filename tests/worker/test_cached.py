@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -31,7 +32,7 @@ async def step(name: str) -> str:
     return name
 
 
-async def until_waiting(handle: Handle[object]) -> None:
+async def until_waiting(handle: Handle[Any]) -> None:
     async def waits() -> bool:
         return await handle.status() is Status.WAITING
 
@@ -60,7 +61,7 @@ async def test_a_waiting_handler_continues_where_it_is(app: Plait, running: Runn
     assert sorted(attempt.status for attempt in attempts) == ["succeeded", "suspended", "suspended"]
 
 
-async def until_waiting_again(app: Plait, handle: Handle[object], name: str) -> None:
+async def until_waiting_again(app: Plait, handle: Handle[Any], name: str) -> None:
     jobs = (await app.store()).jobs
 
     async def waits() -> bool:
@@ -217,7 +218,7 @@ async def test_a_running_handler_receives_a_cancellation_at_its_await(app: Plait
     assert stepped["release"] == 1
 
 
-async def until(handle: Handle[object], status: Status) -> None:
+async def until(handle: Handle[Any], status: Status) -> None:
     async def is_it() -> bool:
         return await handle.status() is status
 
