@@ -48,7 +48,9 @@ class Timer(asyncio.TimerHandle):
 
     def cancel(self) -> None:
         if not self.cancelled():
-            asyncio.Handle.cancel(self)  # not a TimerHandle's: the loop has no such timer, and uvloop would not know what to do with one
+            asyncio.Handle.cancel(
+                self
+            )  # not a TimerHandle's: the loop has no such timer, and uvloop would not know what to do with one
             if self.real is not None:
                 self.real.cancel()
             self.canceled(self)

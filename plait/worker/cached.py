@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from uuid import UUID
 
+from plait.runtime.settings import Settings
 from plait.store.workers import Claimed
 from plait.worker.run import Run
 
@@ -25,6 +26,11 @@ class CachedHandlers:
         self._held = 0
         self._claimed: dict[Run, _Kept] = {}
         """Those whose jobs were claimed here, and wait for a slot."""
+
+    @classmethod
+    def of(cls, settings: Settings, *, free_slot: Callable[[Run], None]) -> "CachedHandlers":
+        count, age_s, size = settings.cached_handlers, settings.cached_handlers_age, settings.cached_handlers_size
+        return cls(count=count, age_s=age_s, size=size, free_slot=free_slot)
 
     def __len__(self) -> int:
         return len(self._kept)

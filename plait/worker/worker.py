@@ -90,12 +90,7 @@ class Worker:
         )
         tracer = tracing.tracer()
         self._definitions = app.definitions if tracer is None else traced(app.definitions, tracer)
-        self._cached = CachedHandlers(
-            count=0 if once else app.settings.cached_handlers,
-            age_s=app.settings.cached_handlers_age,
-            size=app.settings.cached_handlers_size,
-            free_slot=lambda run: self._end(run, None),
-        )
+        self._cached = CachedHandlers.of(app.settings, free_slot=lambda run: self._end(run, None))
         at_once = processes or os.cpu_count() or 1
         self._executor = Executor(
             processes=Processes(at_once) if tracer is None else TracedProcesses(at_once, tracer),
@@ -119,7 +114,8 @@ class Worker:
         artifacts = await self._app.artifacts()
         self._executor.artifacts = artifacts
         self._durables = Durables(store, self._app.definitions, artifacts, node=self._node, real_time=not self._once)
-        self._durables.keep = self._cached.keep
+        if not self._once:
+            self._durables.keep = self._cached.keep
         loop = asyncio.get_running_loop()
         unfollow = (follow_tasks(loop, running_attempt), follow_timers(loop, running_attempt))
         self._pump = Pump(
