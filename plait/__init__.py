@@ -63,6 +63,10 @@ if TYPE_CHECKING:
         Current,
         current,
     )
+    from plait.sdk.dependencies import (
+        dependencies,
+        dependencies_sync,
+    )
     from plait.sdk.fan_out import (
         Sub,
         fan_out,
@@ -163,6 +167,8 @@ _HOME = {
     "call": "plait.sdk.steps",
     "collect_all": "plait.model.strategies",
     "current": "plait.sdk.context",
+    "dependencies": "plait.sdk.dependencies",
+    "dependencies_sync": "plait.sdk.dependencies",
     "fail_fast": "plait.model.strategies",
     "fan_out": "plait.sdk.fan_out",
     "fan_out_stream": "plait.sdk.fan_out",
@@ -237,6 +243,8 @@ __all__ = [
     "call",
     "collect_all",
     "current",
+    "dependencies",
+    "dependencies_sync",
     "fail_fast",
     "fan_out",
     "fan_out_stream",

@@ -241,10 +241,14 @@ async def get_job(
         await store.search.list_fan_outs(job_id, **ask.scope),
     )
     lease, parent = await _lease(ask, row), await _parent(ask, row.parent_id)
+    times = await store.jobs.job_times(job_id, **ask.scope)
     answer = await composed(
         lambda: JobPage.of(
             row,
             lease_expires_at=lease,
+            total_s=times.total_s if times else None,
+            own_s=times.own_s if times else None,
+            waiting_s=times.waiting_s if times else None,
             parent=parent,
             fan_outs=[FanOut.of(one) for one in fan_outs],
             steps=[Step.of(one, about=row.definition) for one in steps],

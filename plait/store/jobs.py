@@ -12,7 +12,7 @@ from uuid import UUID
 from plait.model.errors import Busy, IllegalMove, NotFound
 from plait.model.states import Status
 from plait.store.database import LONG_S, Database, Row
-from plait.store.job_rows import GET_JOB, AttemptRow, JobRow, NodeRow, OutcomeRow, StepView, TreeCanceled, job_of
+from plait.store.job_rows import GET_JOB, AttemptRow, JobRow, NodeRow, OutcomeRow, StepView, Times, TreeCanceled, job_of
 from plait.store.listing import COUNT_JOBS, COUNTED, LIST_JOBS, Counted, Filter, Listed, arguments, listed
 from plait.store.new_jobs import ENQUEUE, ENQUEUE_ONE, MAX_WAIT_MS, NewJob, enqueue_arguments
 from plait.store.trees import NodePlace
@@ -205,6 +205,13 @@ class Jobs:
     ) -> list[AttemptRow]:
         sql = "select * from plait.list_attempts($1, $2, $3)"
         return [AttemptRow(**row) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
+
+    async def job_times(
+        self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
+    ) -> Times | None:
+        """How long it took, ran and waited; None: it has not started."""
+        row = await self._db.fetchrow("select * from plait.job_times($1, $2, $3)", job_id, tenant_id, all_tenants)
+        return Times(**row) if row else None
 
     async def summary(self, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> dict[Status, int]:
         rows = await self._db.fetch("select status, jobs from plait.summary($1, $2)", tenant_id, all_tenants)

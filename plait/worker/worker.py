@@ -20,6 +20,7 @@ from plait.sdk.app import Plait
 from plait.sdk.artifacts import is_reference
 from plait.sdk.branches import follow_tasks
 from plait.sdk.context import running_attempt
+from plait.sdk.dependencies import is_link
 from plait.sdk.durables import Durables
 from plait.sdk.timers import follow_timers
 from plait.store import Store
@@ -254,7 +255,8 @@ class Worker:
         """Those that fit their schemas; the others are never started."""
         fit = []
         for run in runs:
-            if (wrong := self._unfit(run.claimed)) and not is_reference(run.claimed.payload):
+            payload = run.claimed.payload
+            if (wrong := self._unfit(run.claimed)) and not (is_reference(payload) or is_link(payload)):
                 finished = failed(wrong, reason="bad_payload", permanent=True)
                 self._settle(run, finished)
                 _log_failure(run, finished)

@@ -504,8 +504,10 @@ class JobBrief(TypedDict):
     scheduled_for: str | None
     run_at: str | None
     started_at: str | None
+    claimed_at: str | None
     finished_at: str | None
     attempt_count: int
+    attempt_no: int
     tries: int | None
     max_attempts: int
     timeout_seconds: float | None
@@ -554,8 +556,10 @@ class JobPage(TypedDict):
     scheduled_for: str | None
     run_at: str | None
     started_at: str | None
+    claimed_at: str | None
     finished_at: str | None
     attempt_count: int
+    attempt_no: int
     tries: int | None
     max_attempts: int
     timeout_seconds: float | None
@@ -577,6 +581,9 @@ class JobPage(TypedDict):
     result: Any
     progress: Any
     lease_expires_at: str | None
+    total_s: float | None
+    own_s: float | None
+    waiting_s: float | None
     parent: JobBrief | None
     fan_outs: list[FanOut]
     steps: list[Step]

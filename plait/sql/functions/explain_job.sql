@@ -25,7 +25,7 @@ begin
     when 'scheduled' then
       return query select 'scheduled', format('it is due in %s', date_trunc('second', j.run_at - v_now));
       if j.tries > 0 then  -- not `attempt`: an operator's retry counts in that
-        return query select 'retrying', format('%s of %s tries have failed; the last: %s', j.tries, j.max_attempts, coalesce(j.error, j.reason, '?'));
+        return query select 'retrying', format('%s of %s attempts have failed; the last: %s', j.tries, j.max_attempts, coalesce(j.error, j.reason, '?'));
       end if;
       if v_leaderless then
         return query select 'no_leader', 'nobody leads, so nothing that is due becomes queued';

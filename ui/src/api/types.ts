@@ -108,6 +108,7 @@ export interface Child {
   definition_key: string;
   queue: string;
   status: Status;
+  /** Attempts that count against max_attempts. */
   attempt_count: number;
   created_at: string;
   /** When it is due, or since when it is where it is; null when it is final. */
@@ -472,12 +473,16 @@ export interface JobBrief {
   scheduled_for: string | null;
   /** When it is due, or since when it is queued. */
   run_at: string | null;
-  /** Since when it runs; of a job that has ended, when its last attempt began. */
+  /** When it first started. */
   started_at: string | null;
+  /** While it runs: when this attempt was claimed. */
+  claimed_at: string | null;
   finished_at: string | null;
-  /** How often it was begun. */
+  /** Attempts that count against max_attempts, with the one under way. Suspensions, snoozes, releases and lost workers don't. */
   attempt_count: number;
-  /** How many of those count toward max_attempts; null when it is final. */
+  /** The number of its last attempt of any kind: the fencing token. */
+  attempt_no: number;
+  /** Attempts that have failed and count; null when it is final. */
   tries: number | null;
   max_attempts: number;
   /** Null: as its definition says. */
@@ -532,12 +537,16 @@ export interface JobPage {
   scheduled_for: string | null;
   /** When it is due, or since when it is queued. */
   run_at: string | null;
-  /** Since when it runs; of a job that has ended, when its last attempt began. */
+  /** When it first started. */
   started_at: string | null;
+  /** While it runs: when this attempt was claimed. */
+  claimed_at: string | null;
   finished_at: string | null;
-  /** How often it was begun. */
+  /** Attempts that count against max_attempts, with the one under way. Suspensions, snoozes, releases and lost workers don't. */
   attempt_count: number;
-  /** How many of those count toward max_attempts; null when it is final. */
+  /** The number of its last attempt of any kind: the fencing token. */
+  attempt_no: number;
+  /** Attempts that have failed and count; null when it is final. */
   tries: number | null;
   max_attempts: number;
   /** Null: as its definition says. */
@@ -562,6 +571,12 @@ export interface JobPage {
   progress: unknown;
   /** While it runs: until when its worker must be heard of. */
   lease_expires_at: string | null;
+  /** Run time: from its first start to its end, or until now. Null: it has not started. */
+  total_s: number | null;
+  /** Own time: how long its handler ran, in all attempts. */
+  own_s: number | null;
+  /** Waiting time, the rest: it was suspended, in backoff or queued again. */
+  waiting_s: number | null;
   parent: JobBrief | null;
   fan_outs: FanOut[];
   steps: Step[];
@@ -804,14 +819,15 @@ export interface Node {
   definition_key: string;
   queue: string;
   status: Status;
+  /** Attempts that count against max_attempts. */
   attempt_count: number;
   wait_on: string | null;
   last_error: string | null;
   created_at: string;
   finished_at: string | null;
-  /** How long its handler ran, in all slices and tries. */
+  /** How long its handler ran, in all attempts. */
   own_s: number | null;
-  /** From its start to its end, with its children. */
+  /** From its first start to its end, with its children. */
   total_s: number | null;
 }
 
