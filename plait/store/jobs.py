@@ -140,6 +140,11 @@ class Jobs:
         sql = "select * from plait.list_steps($1, $2, $3)"
         return [StepView(**row) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
 
+    async def job_history(self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> str:
+        """What a replay of a durable job needs, as JSON."""
+        sql = "select plait.job_history($1, $2, $3)::text"
+        return str(await self._db.fetchval(sql, job_id, tenant_id, all_tenants, timeout=LONG_S))
+
     async def signal(
         self,
         job_id: UUID,

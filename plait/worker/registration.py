@@ -7,7 +7,7 @@ who has just started the worker should see it. A worker that has worked before d
 import os
 import platform
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import asyncpg
@@ -37,8 +37,11 @@ class Registration:
         node: str,
         labels: Mapping[str, str] | None,
         metadata: Mapping[str, Any],
+        except_jobs: Collection[str] = (),
     ) -> None:
+        """`except_jobs`: definitions of the app that this worker leaves alone."""
         self._app = app
+        self._except_jobs = except_jobs
         self.queues = list(queues)
         self._node = node
         self._labels = labels
@@ -67,7 +70,7 @@ class Registration:
                 pid=os.getpid(),
                 version=__version__,
                 queues=self.queues,
-                definitions=list(self._app.definitions),
+                definitions=[name for name in self._app.definitions if name not in self._except_jobs],
                 lease_s=self._app.settings.lease,
                 metadata={
                     "python": platform.python_version(),

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Collection, Coroutine, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -67,6 +67,7 @@ class Worker:
         node: str | None = None,
         labels: Mapping[str, str] | None = None,
         metrics: WorkerMetrics | None = None,
+        except_jobs: Collection[str] = (),
     ) -> None:
         """`queues`: how many jobs of each to run at once; all that the app's jobs name when not given. `concurrency` bounds
         the worker as a whole. `once`: end when nothing is left to claim. `node`: the machine that it is on; the host's name when
@@ -87,6 +88,7 @@ class Worker:
             node=self._node,
             labels=labels,
             metadata={"concurrency": concurrency, **(metadata or {})},
+            except_jobs=except_jobs,
         )
         tracer = tracing.tracer()
         self._definitions = app.definitions if tracer is None else traced(app.definitions, tracer)
