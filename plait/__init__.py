@@ -63,6 +63,9 @@ if TYPE_CHECKING:
         Current,
         current,
     )
+    from plait.sdk.continuing import (
+        continue_as_new,
+    )
     from plait.sdk.dependencies import (
         dependencies,
         dependencies_sync,
@@ -166,6 +169,7 @@ _HOME = {
     "all_succeeded": "plait.sdk.results",
     "call": "plait.sdk.steps",
     "collect_all": "plait.model.strategies",
+    "continue_as_new": "plait.sdk.continuing",
     "current": "plait.sdk.context",
     "dependencies": "plait.sdk.dependencies",
     "dependencies_sync": "plait.sdk.dependencies",
@@ -242,6 +246,7 @@ __all__ = [
     "all_succeeded",
     "call",
     "collect_all",
+    "continue_as_new",
     "current",
     "dependencies",
     "dependencies_sync",

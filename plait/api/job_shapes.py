@@ -63,6 +63,14 @@ class JobBrief(Shape):
     wake_at: datetime | None
 
 
+class UnreadSignals(Shape):
+    """Signals of one name that a job has not read."""
+
+    name: str
+    signals: int
+    first_sent_at: datetime
+
+
 class Job(JobBrief):
     """A job, whole."""
 
@@ -70,6 +78,7 @@ class Job(JobBrief):
 
     idempotency_key: str | None
     forked_from: UUID | None
+    runs: int = Field(description="1, and one more for each continue_as_new.")
     payload: Any
     result: Any
     progress: Any
@@ -215,6 +224,7 @@ class JobPage(Job):
     )
     own_s: float | None = Field(description="Own time: how long its handler ran, in all attempts.")
     waiting_s: float | None = Field(description="Waiting time, the rest: it was suspended, in backoff or queued again.")
+    unread_signals: list[UnreadSignals] = Field(description="Signals that it has not read, by name.")
     parent: JobBrief | None
     fan_outs: list[FanOut]
     steps: list[Step]

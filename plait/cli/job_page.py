@@ -10,7 +10,7 @@ from plait.model.states import Status
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from plait.store.job_rows import AttemptRow, JobRow, Times
+    from plait.store.job_rows import AttemptRow, JobRow, Times, UnreadSignals
     from plait.store.nodes import JobNode
 
 LONGEST = 2000
@@ -23,8 +23,9 @@ def show_job(
     reasons: Sequence[tuple[str, str]],
     nodes: "Sequence[JobNode]" = (),
     times: "Times | None" = None,
+    unread: "Sequence[UnreadSignals]" = (),
 ) -> None:
-    _show_facts(job, slug, times)
+    _show_facts(job, slug, times, unread)
     _show_block("arguments", job.payload)
     progress = json.loads(job.progress) if job.progress is not None else {}
     if not job.status.final and not progress.keys() <= {"stdout", "stderr"}:
@@ -43,7 +44,7 @@ def show_job(
         _show_attempts(attempts)
 
 
-def _show_facts(job: "JobRow", slug: str | None, times: "Times | None") -> None:
+def _show_facts(job: "JobRow", slug: str | None, times: "Times | None", unread: "Sequence[UnreadSignals]") -> None:
     facts: list[tuple[str, Any]] = [
         ("id", job.id),
         ("definition", job.definition),
@@ -59,6 +60,8 @@ def _show_facts(job: "JobRow", slug: str | None, times: "Times | None") -> None:
         ("run time", span(times.total_s) if times else None),
         ("own time", span(times.own_s) if times else None),
         ("waiting time", span(times.waiting_s) if times else None),
+        ("runs", job.runs if job.runs > 1 else None),
+        ("unread", ", ".join(f"{one.signals} {one.name}" for one in unread) + " (signals)" if unread else None),
         ("cancel", f"requested {_when(job.cancel_requested)}" if job.cancel_requested else None),
         ("timeout", span(job.timeout_s) if job.timeout_s is not None else None),
         ("worker", job.worker),

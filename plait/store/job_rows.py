@@ -58,6 +58,8 @@ class JobRow:
     """It runs there, or ran there last."""
     attempts_used: int
     """Attempts that count against max_attempts, with the one under way: no suspensions, snoozes, releases and losses."""
+    runs: int
+    """How often its handler was begun anew, with other arguments (`continue_as_new`); 1: never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,15 @@ class Times:
     """Its handler ran, in all attempts."""
     waiting_s: float
     """It was suspended, in backoff or queued again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadSignals:
+    """Signals of one name that a job has not read."""
+
+    name: str
+    signals: int
+    first_sent_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

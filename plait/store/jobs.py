@@ -12,7 +12,18 @@ from uuid import UUID
 from plait.model.errors import Busy, IllegalMove, NotFound
 from plait.model.states import Status
 from plait.store.database import LONG_S, Database, Row
-from plait.store.job_rows import GET_JOB, AttemptRow, JobRow, NodeRow, OutcomeRow, StepView, Times, TreeCanceled, job_of
+from plait.store.job_rows import (
+    GET_JOB,
+    AttemptRow,
+    JobRow,
+    NodeRow,
+    OutcomeRow,
+    StepView,
+    Times,
+    TreeCanceled,
+    UnreadSignals,
+    job_of,
+)
 from plait.store.listing import COUNT_JOBS, COUNTED, LIST_JOBS, Counted, Filter, Listed, arguments, listed
 from plait.store.new_jobs import ENQUEUE, ENQUEUE_ONE, MAX_WAIT_MS, NewJob, enqueue_arguments
 from plait.store.trees import NodePlace
@@ -157,6 +168,13 @@ class Jobs:
         """Tell a job something; its status afterwards. Sent again with the same id it is the same signal."""
         sql = "select plait.signal($1, $2, $3::json, $4, $5)"
         return Status(await self._db.fetchval(sql, job_id, name, payload, tenant_id, signal_id))
+
+    async def unread_signals(
+        self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
+    ) -> list[UnreadSignals]:
+        """Signals that a job has not read, by name."""
+        rows = await self._db.fetch("select * from plait.unread_signals($1, $2, $3)", job_id, tenant_id, all_tenants)
+        return [UnreadSignals(**row) for row in rows]
 
     async def reschedule(
         self,

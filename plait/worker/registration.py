@@ -38,8 +38,10 @@ class Registration:
         labels: Mapping[str, str] | None,
         metadata: Mapping[str, Any],
         except_jobs: Collection[str] = (),
+        build: str | None = None,
     ) -> None:
         """`except_jobs`: definitions of the app that this worker leaves alone."""
+        self._build = build
         self._app = app
         self._except_jobs = except_jobs
         self.queues = list(queues)
@@ -75,12 +77,14 @@ class Registration:
                 metadata={
                     "python": platform.python_version(),
                     "clock": time.time(),  # clock: told to the doctor, decides nothing
+                    **({"build": self._build} if self._build else {}),
                     **self._metadata,
                 },
                 node=self._node,
                 holder=self._app.holder,
                 labels=self._labels,
                 url=self._app.settings.api_url,
+                build=self._build,
             )
             registered.append(worker)
 

@@ -68,6 +68,7 @@ class Worker:
         labels: Mapping[str, str] | None = None,
         metrics: WorkerMetrics | None = None,
         except_jobs: Collection[str] = (),
+        build: str | None = None,
     ) -> None:
         """`queues`: how many jobs of each to run at once; all that the app's jobs name when not given. `concurrency` bounds
         the worker as a whole. `once`: end when nothing is left to claim. `node`: the machine that it is on; the host's name when
@@ -89,6 +90,7 @@ class Worker:
             labels=labels,
             metadata={"concurrency": concurrency, **(metadata or {})},
             except_jobs=except_jobs,
+            build=build or app.settings.build,
         )
         tracer = tracing.tracer()
         self._definitions = app.definitions if tracer is None else traced(app.definitions, tracer)

@@ -577,6 +577,7 @@ class JobPage(TypedDict):
     wake_at: str | None
     idempotency_key: str | None
     forked_from: str | None
+    runs: int
     payload: Any
     result: Any
     progress: Any
@@ -584,6 +585,7 @@ class JobPage(TypedDict):
     total_s: float | None
     own_s: float | None
     waiting_s: float | None
+    unread_signals: list[UnreadSignals]
     parent: JobBrief | None
     fan_outs: list[FanOut]
     steps: list[Step]
@@ -1214,6 +1216,14 @@ class Trigger(TypedDict):
     created_by: str
     created_at: str
     updated_at: str
+
+
+class UnreadSignals(TypedDict):
+    """Signals of one name that a job has not read."""
+
+    name: str
+    signals: int
+    first_sent_at: str
 
 
 class Ways(TypedDict):

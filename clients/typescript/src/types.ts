@@ -566,6 +566,8 @@ export interface JobPage {
   wake_at: string | null;
   idempotency_key: string | null;
   forked_from: string | null;
+  /** 1, and one more for each continue_as_new. */
+  runs: number;
   payload: unknown;
   result: unknown;
   progress: unknown;
@@ -577,6 +579,8 @@ export interface JobPage {
   own_s: number | null;
   /** Waiting time, the rest: it was suspended, in backoff or queued again. */
   waiting_s: number | null;
+  /** Signals that it has not read, by name. */
+  unread_signals: UnreadSignals[];
   parent: JobBrief | null;
   fan_outs: FanOut[];
   steps: Step[];
@@ -1288,6 +1292,13 @@ export interface Trigger {
   created_by: string;
   created_at: string;
   updated_at: string;
+}
+
+/** Signals of one name that a job has not read. */
+export interface UnreadSignals {
+  name: string;
+  signals: number;
+  first_sent_at: string;
 }
 
 export interface Ways {

@@ -80,6 +80,13 @@ begin
   if j.status <> 'queued' then
     return;
   end if;
+  if plait._build(j.lane) is not null and not exists (
+       select from plait.workers w where w.state = 'alive' and w.build = plait._build(j.lane) and j.queue = any(w.queues)) then
+    return query select 'build_away', format('it began on build %s, and no living worker of that build serves queue %s; when none has been seen for '
+      'PLAIT_BUILD_FALLBACK seconds, any worker takes it', plait._build(j.lane), j.queue);
+  elsif j.reason = 'build_gone' then
+    return query select 'build_gone', coalesce(j.error, 'no worker of its build is left: any worker may run it');
+  end if;
   if j.node is not null and not exists (select from plait.workers w where w.state = 'alive' and w.node = j.node) then
     return query select 'node_away', format('it is for node %s, which is %s', j.node,
                                             coalesce((select case when n.state = 'left' then 'gone' else 'lost' end from plait.nodes n where n.name = j.node), 'unknown'));

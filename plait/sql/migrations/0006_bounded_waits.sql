@@ -70,7 +70,14 @@ alter table plait.steps drop constraint steps_kind_check, add constraint steps_k
   check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after', 'join', 'timer'));
 create index steps_open on plait.steps (job_id) where not done;
 
--- Times and attempts: when a job first started, and how many of its attempts count.
+-- Continue as new: how often a job was begun anew.
+alter table plait.jobs add column runs integer;
+
+-- Builds: a durable job goes on where it began.
+alter table plait.workers add column build text collate "C" constraint workers_build check (build ~ '^[A-Za-z0-9_.:+-]{1,100}$');
+create index workers_builds on plait.workers (build) where build is not null;
+
+-- Times and attempts: when a job first started, how many of its attempts count, and its runs.
 create or replace view plait.job with (security_invoker = true) as
 select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correlation_id, j.dedupe_key, j.idempotency_key,
        j.limit_key, j.payload, j.created_at, j.scheduled_for, j.timeout_s,
@@ -92,7 +99,8 @@ select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correla
        -- Those that count against max_attempts, with the one under way: no suspensions, snoozes, releases and losses.
        case when l.job_id is null then coalesce(u.n, (a.claimed_at is not null and a.status not in ('lost', 'released', 'snoozed'))::int)
             else l.tries + coalesce(l.state = 'running' or a.status = 'suspended' and a.reason is distinct from 'continued'
-                            or l.state = 'waiting' and a.status in ('failed', 'timeout'), false)::int end as attempts_used
+                            or l.state = 'waiting' and a.status in ('failed', 'timeout'), false)::int end as attempts_used,
+       coalesce(j.runs, 1) as runs
 from plait.jobs j
 left join plait.live l on l.job_id = j.id
 left join lateral (select * from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true

@@ -21,7 +21,8 @@ select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correla
        -- Those that count against max_attempts, with the one under way: no suspensions, snoozes, releases and losses.
        case when l.job_id is null then coalesce(u.n, (a.claimed_at is not null and a.status not in ('lost', 'released', 'snoozed'))::int)
             else l.tries + coalesce(l.state = 'running' or a.status = 'suspended' and a.reason is distinct from 'continued'
-                            or l.state = 'waiting' and a.status in ('failed', 'timeout'), false)::int end as attempts_used
+                            or l.state = 'waiting' and a.status in ('failed', 'timeout'), false)::int end as attempts_used,
+       coalesce(j.runs, 1) as runs
 from plait.jobs j
 left join plait.live l on l.job_id = j.id
 left join lateral (select * from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true

@@ -172,6 +172,8 @@ function JobFacts({ job }: { job: JobPage }) {
         ["Own time", job.own_s !== null && <Duration seconds={job.own_s} />],
         ["Waiting time", job.waiting_s !== null && <Duration seconds={job.waiting_s} />],
         ["Attempts", `${job.attempt_count} of at most ${job.max_attempts}`],
+        ["Runs", job.runs > 1 && job.runs],
+        ["Unread signals", job.unread_signals.length > 0 && job.unread_signals.map(({ name, signals }) => `${signals} ${name}`).join(", ")],
         ["Timeout", job.timeout_seconds !== null && <Duration seconds={job.timeout_seconds} />],
         ["Worker", job.last_worker !== null && <Link to="/jobs" search={jobsWith({ worker: String(job.last_worker) }) as never}>{job.last_worker}</Link>],
         ["Lease until", job.lease_expires_at && <Time at={job.lease_expires_at} />],
