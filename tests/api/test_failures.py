@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from plait.store.trees import Lease
+
 from ..trees.opening import suspend
 from ..world import World
 from .calling import Calling
@@ -107,6 +109,21 @@ async def test_a_durable_job_tells_its_times_apart_and_only_attempts_that_count(
     [listed] = (await viewer.ok("GET", "/jobs"))["items"]
     [node] = (await viewer.ok("GET", f"/jobs/{job}/tree"))["items"]
     assert (listed["attempt_count"], listed["started_at"], node["attempt_count"]) == (1, ended["started_at"], 1)
+
+
+async def test_unread_signals_and_runs_are_shown(api: Calling, world: World) -> None:
+    worker = await world.worker()
+    job = await world.enqueue("add", payload={"n": 1})
+    viewer = await api.acting("viewer")
+    found = await viewer.ok("GET", f"/jobs/{job}")
+    assert (found["unread_signals"], found["runs"]) == ([], 1)
+    for name in ("paid", "paid", "approved"):
+        await world.store.jobs.signal(job, name, "1")
+    lease = await worker.claim_one()
+    await world.store.trees.continue_as_new(Lease(worker.id, job, lease.attempt), '{"n": 2}')
+    found = await viewer.ok("GET", f"/jobs/{job}")
+    assert [(one["name"], one["signals"]) for one in found["unread_signals"]] == [("approved", 1), ("paid", 2)]
+    assert (found["runs"], found["payload"], found["attempt_count"]) == (2, {"n": 2}, 0)
 
 
 async def test_a_payload_is_found_by_a_path(api: Calling, world: World) -> None:

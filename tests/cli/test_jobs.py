@@ -106,6 +106,15 @@ def test_show_tells_run_time_own_time_and_waiting_time_apart(plait_on: Plait, jo
     assert (told["total_s"], told["own_s"], told["waiting_s"], told["attempts_used"]) == (62, 2, 60, 1)
 
 
+def test_show_counts_unread_signals(plait_on: Plait, job: str) -> None:
+    assert "unread" not in plait_on("jobs", "show", job).out
+    for name in ("paid", "paid", "approved"):
+        plait_on("jobs", "signal", job, name)
+    assert "unread        1 approved, 2 paid (signals)\n" in plait_on("jobs", "show", job).out
+    told = plait_on("jobs", "show", job, "--json").json
+    assert [(one["name"], one["signals"]) for one in told["unread_signals"]] == [("approved", 1), ("paid", 2)]
+
+
 def test_jobs_are_found_by_what_their_payloads_have(plait_on: Plait, job: str, database: TestDatabase) -> None:
     async def define() -> None:
         store = await Store.open(database.url)

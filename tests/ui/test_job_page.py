@@ -9,6 +9,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from plait.model.states import Ending
+from plait.store.trees import Lease
 
 from ..fake_worker import outcome
 from ..trees.opening import CHILDREN, open_one, suspend
@@ -94,6 +95,19 @@ async def test_run_time_own_time_and_waiting_time_are_apart_and_only_attempts_th
     ):
         fact = page.locator("dt", has_text=re.compile(f"^{name}$")).locator("xpath=following-sibling::dd[1]")
         await expect(fact).to_contain_text(value)
+
+
+async def test_unread_signals_and_runs_are_shown(world: World, visit: Visitor) -> None:
+    worker = await world.worker()
+    job = await world.enqueue("add")
+    for name in ("paid", "paid", "approved"):
+        await world.store.jobs.signal(job, name, "1")
+    lease = await worker.claim_one()
+    await world.store.trees.continue_as_new(Lease(worker.id, job, lease.attempt), "{}")
+    page = await visit("viewer", f"/jobs/{job}")
+    for name, value in (("Unread signals", "1 approved, 2 paid"), ("Runs", "2")):
+        fact = page.locator("dt", has_text=re.compile(f"^{name}$")).locator("xpath=following-sibling::dd[1]")
+        await expect(fact).to_have_text(value)
 
 
 async def test_a_job_is_followed_from_its_start_to_its_end(world: World, visit: Visitor) -> None:
