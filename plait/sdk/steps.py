@@ -68,9 +68,9 @@ async def transaction(
     """Run `await function(conn, …)` in a transaction of the job's own database; what it writes and the checkpoint commit
     together. So its effects exist exactly once, whatever crashes when. `conn` is a connection of asyncpg's."""
     owner = durable()
-    inside, *given = _unwrapped(function, args, kwargs)
+    inside, all_args, all_kwargs = _unwrapped(function, args, kwargs)
     with await owner.begin(_name(name, getattr(inside, "__name__", "")), "transaction") as step:
-        step.check(_hash(None, *given))
+        step.check(_hash(None, all_args, all_kwargs))
         codec = _codec(inside)
         if step.row is not None:
             replayed: R = _replayed(step, codec.decode_result)

@@ -405,7 +405,7 @@ async def test_a_durable_handler_enqueues_its_chain_once(app: Plait, kit: Kit, o
     async def parent() -> int:
         *_, last = await app.chain(sub(step, 1), sub(step))
         await sleep("1h")
-        return await last.result(timeout=60)
+        return int(await last.result(timeout=60))
 
     handle = await parent.enqueue()
     await kit.run_until_idle()

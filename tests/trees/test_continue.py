@@ -119,7 +119,7 @@ async def test_what_runs_beside_it_is_dropped_and_open_sub_jobs_are_canceled(app
 
         task = asyncio.create_task(waits())
         stream = fan_out_stream([sub(slow)], queue="elsewhere", name="s")
-        asking = asyncio.ensure_future(anext(stream))  # type: ignore[arg-type]
+        asking = asyncio.ensure_future(anext(stream))
         await call(double, 1)
         await continue_as_new(2)
         task.cancel()

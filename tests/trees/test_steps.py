@@ -403,7 +403,7 @@ async def test_a_partial_is_a_step_with_the_name_and_the_types_of_the_function_i
         return n + 1
 
     async def stored(conn: Any, n: int) -> int:
-        return n + await conn.fetchval("select 1")
+        return n + int(await conn.fetchval("select 1"))
 
     @app.job
     async def parent() -> str:
