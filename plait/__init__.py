@@ -63,6 +63,13 @@ if TYPE_CHECKING:
         Current,
         current,
     )
+    from plait.sdk.continuing import (
+        continue_as_new,
+    )
+    from plait.sdk.dependencies import (
+        dependencies,
+        dependencies_sync,
+    )
     from plait.sdk.fan_out import (
         Sub,
         fan_out,
@@ -164,7 +171,10 @@ _HOME = {
     "all_succeeded": "plait.sdk.results",
     "call": "plait.sdk.steps",
     "collect_all": "plait.model.strategies",
+    "continue_as_new": "plait.sdk.continuing",
     "current": "plait.sdk.context",
+    "dependencies": "plait.sdk.dependencies",
+    "dependencies_sync": "plait.sdk.dependencies",
     "fail_fast": "plait.model.strategies",
     "fan_out": "plait.sdk.fan_out",
     "fan_out_stream": "plait.sdk.fan_out",
@@ -240,7 +250,10 @@ __all__ = [
     "all_succeeded",
     "call",
     "collect_all",
+    "continue_as_new",
     "current",
+    "dependencies",
+    "dependencies_sync",
     "fail_fast",
     "fan_out",
     "fan_out_stream",

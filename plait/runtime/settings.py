@@ -43,6 +43,15 @@ class Settings(BaseSettings):
     node: str | None = Field(
         None, description="the machine that a worker is on, for node jobs; the host's name when it is not set"
     )
+    build: str | None = Field(
+        None,
+        description="the build of a worker's code: durable jobs that begin on it go on there; none when it is not set",
+    )
+    build_fallback: float = Field(
+        300,
+        ge=0,
+        description="seconds after which durable jobs of a build that no worker has any more run on other workers",
+    )
     api_url: str | None = Field(None, description="where this machine's API is, as others reach it")
 
     lease: float = Field(30, gt=0, description="seconds after which a silent worker is declared lost")

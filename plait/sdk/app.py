@@ -101,8 +101,8 @@ class Plait:
         return decorate if function is None else decorate(function)
 
     async def chain(self, *jobs: Sub, tenant: str | UUID | None = None) -> list[Handle[Any]]:
-        """Enqueue jobs each of which waits for the one before it to succeed; when one does not, those after it are canceled:
-        `await app.chain(sub(load, "a.csv"), sub(clean), sub(publish))`."""
+        """Enqueue jobs each of which waits for the one before it to succeed, and gets its result as its first argument:
+        `await app.chain(sub(load, "a.csv"), sub(scale, 10), sub(publish))`. When one does not succeed, those after it are canceled."""
         return await enqueue_chain(self, jobs, tenant)
 
     def schedule(

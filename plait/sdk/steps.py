@@ -5,6 +5,7 @@ import hashlib
 import inspect
 import weakref
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, NoReturn, TypeVar, overload
 
 from plait.model.errors import DeterminismError, InvalidArguments, NotSerializable, PermanentError
@@ -36,6 +37,7 @@ async def call(function: Any, /, *args: Any, name: str | None = None, **kwargs: 
     the job's next try. What it returns is what a replay returns: decoded by its annotation. `def` runs in a thread.
     """
     owner = durable()
+    function, args, kwargs = _unwrapped(function, args, kwargs)
     run, definition = _resolve(owner, function)
     what = _name(name, definition.name if definition else getattr(run, "__name__", ""))
     with await owner.begin(what, "call") as step:
@@ -66,9 +68,10 @@ async def transaction(
     """Run `await function(conn, …)` in a transaction of the job's own database; what it writes and the checkpoint commit
     together. So its effects exist exactly once, whatever crashes when. `conn` is a connection of asyncpg's."""
     owner = durable()
-    with await owner.begin(_name(name, getattr(function, "__name__", "")), "transaction") as step:
-        step.check(_hash(None, args, kwargs))
-        codec = _codec(function)
+    inside, all_args, all_kwargs = _unwrapped(function, args, kwargs)
+    with await owner.begin(_name(name, getattr(inside, "__name__", "")), "transaction") as step:
+        step.check(_hash(None, all_args, all_kwargs))
+        codec = _codec(inside)
         if step.row is not None:
             replayed: R = _replayed(step, codec.decode_result)
             return replayed
@@ -130,6 +133,15 @@ async def version(change_id: str, latest: int = 1, *, earliest: int = 0) -> int:
             " that still has its version, or run it again without its steps: plait jobs retry --drop-steps"
         )
     return found
+
+
+def _unwrapped(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The function inside a `functools.partial`, which has a name and annotations, and all its arguments."""
+    while isinstance(function, partial):
+        function, args, kwargs = function.func, (*function.args, *args), {**function.keywords, **kwargs}
+    return function, args, kwargs
 
 
 def _resolve(owner: Durable, function: Any) -> tuple[Callable[..., Any], Definition | None]:

@@ -197,6 +197,13 @@ class Trees:
             "select plait.leave_fan_outs($1, $2, $3, $4)", lease.worker, lease.job_id, lease.attempt, list(fan_outs)
         )
 
+    async def continue_as_new(self, lease: Lease, payload: str) -> Suspension:
+        """The job begins anew with this payload, and without steps."""
+        status: Suspension = await self._db.fetchval(
+            "select plait.continue_as_new($1, $2, $3, $4)", lease.worker, lease.job_id, lease.attempt, payload
+        )
+        return status
+
     async def open_fan_out(
         self,
         lease: Lease,

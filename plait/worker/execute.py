@@ -14,6 +14,7 @@ from plait.runtime.logging import get_logger
 from plait.sdk.artifacts import Artifacts, is_reference
 from plait.sdk.codec import MAX_BYTES
 from plait.sdk.context import set_attempt
+from plait.sdk.dependencies import complete_link, is_link
 from plait.sdk.operations import Suspended
 from plait.store.workers import Claimed
 from plait.worker import outcomes
@@ -134,14 +135,15 @@ class Executor:
             heir.task, run = task, heir
 
     async def _fetch(self, run: Run) -> bool:
-        """Where the payload is a reference to an artifact: the run gets what it stands for."""
+        """Where the payload is a reference to an artifact, or names the result of another job: the run gets what it stands for."""
         claimed = run.claimed
-        if self.artifacts is None or not is_reference(claimed.payload):
-            return False
-        payload = await self.artifacts.resolve(
-            claimed.payload, job_id=claimed.job_id, tenant_id=claimed.tenant_id, kind="payload"
-        )
-        if payload is claimed.payload:
+        payload: str | None = claimed.payload
+        owner: dict[str, Any] = {"job_id": claimed.job_id, "tenant_id": claimed.tenant_id}
+        if self.artifacts is not None and is_reference(payload):
+            payload = await self.artifacts.resolve(payload, **owner, kind="payload")
+        elif self.artifacts is not None and run.durables is not None and is_link(claimed.payload):
+            payload = await complete_link(run.durables.store, self.artifacts, claimed.payload, **owner)
+        if payload is None or payload is claimed.payload:
             return False
         run.claimed = replace(claimed, payload=payload)
         if wrong := self._unfit(run.claimed):

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from plait.sdk.app import Plait
 from plait.sdk.artifacts import is_reference
 from plait.sdk.branches import follow_tasks
 from plait.sdk.context import running_attempt
+from plait.sdk.dependencies import is_link
 from plait.sdk.durables import Durables
 from plait.sdk.timers import follow_timers
 from plait.store import Store
@@ -67,6 +68,8 @@ class Worker:
         node: str | None = None,
         labels: Mapping[str, str] | None = None,
         metrics: WorkerMetrics | None = None,
+        except_jobs: Collection[str] = (),
+        build: str | None = None,
     ) -> None:
         """`queues`: how many jobs of each to run at once; all that the app's jobs name when not given. `concurrency` bounds
         the worker as a whole. `once`: end when nothing is left to claim. `node`: the machine that it is on; the host's name when
@@ -87,6 +90,8 @@ class Worker:
             node=self._node,
             labels=labels,
             metadata={"concurrency": concurrency, **(metadata or {})},
+            except_jobs=except_jobs,
+            build=build or app.settings.build,
         )
         tracer = tracing.tracer()
         self._definitions = app.definitions if tracer is None else traced(app.definitions, tracer)
@@ -264,7 +269,8 @@ class Worker:
         """Those that fit their schemas; the others are never started."""
         fit = []
         for run in runs:
-            if (wrong := self._unfit(run.claimed)) and not is_reference(run.claimed.payload):
+            payload = run.claimed.payload
+            if (wrong := self._unfit(run.claimed)) and not (is_reference(payload) or is_link(payload)):
                 finished = failed(wrong, reason="bad_payload", permanent=True)
                 self._cached.give_back(run)
                 self._settle(run, finished)

@@ -28,6 +28,7 @@ declare
   v_returned  uuid[];              -- their handlers have ended, and they wait for their children
   v_outcomes  plait.status[];      -- what those will be, where they failed by themselves
   v_lock_timeout text;
+  v_build     text;                -- of this worker: durable jobs that it gives back, or fails, go on there
 begin
   if p_outcomes is null then
     if p_attempts[1] <> any(p_attempts) then
@@ -65,6 +66,7 @@ begin
       perform set_config('lock_timeout', '20ms', true);   -- not the first pass any more
     end if;
     if v_others is not null then
+      v_build := (select w.build from plait.workers w where w.id = p_worker);
       with c as materialized (
         select l.job_id, l.tenant_id, l.run_at, l.queue, l.dedupe_key, l.cancel_requested, l.definition, l.limit_key, l.fan_out_id,
                greatest(l.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)) as started_at,
@@ -100,7 +102,9 @@ begin
           -- It came back from a worker that lives: no longer a suspect, unless it never had the chance to show it.
           losses = case when c.outcome = 'released' then l.losses else 0 end,
           suspect_group = case when c.outcome = 'released' then l.suspect_group end,
-          lane = case when c.outcome = 'released' then l.lane else plait._lane(l.definition, l.tenant_id, l.limit_key, l.lane) end,
+          lane = case when c.outcome = 'released' and (v_build is null or l.lane like 'suspect%') then l.lane
+                      else plait._lane(l.definition, l.tenant_id, l.limit_key, l.lane, case
+                             when v_build is not null and exists (select from plait.steps s where s.job_id = l.job_id) then v_build end) end,
           tied = l.tied or c.node  -- it may have been asked for before its kind was known
         from c where c.final is null and l.job_id = c.job_id
       ), k as (

@@ -50,7 +50,8 @@ begin
       where job_id in (select job_id from plait.live where definition = r.name and lane not in ('leader', 'suspect:leader') order by job_id for no key update);
   end if;
   if r.max_running is not null or r.rate_count is not null then
-    update plait.live set lane = 'd:' || r.name
-      where job_id in (select job_id from plait.live where definition = r.name and lane = '' order by job_id for no key update skip locked);
+    update plait.live set lane = case when lane = '' then '' else lane || ' ' end || 'd:' || r.name
+      where job_id in (select job_id from plait.live where definition = r.name and (lane = '' or lane like 'b:%' and lane not like '% %')
+                       order by job_id for no key update skip locked);
   end if;
 end $$;

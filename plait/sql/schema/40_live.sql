@@ -17,7 +17,8 @@ create table plait.live (
   metered          boolean not null default false,   -- counts toward its tenant's max_queued
   queue            text collate "C" not null,
   lane             text collate "C" not null default '',  -- '' | suspect | d:<definition> | k:<definition>:<tenant>:<key>
-                                                     -- | n:<node> | leader; a suspect of these two keeps it: suspect:n:<node>
+                                                     -- | n:<node> | leader | b:<build>, with a space and a limit's lane after it
+                                                     -- where it has one; a suspect of these three keeps it: suspect:n:<node>
   definition       text collate "C" not null,
   dedupe_key       text collate "C",
   limit_key        text collate "C",
