@@ -10,7 +10,7 @@ from bench.tenants import tenant_id
 from plait import Plait, call, values, wait_for_signal
 from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.model.policies import Rate
-from plait.model.states import Ending
+from plait.model.states import Ending, Status
 from plait.runtime.logging import configure
 from plait.runtime.memory import collect_seldom
 from plait.runtime.service import Stop
@@ -120,7 +120,7 @@ class PlaitDriver:
     async def wait(self, n: int) -> int:
         await hear.enqueue_many([(1, 1)] * n)
         jobs = (await app.store()).jobs
-        while await jobs.list_jobs(status="queued", limit=1) or await jobs.list_jobs(status="running", limit=1):  # noqa: ASYNC110 - as above
+        while await jobs.list_jobs(statuses=[Status.QUEUED, Status.RUNNING], limit=1):  # noqa: ASYNC110 - as above
             await asyncio.sleep(0.2)
         return n
 

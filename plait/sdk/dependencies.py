@@ -18,6 +18,7 @@ from plait.model.states import Status
 from plait.sdk.artifacts import Artifacts, is_reference
 from plait.sdk.codec import Codec
 from plait.sdk.durable import durable
+from plait.sdk.from_threads import call_from_thread
 from plait.sdk.results import Result
 from plait.sdk.sending import surely
 from plait.store import Store
@@ -78,7 +79,7 @@ async def dependencies() -> list[Result[Any]]:
 
 def dependencies_sync() -> list[Result[Any]]:
     """The same, for `def` handlers."""
-    return durable().call_sync(dependencies)
+    return call_from_thread(durable(), dependencies)
 
 
 async def _whole(artifacts: Artifacts, row: DependencyRow, tenant_id: UUID) -> str | None:

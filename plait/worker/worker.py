@@ -96,11 +96,12 @@ class Worker:
         tracer = tracing.tracer()
         self._definitions = app.definitions if tracer is None else traced(app.definitions, tracer)
         self._cached = CachedHandlers.of(app.settings, free_slot=lambda run: self._end(run, None))
+        self._schemas = Schemas(app.definitions)
         at_once = processes or os.cpu_count() or 1
         self._executor = Executor(
             processes=Processes(at_once) if tracer is None else TracedProcesses(at_once, tracer),
             ended=self._ended,
-            unfit=self._unfit,
+            unfit=self._schemas.unfit,
             continues=self._cached.start,
         )
         self._slots = Slots(self._queues, concurrency, self._executor.start)
@@ -108,7 +109,6 @@ class Worker:
         self._lost = asyncio.Event()
         self._empty = asyncio.Event()
         self._stalled = False
-        self._schemas = Schemas(app.definitions)
         self._metrics = metrics
         self.id: int | None = None
 
@@ -270,7 +270,7 @@ class Worker:
         fit = []
         for run in runs:
             payload = run.claimed.payload
-            if (wrong := self._unfit(run.claimed)) and not (is_reference(payload) or is_link(payload)):
+            if (wrong := self._schemas.unfit(run.claimed)) and not (is_reference(payload) or is_link(payload)):
                 finished = failed(wrong, reason="bad_payload", permanent=True)
                 self._cached.give_back(run)
                 self._settle(run, finished)
@@ -278,10 +278,6 @@ class Worker:
             else:
                 fit.append(run)
         return fit
-
-    def _unfit(self, claimed: Claimed) -> str | None:
-        """Why its payload does not fit its schema."""
-        return self._schemas.fault(claimed.definition, claimed.payload)
 
     def _ended(self, run: Run, finished: Finished | None) -> Coroutine[Any, Any, None] | None:
         if run.reporting is not None and finished is not None:

@@ -70,7 +70,7 @@ def programs_app(target: str, directory: Path) -> Plait:
 
 async def serve() -> int:
     configure(form="json")
-    worker_module.Durables = StoppedClock  # type: ignore[misc]
+    worker_module.Durables = StoppedClock  # type: ignore[attr-defined]
     app = programs_app(sys.argv[1], Path(sys.argv[2]))
     stop = Stop()
     with Signals(stop) as signals:
