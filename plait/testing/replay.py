@@ -148,6 +148,7 @@ class _Attempt:
     def __init__(self, history: _History, durables: Durables) -> None:
         self.suspended = False
         self.over = False
+        self.key = (history.job_id, history.attempt + 1)
         self._history = history
         self._durables = durables
         self._steps: _Replayed | None = None
@@ -170,6 +171,8 @@ class _Attempt:
         difference = steps.difference(failure, ended=ended, complete=self._history.status is Status.SUCCEEDED)
         if difference is not None:
             raise difference
+        if isinstance(failure, asyncio.CancelledError) and steps.turns.canceled:
+            return None
         if failure is not None and not (
             isinstance(failure, Exception) and self._history.status in (Status.FAILED, Status.DEAD_LETTER)
         ):
@@ -200,13 +203,14 @@ class _Attempt:
                 attempt=max(2, self._history.attempt + 1),  # the first one has no record
                 tenant_id=self._history.tenant_id,
                 max_attempts=self._history.max_attempts,
-                threaded=False,
+                task=asyncio.current_task(),
             )
         return self._steps
 
     def branches(self) -> Branches | None:
         return None if self.over else self.durable().branches
 
+    def keep(self, size: int) -> None: ...  # noqa: ARG002 - it waits for nothing
     def lost(self) -> None: ...
     def canceled(self) -> None: ...
 
@@ -251,7 +255,7 @@ class _Replayed(Durable):
     def _rows(self) -> list[StepRow]:
         """Those that the handler's own branches have asked for."""
         rows = cast("_RecordedTrees", self.store.trees).rows
-        return [row for row in rows if row.kind != "timer" and NESTED not in row.branch]
+        return [row for row in rows if row.kind not in ("timer", "cancel") and NESTED not in row.branch]
 
 
 def _leaves(error: BaseException) -> list[BaseException]:

@@ -297,3 +297,23 @@ async def test_sub_jobs_are_ended_by_hand_whichever_queue_their_definition_names
     assert await plait.wait_for_fan_out(handle) == "succeeded"
     await plait.run_until_idle(except_jobs=["resize"])
     assert await handle.result(timeout=120) == 3
+
+
+async def test_a_cancellation_that_the_handler_received_is_part_of_its_history(plait: Kit) -> None:
+    @plait.app.job(cancel_grace="1h")
+    async def order(n: int) -> None:
+        await call(charge, n)
+        try:
+            await sleep("1d")
+        finally:
+            await call(ship, n)
+
+    handle = await order.enqueue(1)
+    await plait.run_until_idle()
+    await handle.cancel()
+    await plait.run_until_idle()
+    history = await plait.history(handle)
+    assert history["status"] == "canceled"
+    effects.clear()
+    assert await plait.replay(history, order) is None
+    assert effects == []
