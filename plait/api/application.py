@@ -21,6 +21,7 @@ from plait.api import (
     events,
     health,
     job_pages,
+    job_streams,
     job_verbs,
     jobs,
     keys,
@@ -69,7 +70,7 @@ _REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
 ROUTERS: Final = tuple(
     module.router
     for module in (
-        health, metrics, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
+        health, metrics, jobs, bulk, job_pages, job_streams, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
         endpoints, connectors, worker_protocol, sessions, oidc, embeds, stream, artifacts,
     )
 )  # fmt: skip
