@@ -119,10 +119,15 @@ if TYPE_CHECKING:
         transaction,
         version,
     )
+    from plait.sdk.updates import (
+        Update,
+        wait_for_update,
+    )
     from plait.sdk.waits import (
         signal,
         sleep,
         sleep_until,
+        wait_for_event,
         wait_for_signal,
     )
 
@@ -173,6 +178,7 @@ _HOME = {
     "StreamFull": "plait.model.errors",
     "SubJobFailure": "plait.model.errors",
     "UnknownTenant": "plait.model.errors",
+    "Update": "plait.sdk.updates",
     "UpdateRejected": "plait.model.errors",
     "after": "plait.sdk.spawn",
     "after_sync": "plait.sdk.spawn",
@@ -208,7 +214,9 @@ _HOME = {
     "transaction": "plait.sdk.steps",
     "values": "plait.sdk.results",
     "version": "plait.sdk.steps",
+    "wait_for_event": "plait.sdk.waits",
     "wait_for_signal": "plait.sdk.waits",
+    "wait_for_update": "plait.sdk.updates",
 }
 
 __all__ = [
@@ -256,6 +264,7 @@ __all__ = [
     "Sub",
     "SubJobFailure",
     "UnknownTenant",
+    "Update",
     "UpdateRejected",
     "after",
     "after_sync",
@@ -291,7 +300,9 @@ __all__ = [
     "transaction",
     "values",
     "version",
+    "wait_for_event",
     "wait_for_signal",
+    "wait_for_update",
 ]
 
 
