@@ -63,6 +63,9 @@ if TYPE_CHECKING:
     from plait.sdk.app import (
         Plait,
     )
+    from plait.sdk.approvals import (
+        approval_url,
+    )
     from plait.sdk.context import (
         Current,
         current,
@@ -183,6 +186,7 @@ _HOME = {
     "after": "plait.sdk.spawn",
     "after_sync": "plait.sdk.spawn",
     "all_succeeded": "plait.sdk.results",
+    "approval_url": "plait.sdk.approvals",
     "call": "plait.sdk.steps",
     "collect_all": "plait.model.strategies",
     "continue_as_new": "plait.sdk.continuing",
@@ -269,6 +273,7 @@ __all__ = [
     "after",
     "after_sync",
     "all_succeeded",
+    "approval_url",
     "call",
     "collect_all",
     "continue_as_new",

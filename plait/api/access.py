@@ -27,6 +27,9 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /stream": VIEWER,
     "POST /embeds": VIEWER,
     "POST /embeds/session": ANYBODY,
+    # The token in the address is all that a visitor has
+    "GET /approvals/{token}": ANYBODY,
+    "POST /approvals/{token}": ANYBODY,
     # Jobs
     "GET /jobs": VIEWER,
     "POST /jobs": OPERATOR,

@@ -10,6 +10,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from plait import __version__
 from plait.api import (
+    approvals,
     artifacts,
     audit,
     bulk,
@@ -71,7 +72,7 @@ ROUTERS: Final = tuple(
     module.router
     for module in (
         health, metrics, jobs, bulk, job_pages, job_streams, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
-        endpoints, connectors, worker_protocol, sessions, oidc, embeds, stream, artifacts,
+        endpoints, connectors, worker_protocol, sessions, oidc, embeds, stream, artifacts, approvals,
     )
 )  # fmt: skip
 
