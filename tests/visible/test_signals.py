@@ -360,6 +360,23 @@ async def test_a_bad_event_name_or_match_is_refused(app: Plait, kit: Kit) -> Non
             await handle.result(120)
 
 
+async def test_a_job_that_is_retried_waits_for_its_event_again(app: Plait, kit: Kit, over: World) -> None:
+    @app.job(retries=0)
+    async def waits() -> Any:
+        return await wait_for_event("tick")
+
+    for drop in (False, True):
+        handle = await waits.enqueue()
+        await kit.run_until_idle()
+        await handle.cancel()
+        await handle.retry(drop_steps=drop)
+        assert await over.sql("select count(*) from plait.event_waits") == 0
+        await kit.run_until_idle()
+        await app.emit("tick", {"drop": drop})
+        await kit.run_until_idle()
+        assert await handle.result(120) == {"drop": drop}
+
+
 async def test_a_stale_attempt_registers_no_wait_for_an_event(world: World) -> None:
     await world.enqueue("add")
     worker = await world.worker()

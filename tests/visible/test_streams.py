@@ -330,6 +330,28 @@ async def test_streams_are_forgotten_with_their_job(app: Plait, kit: Kit, over: 
     assert [tuple(row) for row in await over.rows(counts)] == [(0, 0, 0, 0)]
 
 
+async def test_a_job_that_begins_anew_writes_its_items_after_the_old_ones(app: Plait, kit: Kit, over: World) -> None:
+    """Who has read the old ones, and goes on, gets the new ones."""
+
+    @app.job(retries=0)
+    async def speak() -> None:
+        for n in range(3):
+            await current().stream("tokens").write([current().attempt, n])
+        await current().stream("tokens").close()
+        if current().attempt == 1:
+            raise PermanentError("no")
+
+    handle = await speak.enqueue()
+    await kit.run_until_idle()
+    assert await items(handle) == [[1, 0], [1, 1], [1, 2]]
+    await handle.retry(drop_steps=True)
+    await kit.run_until_idle()
+    again = [item async for item in handle.stream_items("tokens", after=3)]
+    assert [number for number, _ in again] == [4, 5, 6]
+    assert [item[1] for item in await items(handle)] == [0, 1, 2]
+    assert await over.sql("select (items, last_seq) = (3, 6) from plait.streams")
+
+
 # The function itself
 
 

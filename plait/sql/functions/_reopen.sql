@@ -74,6 +74,7 @@ begin
   insert into plait.attempts (job_id, tenant_id, finished_at, attempt, status, reason)
   values (p_job.id, p_job.tenant_id, p_now, v_attempt + 1, 'released', 'retried');
 
+  delete from plait.event_waits where job_id = p_job.id;  -- its handler registers anew
   if p_drop_steps then
     delete from plait.steps where job_id = p_job.id;
     delete from plait.stream_items where job_id = p_job.id;
