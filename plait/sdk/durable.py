@@ -54,13 +54,11 @@ class Durable:
         task: "asyncio.Task[Any] | None",
     ) -> None:
         """`task`: the one that the handler runs in; None where that is a thread."""
-        self.store = durables.store
-        self.artifacts = durables.artifacts
+        self.store, self.artifacts = durables.store, durables.artifacts
         self.definitions, self.settings = durables.definitions, durables.settings
         self.lease = Lease(durables.worker, job_id, attempt)
         self._durables = durables
-        self.tenant_id = tenant_id
-        self.max_attempts = max_attempts
+        self.tenant_id, self.max_attempts = tenant_id, max_attempts
         self.versions: dict[str, int] = {}
         self._checkpoints = durables.checkpoints
         self.holder = holder

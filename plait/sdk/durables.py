@@ -1,7 +1,7 @@
 """What the durable jobs of one worker share."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from threading import get_ident
 from typing import Any
 
@@ -11,6 +11,7 @@ from plait.sdk.batches import Batches
 from plait.sdk.checkpoints import Checkpoints
 from plait.sdk.definition import Definition
 from plait.store import Store
+from plait.store.streams import StreamItem
 
 
 class Durables:
@@ -30,7 +31,7 @@ class Durables:
         self.definitions = definitions
         self.settings = settings
         self.checkpoints = Checkpoints(store)
-        self.stream_items = Batches(store.streams.write)
+        self.stream_items = Batches(self._write_streams)
         self.loop = asyncio.get_running_loop()
         self.thread = get_ident()
         self.worker = 0
@@ -40,6 +41,9 @@ class Durables:
         """Keeps the handler of a job that has begun to wait, of so many bytes, in memory; see plait.worker.cached."""
         self.flush: Callable[[Any], Awaitable[None]] = _nothing
         """Sends what a run has said of itself."""
+
+    async def _write_streams(self, items: Sequence[StreamItem]) -> list[int]:
+        return await self.store.streams.write(items)
 
     async def close(self) -> None:
         await self.checkpoints.close()

@@ -9,7 +9,6 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
-import msgspec
 
 from plait.model.errors import DatabaseUnreachable, InvalidDefinition, PlaitError
 from plait.model.states import Ending

@@ -21,9 +21,12 @@ from plait import (
     wait_for_signal,
 )
 from plait.model.ids import new_id
+from plait.runtime.service import Stop
 from plait.store.workers import Workers
-from plait.testing import Kit
+from plait.testing import Kit, TestDatabase
+from plait.worker.worker import Worker
 
+from ..waiting import eventually
 from ..world import World
 
 
@@ -49,6 +52,44 @@ async def test_progress_and_info_said_before_a_wait_are_visible_during_it(app: P
     await handle.signal("go")
     await kit.run_until_idle()
     assert json.loads((await handle.info()).progress or "{}")["message"] == "asks again"
+
+
+async def test_a_handler_that_waits_in_memory_goes_on_writing_and_its_progress_stays_visible(
+    real_database: TestDatabase,
+) -> None:
+    app = Plait(real_database.url)
+    begun = 0
+
+    @app.job(retries=0)
+    async def works() -> int:
+        nonlocal begun
+        begun += 1
+        stream = current().stream("tokens")
+        await stream.write(1)
+        current().progress(message="said once")
+        await wait_for_signal("a")
+        await stream.write(2)
+        await wait_for_signal("b")
+        await stream.write(3)
+        return begun
+
+    async with app:
+        handle = await works.enqueue()
+        stop = Stop()
+        working = asyncio.create_task(Worker(app, concurrency=2).run(stop))
+        for attempt, signal in ((1, "a"), (2, "b")):
+
+            async def waits(attempt: int = attempt) -> bool:
+                info = await handle.info()
+                return (info.status, info.attempt) == (Status.WAITING, attempt)
+
+            await eventually(waits, what=f"attempt {attempt} waits")
+            assert json.loads((await handle.info()).progress or "{}") == {"message": "said once"}, attempt
+            await handle.signal(signal)
+        assert await handle.result(120) == 1, "it was not replayed"
+        assert [item async for item in handle.stream("tokens")] == [1, 2, 3]
+        stop.request()
+        await working
 
 
 async def test_neither_a_wait_nor_an_outcome_overtakes_progress_that_is_being_sent(

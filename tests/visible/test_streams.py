@@ -16,6 +16,7 @@ from plait import (
     StreamClosed,
     StreamFull,
     call,
+    continue_as_new,
     current,
     sleep,
     wait_for_signal,
@@ -350,6 +351,22 @@ async def test_a_job_that_begins_anew_writes_its_items_after_the_old_ones(app: P
     assert [number for number, _ in again] == [4, 5, 6]
     assert [item[1] for item in await items(handle)] == [0, 1, 2]
     assert await over.sql("select (items, last_seq) = (3, 6) from plait.streams")
+
+
+async def test_a_run_after_continue_as_new_writes_new_items(app: Plait, kit: Kit) -> None:
+    @app.job(retries=0)
+    async def speak(run: int) -> None:
+        await current().stream("tokens").write(f"{run} first")
+        await sleep("1h")
+        await current().stream("tokens").write(f"{run} second")
+        if run < 3:
+            await continue_as_new(run=run + 1)
+
+    handle = await speak.enqueue(1)
+    for _ in range(4):
+        await kit.run_until_idle()
+        await kit.advance(hours=1)
+    assert await items(handle) == [f"{run} {which}" for run in (1, 2, 3) for which in ("first", "second")]
 
 
 # The function itself

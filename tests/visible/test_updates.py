@@ -14,11 +14,16 @@ from plait import (
     Status,
     Update,
     UpdateRejected,
+    approval_url,
+    call,
+    current,
     sleep,
+    wait_for_event,
     wait_for_update,
 )
 from plait.model.errors import IllegalMove
 from plait.model.ids import new_id
+from plait.runtime.settings import Settings
 from plait.testing import Kit
 
 from ..waiting import eventually
@@ -141,3 +146,34 @@ async def test_a_stale_attempt_answers_no_update(world: World) -> None:
     await world.lose(worker)
     assert not await signals.reply_update(worker.id, lease.job_id, lease.attempt, new_id(), value="3", error=None)
     assert await world.rows("select value::text from plait.update_replies") == [("1",)]
+
+
+async def test_a_history_with_streams_events_updates_and_links_is_replayed_without_a_database(
+    app: Plait, kit: Kit, over: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLAIT_API_URL", "http://plait.test")
+    monkeypatch.setenv("PLAIT_SECRET_LINKS", "for-tests-for-tests-for-tests")
+    app.settings = Settings()
+    urls: list[str] = []
+
+    async def send(url: str) -> None:
+        urls.append(url)
+
+    @app.job(retries=0)
+    async def shows(n: int) -> list[Any]:
+        await current().stream("tokens").write("a")
+        current().state("begun")
+        await call(send, await approval_url("approved"))
+        event = await wait_for_event("paid", match={"n": n})
+        update = await wait_for_update("ask", validator=lambda _: None)
+        await update.reply("yes")
+        await current().stream("tokens").close()
+        return [event, update.payload, await wait_for_event("never", timeout="1h")]
+
+    handle = await shows.enqueue(1)
+    await kit.run_until_idle()
+    await app.emit("paid", {"n": 1})
+    assert await _ask(kit, asyncio.create_task(handle.update("ask", 5, timeout=120)), over, 1) == "yes"
+    history = await kit.history(handle)
+    assert await kit.replay(history, shows) is None, "it waits, as on record"
+    assert len(urls) == 1

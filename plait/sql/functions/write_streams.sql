@@ -6,7 +6,7 @@
 --   called   plait.store.streams.write
 --
 -- An item is identified by (job, stream, branch, position). One that is stored already is left as it is: a replay writes again what it
--- wrote before. A value of null closes the stream. A job has at most 50 streams, 100,000 items and 16 MiB in all of them.
+-- wrote before. A run after continue_as_new has branches of its own: it writes new items. A value of null closes the stream. A job has at most 50 streams, 100,000 items and 16 MiB in all of them.
 -- Returns for each item, in order, the last position of its branch that is stored: its own, or a later one. -1: the lease is lost; -2: the
 -- job's streams are full; -3: the stream is closed. In these cases nothing was written for it. May be sent again.
 create or replace function plait.write_streams(
@@ -27,21 +27,22 @@ declare
 begin
   for g in
     with held as materialized (
-      select l.job_id, l.attempt, l.worker, l.tenant_id from plait.live l
+      select l.job_id, l.attempt, l.worker, l.tenant_id, case when j.runs > 1 then 'run ' || j.runs || ' ' else '' end as run
+      from plait.live l join plait.jobs j on j.id = l.job_id
       where l.job_id = any(p_jobs) and l.state = 'running'
         and (l.lane not in ('leader', 'suspect:leader') or plait._led(l.worker, l.run_at, false))
-      order by l.job_id for key share
+      order by l.job_id for key share of l
     )
-    select i.job_id, i.attempt, i.name, h.tenant_id, array_agg(i.n::int order by i.n) as places
+    select i.job_id, i.attempt, i.name, h.tenant_id, h.run, array_agg(i.n::int order by i.n) as places
     from unnest(p_jobs, p_attempts, p_workers, p_names) with ordinality i(job_id, attempt, worker, name, n)
     join held h on h.job_id = i.job_id and h.attempt = i.attempt and h.worker = i.worker
-    group by 1, 2, 3, 4 order by 1, 3
+    group by 1, 2, 3, 4, 5 order by 1, 3
   loop
     insert into plait.streams (job_id, tenant_id, name) values (g.job_id, g.tenant_id, g.name) on conflict do nothing;
     select * into s from plait.streams where job_id = g.job_id and name = g.name for no key update;
     select count(*), sum(t.items), sum(t.bytes) into v_streams, v_items, v_bytes from plait.streams t where t.job_id = g.job_id;
     with asked as materialized (
-      select p.n, p_branches[p.n] as branch, p_positions[p.n] as position, p_values[p.n] as value
+      select p.n, g.run || p_branches[p.n] as branch, p_positions[p.n] as position, p_values[p.n] as value
       from unnest(g.places) p(n)
     ), fresh as materialized (
       select a.*, octet_length(a.value) as size, row_number() over w as nth, sum(octet_length(a.value)) over w as upto
@@ -64,7 +65,7 @@ begin
     for v_new in
       select p.n, p_values[p.n] is null as closing, m.last from unnest(g.places) p(n)
       left join lateral (select max(t.position) as last from plait.stream_items t
-                         where t.job_id = g.job_id and t.name = g.name and t.branch = p_branches[p.n]) m on true
+                         where t.job_id = g.job_id and t.name = g.name and t.branch = g.run || p_branches[p.n]) m on true
     loop
       v_result[v_new.n] := case
         when v_new.closing then 0
