@@ -38,9 +38,13 @@ if TYPE_CHECKING:
         SignalTimeout,
         Skip,
         Snooze,
+        StateNotReached,
         StepFailed,
+        StreamClosed,
+        StreamFull,
         SubJobFailure,
         UnknownTenant,
+        UpdateRejected,
     )
     from plait.model.policies import (
         Backoff,
@@ -58,6 +62,9 @@ if TYPE_CHECKING:
     )
     from plait.sdk.app import (
         Plait,
+    )
+    from plait.sdk.approvals import (
+        approval_url,
     )
     from plait.sdk.context import (
         Current,
@@ -115,10 +122,15 @@ if TYPE_CHECKING:
         transaction,
         version,
     )
+    from plait.sdk.updates import (
+        Update,
+        wait_for_update,
+    )
     from plait.sdk.waits import (
         signal,
         sleep,
         sleep_until,
+        wait_for_event,
         wait_for_signal,
     )
 
@@ -164,11 +176,17 @@ _HOME = {
     "Status": "plait.model.states",
     "Strategy": "plait.model.strategies",
     "Sub": "plait.sdk.fan_out",
+    "StateNotReached": "plait.model.errors",
+    "StreamClosed": "plait.model.errors",
+    "StreamFull": "plait.model.errors",
     "SubJobFailure": "plait.model.errors",
     "UnknownTenant": "plait.model.errors",
+    "Update": "plait.sdk.updates",
+    "UpdateRejected": "plait.model.errors",
     "after": "plait.sdk.spawn",
     "after_sync": "plait.sdk.spawn",
     "all_succeeded": "plait.sdk.results",
+    "approval_url": "plait.sdk.approvals",
     "call": "plait.sdk.steps",
     "collect_all": "plait.model.strategies",
     "continue_as_new": "plait.sdk.continuing",
@@ -200,7 +218,9 @@ _HOME = {
     "transaction": "plait.sdk.steps",
     "values": "plait.sdk.results",
     "version": "plait.sdk.steps",
+    "wait_for_event": "plait.sdk.waits",
     "wait_for_signal": "plait.sdk.waits",
+    "wait_for_update": "plait.sdk.updates",
 }
 
 __all__ = [
@@ -239,15 +259,21 @@ __all__ = [
     "Skip",
     "Snooze",
     "Spawned",
+    "StateNotReached",
     "Status",
     "StepFailed",
     "Strategy",
+    "StreamClosed",
+    "StreamFull",
     "Sub",
     "SubJobFailure",
     "UnknownTenant",
+    "Update",
+    "UpdateRejected",
     "after",
     "after_sync",
     "all_succeeded",
+    "approval_url",
     "call",
     "collect_all",
     "continue_as_new",
@@ -279,7 +305,9 @@ __all__ = [
     "transaction",
     "values",
     "version",
+    "wait_for_event",
     "wait_for_signal",
+    "wait_for_update",
 ]
 
 

@@ -27,6 +27,9 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /stream": VIEWER,
     "POST /embeds": VIEWER,
     "POST /embeds/session": ANYBODY,
+    # The token in the address is all that a visitor has
+    "GET /approvals/{token}": ANYBODY,
+    "POST /approvals/{token}": ANYBODY,
     # Jobs
     "GET /jobs": VIEWER,
     "POST /jobs": OPERATOR,
@@ -45,6 +48,9 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /jobs/{job_id}/explain": VIEWER,
     "GET /jobs/{job_id}/nodes": VIEWER,
     "GET /jobs/{job_id}/artifacts/{sha256}": VIEWER,
+    "GET /jobs/{job_id}/state": VIEWER,
+    "POST /jobs/{job_id}/streams/token": VIEWER,
+    "GET /jobs/{job_id}/streams/{name}": ANYBODY,  # with a token for that job; else as VIEWER: the route itself looks
     "POST /jobs/{job_id}/cancel": OPERATOR,
     "POST /jobs/{job_id}/retry": OPERATOR,
     "POST /jobs/{job_id}/reschedule": OPERATOR,

@@ -10,6 +10,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from plait import __version__
 from plait.api import (
+    approvals,
     artifacts,
     audit,
     bulk,
@@ -21,6 +22,7 @@ from plait.api import (
     events,
     health,
     job_pages,
+    job_streams,
     job_verbs,
     jobs,
     keys,
@@ -69,8 +71,8 @@ _REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
 ROUTERS: Final = tuple(
     module.router
     for module in (
-        health, metrics, jobs, bulk, job_pages, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
-        endpoints, connectors, worker_protocol, sessions, oidc, embeds, stream, artifacts,
+        health, metrics, jobs, bulk, job_pages, job_streams, job_verbs, triggers, events, definitions, queues, workers, cluster, tenants, keys, audit,
+        endpoints, connectors, worker_protocol, sessions, oidc, embeds, stream, artifacts, approvals,
     )
 )  # fmt: skip
 

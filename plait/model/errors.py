@@ -10,7 +10,7 @@
       ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable (TooLarge)
       ├── InvalidTrigger  InvalidTemplate  InvalidSchema  InvalidEndpoint  CommandFailed  RequestFailed
       ├── StorageFailed  ArtifactMissing  ArtifactAltered
-      ├── LeaseLost  NotDurable  DeterminismError  SignalTimeout  SubJobFailure  FanOutError
+      ├── LeaseLost  NotDurable  DeterminismError  SignalTimeout  StreamFull  StreamClosed  StateNotReached  UpdateRejected  SubJobFailure  FanOutError
       └── JobFailed               what `handle.result()` raises
             ├── JobCanceled  JobSkipped  JobDeadLettered
 
@@ -255,6 +255,22 @@ class StepFailed(PlaitError):
 
 class SignalTimeout(PlaitError):
     """The signal did not come in time."""
+
+
+class StreamFull(PlaitError):
+    """The job's streams are full: 50 streams, 100,000 items and 16 MiB of JSON in all. Write fewer or larger items, or pass large values as results."""
+
+
+class StreamClosed(PlaitError):
+    """The stream is closed: nothing can be written to it any more."""
+
+
+class StateNotReached(PlaitError):
+    """The job ended before it came to the state that was waited for."""
+
+
+class UpdateRejected(PlaitError):
+    """The job rejected the update, or ended before it replied."""
 
 
 class SubJobFailure(PlaitError):

@@ -2,22 +2,41 @@
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextvars import Context, ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
 
+import msgspec
+
 from plait.model.errors import InvalidArguments, PlaitError
 from plait.model.texts import clean, shown
 from plait.model.traces import trace_of, traceparent
 from plait.runtime.logging import get_logger, tell_with_each_line
+from plait.sdk.codec import encode
 
 MAX_MESSAGE = 1_000
+MAX_STATE = 65_536
 
 
 class NoCurrentJob(PlaitError):
     """There is no current job here: `current()` works inside a handler that a worker runs, until that handler ends."""
+
+
+class Stream(Protocol):
+    """One stream of the job that runs: `current().stream("tokens")`."""
+
+    async def write(self, item: Any) -> None:
+        """Append an item: any JSON value of at most 64 KiB. Returns when it is stored, and so visible to readers."""
+
+    async def close(self) -> None:
+        """End the stream: readers' loops end. It ends by itself when the job is final."""
+
+    def write_sync(self, item: Any) -> None:
+        """The same as `write`, for threads and `def` handlers."""
+
+    def close_sync(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +53,8 @@ class Current:
     correlation_id: str | None
     deadline: float
     report: Callable[[dict[str, Any]], None] = field(repr=False)
+    open_stream: Callable[[str], Stream] = field(repr=False)
+    last_report: Callable[[], Awaitable[tuple[str | None, str | None]]] = field(repr=False)
     stopping: Callable[[], bool] = field(repr=False, default=lambda: False)
     node: str | None = None
     """The machine that the worker is on."""
@@ -91,6 +112,31 @@ class Current:
             ):
                 raise InvalidArguments(f"info: {name} is text, a finite number, true or false, not {shown(value)}")
         self.report({"info": {key: clean(v, MAX_MESSAGE) if isinstance(v, str) else v for key, v in values.items()}})
+
+    def state(self, value: Any) -> None:
+        """Set the job's state, for others to read by `handle.state()`: any JSON value of at most 64 KiB. It stays until it is set again,
+        also by the next attempt, and after the job has ended. Cheap, as `progress()` is; readers may miss values in between."""
+        text = encode(value, what="the job's state")
+        if len(text.encode()) > MAX_STATE:
+            raise InvalidArguments(
+                f"the job's state must be JSON of at most {MAX_STATE:,} bytes, got {len(text.encode()):,}"
+            )
+        self.report({"state": text})
+
+    async def last_progress(self) -> dict[str, Any] | None:
+        """What an earlier attempt of the job said last by `progress()` and `info()`, to continue from there; None where none said anything."""
+        progress, _ = await self.last_report()
+        return None if progress is None else msgspec.json.decode(progress)
+
+    async def last_state(self) -> Any:
+        """The job's state as it was stored last, by this attempt or an earlier one; None where there is none."""
+        _, state = await self.last_report()
+        return None if state is None else msgspec.json.decode(state)
+
+    def stream(self, name: str) -> Stream:
+        """A stream of items that others read while the job runs: `await current().stream("tokens").write(x)`, and for the caller
+        `async for x in handle.stream("tokens")`."""
+        return self.open_stream(name)
 
 
 class Attempt(Protocol):

@@ -54,13 +54,11 @@ class Durable:
         task: "asyncio.Task[Any] | None",
     ) -> None:
         """`task`: the one that the handler runs in; None where that is a thread."""
-        self.store = durables.store
-        self.artifacts = durables.artifacts
-        self.definitions = durables.definitions
+        self.store, self.artifacts = durables.store, durables.artifacts
+        self.definitions, self.settings = durables.definitions, durables.settings
         self.lease = Lease(durables.worker, job_id, attempt)
         self._durables = durables
-        self.tenant_id = tenant_id
-        self.max_attempts = max_attempts
+        self.tenant_id, self.max_attempts = tenant_id, max_attempts
         self.versions: dict[str, int] = {}
         self._checkpoints = durables.checkpoints
         self.holder = holder
@@ -290,6 +288,7 @@ class Durable:
     async def _await_steps(self, suspend: bool) -> Suspension:
         if self._unrecorded:
             await self._record_the_rest()
+        await self.holder.flush()  # what the handler has said is visible while the job waits
         first, steps, waits, abandoned = self.turns.expect()
         self.holder.suspended = suspend  # who looks after leases must not take that for a loss (T15)
         try:
@@ -322,6 +321,7 @@ class Durable:
 
     async def suspend(self, send: Callable[[], Awaitable[Suspension]], *, keep: bool = True) -> None:
         """Send what makes the job wait at once. Returns where it need not, or when it has waited."""
+        await self.holder.flush()
         self.holder.suspended = True
         try:
             status = await surely(send)

@@ -1,14 +1,17 @@
 """What the durable jobs of one worker share."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from threading import get_ident
 from typing import Any
 
+from plait.runtime.settings import Settings
 from plait.sdk.artifacts import Artifacts
+from plait.sdk.batches import Batches
 from plait.sdk.checkpoints import Checkpoints
 from plait.sdk.definition import Definition
 from plait.store import Store
+from plait.store.streams import StreamItem
 
 
 class Durables:
@@ -20,12 +23,15 @@ class Durables:
         *,
         node: str | None = None,
         real_time: bool = True,
+        settings: Settings | None = None,
     ) -> None:
         """`real_time`: whether the database's clock runs; in a test it may stand still, and deadlines with it."""
         self.store = store
         self.artifacts = artifacts
         self.definitions = definitions
+        self.settings = settings
         self.checkpoints = Checkpoints(store)
+        self.stream_items = Batches(self._write_streams)
         self.loop = asyncio.get_running_loop()
         self.thread = get_ident()
         self.worker = 0
@@ -33,6 +39,15 @@ class Durables:
         self.real_time = real_time
         self.keep: Callable[[Any, int], asyncio.Future[bool] | None] = lambda _run, _size: None
         """Keeps the handler of a job that has begun to wait, of so many bytes, in memory; see plait.worker.cached."""
+        self.flush: Callable[[Any], Awaitable[None]] = _nothing
+        """Sends what a run has said of itself."""
+
+    async def _write_streams(self, items: Sequence[StreamItem]) -> list[int]:
+        return await self.store.streams.write(items)
 
     async def close(self) -> None:
         await self.checkpoints.close()
+        await self.stream_items.close()
+
+
+async def _nothing(_: Any) -> None: ...

@@ -1,23 +1,25 @@
 """A handle: one job that was asked for."""
 
 import asyncio
-from collections.abc import Coroutine
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 import msgspec
 
 from plait.model.durations import seconds
-from plait.model.errors import JobCanceled, JobDeadLettered, JobFailed, JobSkipped, NotFound
-from plait.model.ids import new_id
+from plait.model.errors import (
+    JobCanceled,
+    JobDeadLettered,
+    JobFailed,
+    JobSkipped,
+    NotFound,
+)
 from plait.model.states import Status
-from plait.sdk.artifacts import Artifacts, is_reference
-from plait.sdk.codec import Codec, encode
-from plait.sdk.sent import send_once
-from plait.sdk.waiter import Waiter
-from plait.store import Store
+from plait.sdk.artifacts import is_reference
+from plait.sdk.codec import Codec
+from plait.sdk.followed import Connected, Followed
 from plait.store.job_rows import JobRow, NodeRow, OutcomeRow, TreeCanceled
 
 R = TypeVar("R")
@@ -26,17 +28,7 @@ T = TypeVar("T")
 TREE_PAGE = 10_000
 
 
-class Connected(Protocol):
-    """What a handle needs of the app."""
-
-    async def store(self) -> Store: ...
-    async def waiter(self) -> Waiter: ...
-    async def artifacts(self) -> Artifacts: ...
-    async def tenant_id(self, tenant: str | UUID | None) -> UUID: ...
-    def call_sync(self, coroutine: Coroutine[Any, Any, T]) -> T: ...
-
-
-class Handle(Generic[R]):
+class Handle(Followed, Generic[R]):
     """`deduplicated`: an older job holds the key that was given, and this handle is that job's.
 
     It goes through the app's own connections: what was enqueued with `conn=` is visible to it after the commit.
@@ -51,10 +43,8 @@ class Handle(Generic[R]):
         tenant: str | UUID | None,
         deduplicated: bool = False,
     ) -> None:
-        self._app = app
+        super().__init__(app, job_id, tenant)
         self._codec = codec
-        self._tenant = tenant
-        self.id = job_id
         self.deduplicated = deduplicated
 
     def __repr__(self) -> str:
@@ -63,9 +53,6 @@ class Handle(Generic[R]):
     async def info(self) -> JobRow:
         """All that is known of the job."""
         return await (await self._app.store()).jobs.get_job(self.id, tenant_id=await self._tenant_id())
-
-    async def status(self) -> Status:
-        return (await self.info()).status
 
     async def cancel(self, reason: str | None = None) -> Status:
         """Ask the job to stop; its status now. A running job is `running` until its handler has stopped."""
@@ -100,19 +87,6 @@ class Handle(Generic[R]):
         """What the job and all below it have said by `current().info(…)`: numbers add up, a parent's own keys win."""
         nurseries = (await self._app.store()).nurseries
         return await nurseries.job_info(self.id, tenant_id=await self._tenant_id())
-
-    async def signal(self, name: str, payload: Any = None) -> Status:
-        """Tell the job something: what its `wait_for_signal(name)` returns. Its status afterwards."""
-        text = encode(payload, what="the signal's payload")
-        jobs, tenant_id, signal_id = (await self._app.store()).jobs, await self._tenant_id(), new_id()
-        status: list[Status] = []
-
-        async def send() -> list[UUID]:
-            status.append(await jobs.signal(self.id, name, text, tenant_id=tenant_id, signal_id=signal_id))
-            return [signal_id]
-
-        await send_once(f"send {name}", send)
-        return status[0] if status else await self.status()
 
     async def result(self, timeout: float | str | timedelta | None = None) -> R:
         """The job's result, as soon as it has one. Raises JobFailed or one of its kinds, or TimeoutError."""
@@ -151,18 +125,12 @@ class Handle(Generic[R]):
     def tree_sync(self) -> list[NodeRow]:
         return self._app.call_sync(self.tree())
 
-    def signal_sync(self, name: str, payload: Any = None) -> Status:
-        return self._app.call_sync(self.signal(name, payload))
-
     def result_sync(self, timeout: float | str | timedelta | None = None) -> R:
         return self._app.call_sync(self.result(timeout))
 
     async def _resolved(self, text: str) -> str:
         artifacts = await self._app.artifacts()
         return await artifacts.resolve(text, job_id=self.id, tenant_id=await self._tenant_id(), kind="result")
-
-    async def _tenant_id(self) -> UUID:
-        return await self._app.tenant_id(self._tenant)
 
     def _result(self, outcome: OutcomeRow) -> R:
         match outcome.status:

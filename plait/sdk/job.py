@@ -11,15 +11,19 @@ from msgspec.structs import replace
 from plait.model.errors import InvalidArguments, InvalidJob, TooLarge
 from plait.model.ids import new_id
 from plait.model.strategies import Strategy
+from plait.sdk.codec import encode
 from plait.sdk.definition import Definition
 from plait.sdk.enqueuer import Enqueuer
 from plait.sdk.fan_out import Duration, Sub, fan_out
-from plait.sdk.handle import Connected, Handle
+from plait.sdk.followed import Connected
+from plait.sdk.handle import Handle
 from plait.sdk.options import Options, OptionsDict
 from plait.sdk.results import Result
 from plait.sdk.sent import send_once
-from plait.store.connections import Enqueued, enqueue_async_on, enqueue_sync_on, is_async
-from plait.store.new_jobs import NewJob
+from plait.store.connections import Enqueued, enqueue_async_on, enqueue_sync_on, is_async, start_async_on
+from plait.store.jobs import WAIT_MS, patiently
+from plait.store.new_jobs import MAX_WAIT_MS, NewJob
+from plait.store.signals import start_arguments
 from plait.telemetry.tracing import captured
 
 P = ParamSpec("P")
@@ -92,6 +96,47 @@ class Job(Generic[P, R]):
         except TooLarge as large:
             new = self._app.call_sync(self._new_large_job(large, args, kwargs, None))
         return self._enqueue_on_conn_sync([new])[0]
+
+    async def signal_or_start(self, signal: str, payload: Any, /, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """Signal the job that holds the dedupe key; where none does, start it with these arguments, and signal it. One statement, so it is always
+        exactly one job that gets the signal: `await cart.options(dedupe_key="cart 7").signal_or_start("added", item, customer)`. The handle is
+        `deduplicated` where the job was there before. With `conn=` it is part of that transaction."""
+        options = self._options
+        if options.dedupe_key is None:
+            raise InvalidArguments("signal_or_start needs a dedupe_key: job.options(dedupe_key=…).signal_or_start(…)")
+        if any(value is not None for value in (options.after, options.idempotency_key)):
+            raise InvalidArguments("signal_or_start takes neither after= nor an idempotency_key")
+        tenant_id = None if options.conn is not None else await self._app.tenant_id(options.tenant)
+        try:
+            new = self.new_job(args, kwargs, tenant_id)
+        except TooLarge as large:
+            new = await self._new_large_job(large, args, kwargs, tenant_id)
+        text = encode(payload, what="the signal's payload")
+        if options.conn is not None:
+            if not is_async(options.conn):
+                raise InvalidArguments(
+                    "conn must be an async connection here: in sync code use plait.signal_or_start in SQL"
+                )
+            arguments = start_arguments(
+                new, signal, text, signal_id=new_id(), tenant=self._tenant_text(), in_transaction=True
+            )
+            return self.handle_of(new, *await start_async_on(options.conn, arguments))
+        signals = (await self._app.store()).signals
+        arguments = start_arguments(
+            new, signal, text, signal_id=new_id(), tenant=str(tenant_id), in_transaction=False, wait_ms=WAIT_MS
+        )
+
+        async def send() -> list[UUID]:
+            return [await patiently(lambda: signals.signal_or_start(arguments), MAX_WAIT_MS / 1000)]
+
+        [job_id] = await send_once(f"signal_or_start {self.definition.name}", send)
+        return self.handle_of(new, job_id)
+
+    def signal_or_start_sync(self, signal: str, payload: Any, /, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """The same, for sync code, without `conn=`."""
+        if self._options.conn is not None:
+            raise InvalidArguments("signal_or_start_sync takes no conn=: use plait.signal_or_start in SQL")
+        return self._app.call_sync(self.signal_or_start(signal, payload, *args, **kwargs))
 
     async def enqueue_many(self, calls: Iterable[Any]) -> list[Handle[R]]:
         """Ask for many jobs at once, tens of thousands if need be: all are stored, or none. A call is a tuple of arguments, a
@@ -168,7 +213,7 @@ class Job(Generic[P, R]):
         """The jobs of many calls, some at a time: what they have in common is made once."""
         self._check_single()
         common: NewJob | None = None
-        encode, limit_key_of = self.definition.codec.encode_call, self.definition.limit_key_of
+        encode_call, limit_key_of = self.definition.codec.encode_call, self.definition.limit_key_of
         calls = iter(calls)
         head = list(islice(calls, PART + 1))
         sizes = chain(FIRST_PARTS if len(head) > PART else (), repeat(PART))
@@ -179,7 +224,7 @@ class Job(Generic[P, R]):
             new = []
             for call in part:
                 args, kwargs = _call(call)
-                payload = encode(args, kwargs)
+                payload = encode_call(args, kwargs)
                 limit_key = common.limit_key if self._options.limit_key is not None else limit_key_of(args, kwargs)
                 new.append(replace(common, id=new_id(), payload=payload, limit_key=limit_key))
             yield new

@@ -27,6 +27,9 @@ class Holder(Protocol):
     def keep(self, size: int) -> "asyncio.Future[bool] | None":
         """The job waits: whether its handler continues here, under a new lease, told later; None: it is dropped now."""
 
+    async def flush(self) -> None:
+        """Send what the handler has said of itself: it must be visible while the job waits."""
+
     def lost(self) -> None: ...
     def canceled(self) -> None: ...
 

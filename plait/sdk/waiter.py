@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from plait.model.errors import PlaitError
+from plait.sdk.follower import Follower
 from plait.store import Store
 from plait.store.database import is_transient
 from plait.store.job_rows import OutcomeRow
@@ -28,6 +29,7 @@ class Waiter:
         self._waiting: dict[UUID, _Wait] = {}
         self._poller: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
+        self.follower = Follower(store)
 
     async def outcome(self, job_id: UUID, tenant_id: UUID) -> OutcomeRow:
         """How the job ended, as soon as it has."""
@@ -48,6 +50,7 @@ class Waiter:
                 wait.future.cancel()
 
     async def close(self) -> None:
+        await self.follower.close()
         self._fail(PlaitError("the app was closed while a result was waited for"))
         if self._poller is not None:
             self._poller.cancel()

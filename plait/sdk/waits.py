@@ -1,19 +1,25 @@
 """Waiting without a worker: for a time, or for a signal."""
 
+import hashlib
+import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 from uuid import UUID, uuid5
 
 import msgspec
 
 from plait.model.durations import seconds
 from plait.model.errors import InvalidArguments, SignalTimeout
-from plait.model.texts import is_storable, shown
+from plait.model.texts import is_storable, is_text, shown
 from plait.sdk.codec import decoder_of, encode
 from plait.sdk.durable import durable
+from plait.sdk.sending import surely
 
 T = TypeVar("T")
 Duration = float | str | timedelta
+
+EVENT_NAME: Final = re.compile(r"[A-Za-z0-9_.:/-]{1,200}")
 
 
 async def sleep(duration: Duration, *, name: str = "sleep") -> None:
@@ -51,10 +57,45 @@ async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: A
         text, late = await owner.wait(step, delay_s=delay_s)
     if late is not None:
         raise SignalTimeout(f"no signal {name!r} came in time")
-    try:
-        return decoder_of(type).decode(text or "null")
-    except msgspec.ValidationError as error:
-        raise InvalidArguments(f"signal {name!r} has a payload that does not fit: {error}") from None
+    return _decoded(text, type, f"signal {name!r} has a payload that does not fit")
+
+
+@overload
+async def wait_for_event(
+    name: str, *, match: Mapping[str, Any] | None = None, timeout: Duration | None = None
+) -> dict[str, Any]: ...
+@overload
+async def wait_for_event(
+    name: str, *, match: Mapping[str, Any] | None = None, timeout: Duration | None = None, type: type[T]
+) -> T: ...
+async def wait_for_event(
+    name: str,
+    *,
+    match: Mapping[str, Any] | None = None,
+    timeout: Duration | None = None,
+    type: Any = Any,  # noqa: A002 - reads well where it is used
+) -> Any:
+    """The data of the next event of this name, as `app.emit` tells of it, whose data contain `match`: nested objects may have more fields.
+    Only events that are dispatched after this wait has begun; each wait gets one, and several waits may get the same. Raises SignalTimeout."""
+    if not (is_text(name, most=200) and EVENT_NAME.fullmatch(name)):
+        raise InvalidArguments(f"an event's name must be 1 to 200 letters, digits and _ . : / -, got {shown(name)}")
+    if match is not None and not isinstance(match, Mapping):
+        raise InvalidArguments(f"match must be a mapping, got {shown(match)}")
+    wanted = encode(dict(match or {}), what="match")
+    delay_s = None if timeout is None else seconds(timeout, what="timeout")
+    owner = durable()
+    branch = owner.branches.here().path
+    digest = hashlib.blake2b(f"{name}\0{wanted}\0{branch}".encode(), digest_size=8).hexdigest()
+    sent_as = f"event {name[:100]} {digest}"
+    with await owner.begin(f"signal {sent_as}", "signal") as step:
+        if step.row is None or step.row.finished is None:
+            events, key = owner.store.events, step.key
+            if not await surely(lambda: events.await_event(owner.lease, key.branch, sent_as, name, wanted)):
+                await owner.stop_for("stale")
+        text, late = await owner.wait(step, delay_s=delay_s)
+    if late is not None:
+        raise SignalTimeout(f"no event {name!r} came in time")
+    return _decoded(text, type, f"event {name!r} has data that do not fit")
 
 
 async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
@@ -70,6 +111,13 @@ async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
             signal_id = uuid5(owner.lease.job_id, f"{step.key.branch}\0{step.key.name}\0{step.key.occurrence}")
             await owner.store.jobs.signal(target, name, text, tenant_id=owner.tenant_id, signal_id=signal_id)
             await owner.save(step, None)
+
+
+def _decoded(text: str | None, kind: Any, fault: str) -> Any:
+    try:
+        return decoder_of(kind).decode(text or "null")
+    except msgspec.ValidationError as error:
+        raise InvalidArguments(f"{fault}: {error}") from None
 
 
 def _check_name(name: object) -> None:

@@ -12,7 +12,8 @@ alter default privileges revoke execute on functions from public;
 -- from every tenant's statistics. plait_admin reads across tenants anyway.
 grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.search_values, plait.job,
   plait.fan_outs, plait.fan_out_order, plait.steps, plait.signals, plait.dependencies, plait.follow_ups, plait.triggers, plait.fires,
-  plait.events, plait.endpoints, plait.connectors, plait.artifacts
+  plait.events, plait.endpoints, plait.connectors, plait.artifacts, plait.streams, plait.stream_items, plait.job_states,
+  plait.event_waits, plait.update_replies
   to plait_admin;
 grant select (id, slug, name, time_zone, created_at, paused) on plait.tenants to plait_admin;
 grant select on plait.workers, plait.nodes, plait.leader, plait.queues, plait.definitions, plait.overrides to plait_admin;
@@ -27,7 +28,8 @@ grant execute on function
   plait.spawn, plait.after,
   plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs, plait.list_children, plait.fan_out_load, plait.fan_out_states, plait.overview, plait.failures, plait.latency, plait.list_attempts, plait.job_times, plait.summary, plait.explain_job,
   plait.set_trigger, plait.delete_trigger, plait.list_triggers, plait.list_fires,
-  plait.emit, plait.list_events, plait.job_nodes
+  plait.emit, plait.list_events, plait.job_nodes,
+  plait.follow, plait.open_stream, plait.signal_or_start
   to plait_client, plait_tenant, plait_admin;
 
 grant execute on function plait.keep_artifact, plait.find_artifact to plait_client, plait_tenant, plait_worker, plait_admin;
@@ -50,7 +52,8 @@ grant execute on function
   plait.spawn_many, plait.after_many, plait.open_nursery, plait.list_dependencies,
   plait.declare_triggers, plait.due_schedules, plait.fire, plait.release_fires,
   plait.pending_events, plait.dispatch,
-  plait.drain, plait.open_nodes, plait.gather_nodes
+  plait.drain, plait.open_nodes, plait.gather_nodes,
+  plait.write_streams, plait.last_report, plait.await_event, plait.reply_update, plait.open_link
   to plait_worker;
 
 grant execute on function plait.get_leader, plait.list_nodes to plait_client, plait_worker, plait_admin;
@@ -67,6 +70,6 @@ grant execute on function
   plait.list_tenants, plait.tenant_load, plait.list_retention, plait.list_definitions, plait.diagnose, plait.findings, plait.examine, plait.claim_plan,
   plait.after_restore,
   plait.create_key, plait.list_keys, plait.list_descendants, plait.revoke_key, plait.authenticate, plait.open_session, plait.use_link, plait.close_session,
-  plait.open_embed, plait.enter_embed, plait.authenticate_embed, plait.list_places, plait.list_blocked, plait.list_prefetched,
+  plait.open_embed, plait.enter_embed, plait.authenticate_embed, plait.authenticate_stream, plait.find_link, plait.follow_link, plait.list_places, plait.list_blocked, plait.list_prefetched,
   plait.changes, plait.record, plait.list_audit, plait.reserve_reply, plait.store_reply
   to plait_admin;

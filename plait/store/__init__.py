@@ -15,12 +15,15 @@ from plait.store.health import Health
 from plait.store.jobs import Jobs
 from plait.store.keys import Keys
 from plait.store.leader import Leader
+from plait.store.links import Links
 from plait.store.metrics import Metrics
 from plait.store.nodes import Nodes
 from plait.store.nurseries import Nurseries
 from plait.store.queues import Queues
 from plait.store.replies import Replies
 from plait.store.search import Search
+from plait.store.signals import Signals
+from plait.store.streams import Streams
 from plait.store.tenants import Tenants
 from plait.store.trees import Trees
 from plait.store.triggers import Triggers
@@ -43,12 +46,15 @@ class Store:
         self.jobs = Jobs(database)
         self.keys = Keys(database)
         self.leader = Leader(database)
+        self.links = Links(database)
         self.metrics = Metrics(database)
         self.nodes = Nodes(database)
         self.nurseries = Nurseries(database)
         self.queues = Queues(database)
         self.replies = Replies(database)
         self.search = Search(database)
+        self.signals = Signals(database)
+        self.streams = Streams(database)
         self.tenants = Tenants(database)
         self.trees = Trees(database)
         self.triggers = Triggers(database)

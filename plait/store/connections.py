@@ -15,6 +15,7 @@ from uuid import UUID
 from plait.model.errors import BY_SQLSTATE, InvalidArguments, NotGranted, SchemaOutdated
 from plait.store.events import EMIT
 from plait.store.new_jobs import ENQUEUE, NewJob, enqueue_arguments
+from plait.store.signals import SIGNAL, SIGNAL_OR_START
 from plait.store.tenants import OWN_TENANT
 
 Kind = Literal["asyncpg", "psycopg", "psycopg_async", "psycopg2", "sqlalchemy", "sqlalchemy_async", "django"]
@@ -78,6 +79,23 @@ async def emit_async_on(conn: Any, *arguments: str | None) -> UUID:
 def emit_sync_on(conn: Any, *arguments: str | None) -> UUID:
     [[event_id]] = _fetch_sync(conn, EMIT, list(arguments))
     return _uuid(event_id)
+
+
+async def signal_async_on(conn: Any, *arguments: str | None) -> str:
+    """Signal a job in the caller's transaction: the arguments of `SIGNAL`. Its status afterwards."""
+    [[status]] = await _fetch_async(conn, SIGNAL, list(arguments))
+    return str(status)
+
+
+def signal_sync_on(conn: Any, *arguments: str | None) -> str:
+    [[status]] = _fetch_sync(conn, SIGNAL, list(arguments))
+    return str(status)
+
+
+async def start_async_on(conn: Any, arguments: list[Any]) -> tuple[UUID, UUID]:
+    """`SIGNAL_OR_START` in the caller's transaction: the job, and its tenant."""
+    [[job_id, _, tenant_id]] = await _fetch_async(conn, SIGNAL_OR_START, arguments)
+    return _uuid(job_id), _uuid(tenant_id)
 
 
 async def _fetch_async(conn: Any, sql: str, arguments: list[Any]) -> Sequence[Any]:

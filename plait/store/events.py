@@ -10,6 +10,7 @@ import msgspec
 
 from plait.model.errors import NotFound
 from plait.store.database import Database
+from plait.store.trees import Lease
 
 EMIT: Final = "select plait.emit($1::text, $2::text::json, $3::text, $4::text, $5::uuid)"
 
@@ -64,6 +65,13 @@ class Events:
     ) -> UUID:
         emitted: UUID = await self._db.fetchval(EMIT, name, data, tenant, correlation_id, event_id)
         return UUID(bytes=emitted.bytes)
+
+    async def await_event(self, lease: Lease, branch: str, signal: str, event: str, match: str) -> bool:
+        """The job is about to wait for such an event, which comes as this signal; False when the lease is lost."""
+        sql = "select plait.await_event($1, $2, $3, $4, $5, $6, $7::json)"
+        return bool(
+            await self._db.fetchval(sql, lease.worker, lease.job_id, lease.attempt, branch, signal, event, match)
+        )
 
     async def pending_events(self, limit: int = 100, *, skip: Sequence[UUID] = ()) -> list[PendingEvent]:
         """Tenants take turns; a page may be shorter than asked for. `skip`: events that are left for later."""

@@ -86,10 +86,10 @@ def enqueue_arguments(
     waits: list[Any] = [None, None]
     if any(job.after is not None for job in jobs):
         waits = [[job.after for job in jobs], [job.on_dependency_failure for job in jobs]]
-    return [*arrays, source, in_transaction, *waits, wait_ms, _defaults(jobs, arrays[1])]
+    return [*arrays, source, in_transaction, *waits, wait_ms, defaults_of(jobs, arrays[1])]
 
 
-def _defaults(jobs: Sequence[NewJob], definitions: Sequence[str]) -> str | None:
+def defaults_of(jobs: Sequence[NewJob], definitions: Sequence[str]) -> str | None:
     """By definition. One stands for all where they are of one definition, which most batches are."""
     known = {job.definition: job.defaults for job in (jobs[:1] if len(definitions) == 1 else jobs) if job.defaults}
     return (

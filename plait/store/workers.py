@@ -216,11 +216,17 @@ class Workers:
             gone=row["o_gone"] or [],
         )
 
-    async def progress(self, worker: int, job_id: UUID, attempt: int, progress: str) -> bool:
+    async def progress(
+        self, worker: int, job_id: UUID, attempt: int, progress: str | None, state: str | None = None
+    ) -> bool:
         """Store what a running attempt says of itself; False when its lease is lost."""
-        return bool(
-            await self._db.fetchval("select plait.progress($1, $2, $3, $4::json)", worker, job_id, attempt, progress)
-        )
+        sql = "select plait.progress($1, $2, $3, $4::json, $5::json)"
+        return bool(await self._db.fetchval(sql, worker, job_id, attempt, progress, state))
+
+    async def last_report(self, worker: int, job_id: UUID, attempt: int) -> tuple[str | None, str | None]:
+        """What the attempts before this one said last: progress, and the job's state."""
+        row = await self._db.fetchrow("select * from plait.last_report($1, $2, $3)", worker, job_id, attempt)
+        return row["o_progress"], row["o_state"]
 
     async def log_attempt(
         self, worker: int, job_id: UUID, attempt: int, *, stdout: str, stderr: str, progress: str | None

@@ -18,6 +18,7 @@ import msgspec
 from plait.model.errors import DeterminismError, InvalidArguments
 from plait.model.states import Status
 from plait.model.texts import shown
+from plait.runtime.settings import Settings
 from plait.sdk.artifacts import Artifacts
 from plait.sdk.branches import Branches, follow_tasks
 from plait.sdk.codec import Codec
@@ -113,7 +114,7 @@ async def replay(
     arguments = codec.decode_payload(payload)
     loop = asyncio.get_running_loop()
     unfollow = (follow_tasks(loop, running_attempt), follow_timers(loop, running_attempt))
-    attempt = _Attempt(read, Durables(store, dict(definitions or {}), artifacts))
+    attempt = _Attempt(read, Durables(store, dict(definitions or {}), artifacts, settings=Settings()))
     context = contextvars.copy_context()
     context.run(set_attempt, attempt)
     try:
@@ -192,6 +193,8 @@ class _Attempt:
             correlation_id=history.correlation_id,
             deadline=float("inf"),
             report=lambda _: None,
+            open_stream=lambda _: _NoStream(),
+            last_report=_nothing_reported,
         )
 
     def durable(self) -> "_Replayed":
@@ -210,9 +213,23 @@ class _Attempt:
     def branches(self) -> Branches | None:
         return None if self.over else self.durable().branches
 
+    async def flush(self) -> None: ...
     def keep(self, size: int) -> None: ...
     def lost(self) -> None: ...
     def canceled(self) -> None: ...
+
+
+class _NoStream:
+    """Items that a replay writes are on record."""
+
+    async def write(self, item: Any) -> None: ...
+    async def close(self) -> None: ...
+    def write_sync(self, item: Any) -> None: ...
+    def close_sync(self) -> None: ...
+
+
+async def _nothing_reported() -> tuple[None, None]:
+    return None, None
 
 
 class _Replayed(Durable):
@@ -270,9 +287,15 @@ class _RecordedStore:
     def __init__(self, history: _History) -> None:
         self.trees = _RecordedTrees(history)
         self.nurseries = _RecordedNurseries(history)
+        self.events = _RecordedEvents()
 
     def __getattr__(self, name: str) -> Any:
         raise InvalidArguments(f"a replay has no database: the handler asks for {name}, which no history holds")
+
+
+class _RecordedEvents:
+    async def await_event(self, *_: object) -> bool:
+        return True  # the wait is on record
 
 
 class _RecordedTrees:

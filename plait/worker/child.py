@@ -26,6 +26,7 @@ from plait.runtime.settings import Settings
 from plait.sdk.context import Current, NoCurrentJob, ended, set_attempt
 from plait.sdk.definition import Definition
 from plait.sdk.job import Job
+from plait.sdk.streams import no_streams
 from plait.worker import outcomes
 from plait.worker.channel import Channel, ChannelClosed, Message, NoMessage, Request
 from plait.worker.leftovers import Descendants, end_copy
@@ -107,6 +108,10 @@ def _module(name: str, file: str | None) -> ModuleType:
     return sys.modules[alias]
 
 
+async def _no_last_report() -> NoReturn:
+    raise NotDurable("a job with isolation='process' can't read what earlier attempts said")
+
+
 class _Attempt:
     _late = False
     """Something that outlived its job has used plait: nobody knows what else it will do."""
@@ -141,6 +146,8 @@ class _Attempt:
             correlation_id=request.correlation_id,
             deadline=self._deadline,
             report=self._report,
+            open_stream=no_streams,
+            last_report=_no_last_report,
             worker=request.worker,
         )
 

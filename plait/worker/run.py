@@ -1,7 +1,9 @@
 """One attempt that this worker holds: what was claimed, where it is, and why it is being stopped."""
 
 import asyncio
+import contextlib
 import time
+from contextlib import AbstractContextManager
 from enum import Enum
 from typing import Any
 from uuid import UUID
@@ -9,13 +11,19 @@ from uuid import UUID
 import msgspec
 
 from plait.model.errors import NotDurable
+from plait.model.redaction import hide_known
 from plait.sdk.branches import Branches
 from plait.sdk.context import Current, NoCurrentJob, ended
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable
 from plait.sdk.durables import Durables
 from plait.sdk.operations import Suspended
+from plait.sdk.streams import AttemptStreams, OwnStream, no_streams
+from plait.store.trees import Lease
 from plait.store.workers import Claimed
+
+FLUSH_S = 5.0
+"""The longest time that sending what a handler has said may hold up its wait or its outcome."""
 
 
 class Stopping(Enum):
@@ -43,9 +51,13 @@ class Run(msgspec.Struct, eq=False):
     stopping_at: float = 0.0
     progress: dict[str, Any] | None = None
     told: dict[str, Any] | None = None
+    told_in: int = 0
+    """The attempt under which its progress was sent last."""
     info: dict[str, Any] | None = None
+    state: str | None = None
     reporting: asyncio.Lock | None = None
     steps: Durable | None = None
+    streams: AttemptStreams | None = None
     suspended: bool = False
     over: bool = False
     """Its handler has ended, or was given up: code that outlives it can't write for this job, nor stop what runs now."""
@@ -68,6 +80,8 @@ class Run(msgspec.Struct, eq=False):
             correlation_id=claimed.correlation_id,
             deadline=self.deadline,
             report=self.report,
+            open_stream=self.stream,
+            last_report=self.last_report,
             stopping=lambda: self.stopping is not None,
             node=self.durables.node if self.durables else None,
             worker=self.durables.worker if self.durables else None,
@@ -99,6 +113,21 @@ class Run(msgspec.Struct, eq=False):
 
     def keep(self, size: int) -> "asyncio.Future[bool] | None":
         return self.durables.keep(self, size) if self.durables is not None and not self.over else None
+
+    def reading(self) -> AbstractContextManager[None]:
+        """The ends of steps wait while its branch writes something."""
+        return self.durable().reading()
+
+    def stream(self, name: str) -> OwnStream:
+        self.check_writable()
+        if self.durables is None or self.definition.isolation == "process":
+            no_streams(name)
+        if self.streams is None:
+            durables = self.durables
+            self.streams = AttemptStreams(
+                lambda: Lease(durables.worker, *self.key), self, durables.stream_items, durables.loop
+            )
+        return OwnStream(name, self.streams)
 
     def lost(self) -> None:
         self.stop(Stopping.LOST)
@@ -134,23 +163,70 @@ class Run(msgspec.Struct, eq=False):
 
     def report(self, progress: dict[str, Any]) -> None:
         """What the handler says of itself, from whatever thread."""
+        self.check_writable()
+        self.hear(progress)
+
+    def check_writable(self) -> None:
+        """Whether the handler may still write for its job."""
         if self.over:
             raise NoCurrentJob(ended(*self.key))
         if self.suspended:
             raise Suspended
-        self.hear(progress)
 
-    def progress_again(self, progress: dict[str, Any]) -> None:
+    @property
+    def has_news(self) -> bool:
+        """Whether it has said something that is to be sent now. A replay says again what it said before: that can wait until it is over."""
+        if self.progress is None and self.state is None:
+            return False
+        history = self.steps.turns.history if self.steps is not None else None
+        return history is None or not history.replaying
+
+    def take_news(self) -> tuple[str | None, str | None]:
+        """What is to be sent, as JSON: its progress, and the job's state."""
+        progress, state, self.progress, self.state = self.progress, self.state, None, None
+        if progress is not None:
+            self.told_in = self.key[1]
+        return None if progress is None else hide_known(msgspec.json.encode(progress).decode()), state
+
+    def send_again(self, progress: str | None, state: str | None) -> None:
         """It could not be sent: with the next round, unless the handler says something newer before."""
-        if self.progress is None:
-            self.progress = progress
+        if self.progress is None and progress is not None:
+            self.progress = msgspec.json.decode(progress)
+        if self.state is None:
+            self.state = state
+
+    async def flush(self) -> None:
+        """Send what the handler has said: before its job waits, or has an outcome. A database that does not answer holds nobody up."""
+        # A handler that has waited in memory may have said it in an attempt before.
+        if self.progress is None and (self.told or self.info) and self.told_in != self.key[1]:
+            self.progress = self._said()
+        unsent = self.progress is not None or self.state is not None
+        # What is being sent must not be overtaken either.
+        if self.durables is not None and (unsent or (self.reporting is not None and self.reporting.locked())):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(FLUSH_S):
+                    await self.durables.flush(self)
+
+    async def last_report(self) -> tuple[str | None, str | None]:
+        """What earlier attempts said last."""
+        self.check_writable()
+        if self.durables is None:
+            raise NoCurrentJob
+        await self.flush()
+        return await self.durables.store.workers.last_report(self.durables.worker, *self.key)
 
     def hear(self, progress: dict[str, Any]) -> None:
         """Keep it; the worker sends the latest."""
         if self.reporting is None:
             self.reporting = asyncio.Lock()  # most handlers never say anything
+        if "state" in progress:
+            self.state = hide_known(progress["state"])
+            return
         if "info" in progress:  # each key stays until it is said again
             self.info = {**(self.info or {}), **progress["info"]}
         else:
             self.told = progress
-        self.progress = {**(self.told or {}), "info": self.info} if self.info else self.told
+        self.progress = self._said()
+
+    def _said(self) -> dict[str, Any] | None:
+        return {**(self.told or {}), "info": self.info} if self.info else self.told

@@ -9,10 +9,8 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
-import msgspec
 
 from plait.model.errors import DatabaseUnreachable, InvalidDefinition, PlaitError
-from plait.model.redaction import hide_known
 from plait.model.states import Ending
 from plait.runtime.logging import get_logger
 from plait.runtime.service import Stop
@@ -119,6 +117,7 @@ class Worker:
         artifacts = await self._app.artifacts()
         self._executor.artifacts = artifacts
         self._durables = Durables(store, self._app.definitions, artifacts, node=self._node, real_time=not self._once)
+        self._durables.settings, self._durables.flush = self._settings, self._send_progress
         if not self._once:
             self._durables.keep = self._cached.keep
         loop = asyncio.get_running_loop()
@@ -134,7 +133,7 @@ class Worker:
         )
         helpers: list[Coroutine[Any, Any, None]] = [
             self._tick(),
-            self._report_progress(store),
+            self._report_progress(),
             self._schemas.keep(store),
         ]
         listener: Listener | None = None
@@ -289,9 +288,7 @@ class Worker:
         """Its last word before its outcome: afterwards nobody would take it. A command always has one."""
         if run.definition.command is not None:
             finished = exited(finished)
-        with contextlib.suppress(TimeoutError):  # a database that does not answer must not hold up its outcome
-            async with asyncio.timeout(FLUSH_S):
-                await self._send_progress(await self._app.store(), run)
+        await run.flush()
         self._end(run, finished)
 
     def _end(self, run: Run, finished: Finished | None) -> None:
@@ -360,26 +357,26 @@ class Worker:
             self._give_back(self._slots.give_back(older_than_s=GIVE_BACK_S))
             self._cached.sweep()
 
-    async def _report_progress(self, store: Store) -> None:
+    async def _report_progress(self) -> None:
         while True:
             await asyncio.sleep(PROGRESS_S)
             for run in self._slots.running:
-                if run.progress is not None:
-                    await self._send_progress(store, run)
+                if run.has_news:
+                    await self._send_progress(run)
 
-    async def _send_progress(self, store: Store, run: Run) -> None:
+    async def _send_progress(self, run: Run) -> None:
         """Send what the handler said last; one at a time, so that an older word never comes after a newer one."""
         job_id, attempt = run.key
         assert run.reporting is not None
         async with run.reporting:
-            progress, run.progress = run.progress, None
-            if progress is None or self.id is None:
-                return
+            news: tuple[str | None, str | None] = (None, None)
             try:
-                text = hide_known(msgspec.json.encode(progress).decode())
-                held = await store.workers.progress(self.id, job_id, attempt, text)
+                news = run.take_news()
+                if news == (None, None) or self.id is None:
+                    return
+                held = await self._durables.store.workers.progress(self.id, job_id, attempt, *news)
             except DatabaseUnreachable:
-                run.progress_again(progress)
+                run.send_again(*news)
                 return
             except (PlaitError, asyncpg.PostgresError, TypeError, ValueError) as error:
                 log.warning("progress was not stored", **run.current().about(), error=str(error))

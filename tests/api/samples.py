@@ -48,6 +48,8 @@ BODIES: dict[str, Any] = {
     "POST /jobs/{job_id}/retry": {"steps": "keep"},
     "POST /jobs/{job_id}/reschedule": {"max_attempts": 7},
     "POST /jobs/{job_id}/signal": {"name": "go", "payload": 1},
+    "POST /jobs/{job_id}/streams/token": {"ttl_seconds": 60},
+    "POST /approvals/{token}": None,
     "POST /jobs/triggers": {
         "label": "each hour",
         "trigger_type": "schedule",
@@ -128,6 +130,7 @@ def sample(name: str, things: Things, *, tenant: str = "default") -> Sample:
         name="default",
         slug=tenant,
         sha256=HASH,
+        token="plait_nobodys",
     )
     return Sample(method, filled, BODIES.get(short(name)))
 

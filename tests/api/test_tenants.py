@@ -47,6 +47,8 @@ async def test_anothers_things_are_not_there(api: Calling, world: World, name: s
             await world.rows("select * from plait.audit where action <> 'tenant.refused'")
         )
     assert await world.snapshot() == before
+    if name.endswith("/streams/{name}"):
+        return  # its own has no end before its job has
     own = await _ask(await api.acting("admin", "a"), name, mine)
     assert own.status_code != 404, own.text
 

@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 
 from plait import Plait
+from plait.leader.dispatch import Dispatch
 from plait.runtime.service import Stop
 from plait.testing import TestDatabase, TestServer
 from plait.worker.worker import Worker
@@ -44,6 +45,7 @@ def work_on() -> WorkOn:
                 if isinstance(app, Plait) and app.definitions:
                     leader = (await app.store()).leader
                     await leader.elect(app.holder, lease_s=60)
+                    await Dispatch().run(await app.store())
                     await Worker(app, once=True).run(Stop())
                     await leader.promote()
                     await leader.resume()

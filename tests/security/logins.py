@@ -16,6 +16,7 @@ from plait.model.states import Ending
 from plait.store import Store
 from plait.store.audit import Entry
 from plait.store.new_jobs import NewJob
+from plait.store.streams import StreamItem
 from plait.store.trees import Lease, NewChild, NewFanOut, StepKey
 from plait.store.workers import Settlement
 from plait.testing import FakeClock, TestDatabase
@@ -132,6 +133,7 @@ async def fill(store: Store, tenant: UUID) -> dict[str, UUID]:
     ]
     assert await store.workers.settle(worker, outcomes) == [True, True]
     assert await store.workers.progress(worker, ids["running"], claimed[ids["running"]].attempt, '{"at": 1}')
+    await show(store, tenant, Lease(worker, ids["running"], claimed[ids["running"]].attempt))
     await store.jobs.enqueue_many([new_job(ids["queued"], tenant, key="queued")])
     await fan_out(store, tenant)
     settings = {"definition": "work", "every_s": 60, "queue": tenant.hex}
@@ -146,6 +148,16 @@ async def fill(store: Store, tenant: UUID) -> dict[str, UUID]:
     await call_the_api(store, tenant)
     await store.artifacts.keep_artifact(ids["queued"], "payload", sha256="0" * 64, size=5, tenant_id=tenant)
     return ids
+
+
+async def show(store: Store, tenant: UUID, lease: Lease) -> None:
+    """What a running job shows to others: an item, a state, a token, a reply; and an event that it waits for."""
+    assert await store.streams.write([StreamItem(lease, "s", "", 1, "1")]) == [1]
+    assert await store.workers.progress(lease.worker, lease.job_id, lease.attempt, None, '"s"')
+    await store.streams.open_stream(lease.job_id, hash=tenant.hex, ttl=timedelta(hours=1), tenant_id=tenant)
+    assert await store.events.await_event(lease, "", "event e", "nothing", "{}")
+    fence = lease.worker, lease.job_id, lease.attempt
+    assert await store.signals.reply_update(*fence, uuid_utils.compat.uuid7(), value="1", error=None)
 
 
 async def call_the_api(store: Store, tenant: UUID) -> None:

@@ -17,6 +17,8 @@ SAMPLES = {
     "text[]": "'{{x}}'",
     "json": "'{{}}'",
     "integer": "1",
+    "integer[]": "'{{1}}'",
+    "interval": "'1 h'",
 }
 
 
@@ -66,6 +68,7 @@ NO_SAMPLE = {
     "set_endpoint": "PL012 ",
     "set_connector": "PL012 ",
     "keep_artifact": "PL001 ",
+    "signal_or_start": "PL001 ",
 }
 """What these say of the sample: it is no trigger's id, and no trigger's settings; and so on."""
 

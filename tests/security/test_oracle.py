@@ -8,6 +8,7 @@ import uuid_utils.compat
 from plait.model.errors import ForeignTenant, IdempotencyConflict, InvalidId, NotFound, UnknownTenant
 from plait.store import Store
 from plait.store.new_jobs import NewJob
+from plait.store.streams import Following
 from plait.testing import TestDatabase
 
 from .logins import TwoTenants, connected, new_job, outcome
@@ -68,6 +69,10 @@ async def test_a_foreign_id_takes_the_whole_batch_down_like_any_bad_id(tenants: 
     await store_a.close()
 
 
+MORE = {"signal": "p_name => 'go', ", "open_stream": "p_hash => 'h', p_ttl => interval '1 h', "}
+"""Arguments that have no default."""
+
+
 async def test_a_foreign_job_looks_like_one_that_does_not_exist(tenants: TwoTenants) -> None:
     """Every function that takes a job's id, from the catalogue, for each of b's jobs."""
     nobodys = an_id()
@@ -79,17 +84,14 @@ async def test_a_foreign_job_looks_like_one_that_does_not_exist(tenants: TwoTena
         """)
     assert names == [
         "cancel", "cancel_tree", "explain_job", "fan_out_load", "fan_out_states", "fork", "get_job", "job_history", "job_info", "job_nodes", "job_times", "job_tree",
-        "list_attempts", "list_children", "list_fan_outs", "list_steps", "reschedule", "retry", "retry_tree", "signal", "unread_signals",
+        "list_attempts", "list_children", "list_fan_outs", "list_steps", "open_stream", "reschedule", "retry", "retry_tree", "signal", "unread_signals",
     ]  # fmt: skip
     async with connected(tenants.url("bound")) as bound, connected(tenants.url("client")) as client:
         for name in names:
             for foreign in tenants.b_jobs.values():
                 for connection, tenant in ((bound, None), (bound, tenants.a), (client, tenants.a)):
-                    sql = f"select plait.{name}($1, {'p_name => $3::text, ' if name == 'signal' else ''}p_tenant => $2)"
-                    ends = {
-                        await outcome(connection, sql, job, tenant, *(["go"] if name == "signal" else []))
-                        for job in (foreign, nobodys)
-                    }
+                    sql = f"select plait.{name}($1, {MORE.get(name, '')}p_tenant => $2)"
+                    ends = {await outcome(connection, sql, job, tenant) for job in (foreign, nobodys)}
                     expected = {f"PL008 there is no job {job}" for job in (foreign, nobodys)}
                     assert ends == expected, name
 
@@ -114,6 +116,16 @@ async def test_outcomes_of_foreign_jobs_are_those_of_jobs_that_do_not_exist(
     asked = [*tenants.b_jobs.values(), an_id()]
     found = await store_a.jobs.get_outcomes([(job, tenants.a) for job in asked])
     assert {row.job_id: row.status for row in found} == dict.fromkeys(asked)
+    await store_a.close()
+
+
+async def test_following_a_foreign_job_is_following_one_that_does_not_exist(
+    tenants: TwoTenants, store_a: Store
+) -> None:
+    for subject in ("stream s", "state", f"reply {an_id()}"):
+        asked = [Following(job, tenants.a, subject, 0) for job in (*tenants.b_jobs.values(), an_id())]
+        found = await store_a.streams.follow(asked)
+        assert [(found[n].status, found[n].items) for n in range(len(asked))] == [(None, [])] * len(asked)
     await store_a.close()
 
 

@@ -77,6 +77,10 @@ VERBS: dict[str, dict[str, Call]] = {
     "retry_tree": _on_each("select plait.retry_tree($1, :a)", "a_dead"),
     "reschedule": _on_each("select plait.reschedule($1, :a, plait.now() + interval '1 hour')", "a_queued", "a_scheduled", "a_dead", "a_child_queued"),
     "fork": _on_each("select plait.fork($1, :a)", "a_dead", "a_running", "a_parent"),
+    "signal_or_start": {
+        "by its key": sql("select plait.signal_or_start(plait.uuidv7(), 'add', '{}', :key, 'go', p_tenant => :a)"),
+        "by a new key": sql("select plait.signal_or_start(plait.uuidv7(), 'add', '{}', 'new', 'go', p_tenant => :a)"),
+    },
     "emit": {"an event": sql("select plait.emit('a', tenant => 'a')")},
     "set_trigger": {
         "a schedule": sql("select plait.set_trigger('a schedule', '{\"every_s\": 61}', :a)"),
@@ -112,7 +116,7 @@ VERBS: dict[str, dict[str, Call]] = {
 
 NO_SHARED_ROWS = {
     "revoke_key", "authenticate", "authenticate_embed", "open_session", "use_link", "close_session", "open_embed", "enter_embed",
-    "store_reply", "bind_login",
+    "store_reply", "bind_login", "open_stream",
 }  # fmt: skip
 """Of keys, sessions and stored replies: rows that only the API reads, each of one key."""
 
@@ -127,7 +131,7 @@ MACHINERY = {
     "declare_triggers", "dispatch", "drain", "due_schedules", "elect", "fire", "gather", "gather_nodes", "heartbeat", "leave", "load_steps", "await_steps", "drop_steps", "resume_steps",
     "log_attempt", "open_fan_out", "open_nodes", "open_nursery", "pending_events", "progress", "promote", "prune", "register_worker",
     "release_builds", "release_fires", "report_requests", "rescue", "resume", "resume_missed", "roll_up", "save_steps", "settle", "spawn_many", "suspend", "sweep_artifacts",
-    "worker_key",
+    "worker_key", "write_streams", "await_event", "reply_update", "open_link", "follow_link",
 }  # fmt: skip
 """Called by plait's own processes, each in a transaction of its own."""
 

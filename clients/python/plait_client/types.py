@@ -10,6 +10,8 @@ Route = Literal[
     "GET /admin/jobs/definitions/{definition_key}",
     "PATCH /admin/jobs/definitions/{definition_key}",
     "DELETE /admin/jobs/definitions/{definition_key}/overrides",
+    "GET /approvals/{token}",
+    "POST /approvals/{token}",
     "GET /audit",
     "GET /cluster",
     "GET /connectors",
@@ -58,7 +60,9 @@ Route = Literal[
     "POST /jobs/{job_id}/reschedule",
     "POST /jobs/{job_id}/retry",
     "POST /jobs/{job_id}/signal",
+    "GET /jobs/{job_id}/state",
     "GET /jobs/{job_id}/steps",
+    "POST /jobs/{job_id}/streams/token",
     "GET /jobs/{job_id}/tree",
     "GET /keys",
     "POST /keys",
@@ -751,6 +755,10 @@ class NewKey(TypedDict):
     expires_at: NotRequired[str | None]
 
 
+class NewStreamToken(TypedDict):
+    ttl_seconds: NotRequired[int]
+
+
 class NewTenant(TypedDict):
     name: NotRequired[str | None]
     time_zone: NotRequired[str | None]
@@ -1081,6 +1089,11 @@ class Span(TypedDict):
     finished_at: str
 
 
+class StateShown(TypedDict):
+    state: Any
+    version: int
+
+
 Status = Literal[
     "scheduled", "queued", "running", "waiting", "succeeded", "failed", "dead_letter", "canceled", "skipped"
 ]
@@ -1100,6 +1113,11 @@ class Step(TypedDict):
     value: Any
     error: str | None
     fan_out_id: str | None
+
+
+class StreamTokenMade(TypedDict):
+    token: str
+    expires_at: str
 
 
 class Stretch(TypedDict):

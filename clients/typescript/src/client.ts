@@ -4,6 +4,7 @@ import { JobFailed, TimedOut } from "./errors.js";
 import { newId } from "./ids.js";
 import { checked, type Definition } from "./schema.js";
 import { clientSettings, type ClientOptions } from "./settings.js";
+import { streamed, type StreamOptions } from "./streams.js";
 import { Transport, type Request, type Route } from "./transport.js";
 import type {
   Cancel,
@@ -142,6 +143,11 @@ export class Plait {
     return await this.call("POST /jobs/{job_id}/signal", { path: { job_id: id }, body: { name, payload } });
   }
 
+  /** The items that a job writes to a stream, as they come, until the stream is closed or the job is final. */
+  stream<Item = unknown>(id: string, name: string, options: StreamOptions = {}): AsyncGenerator<Item, void, void> {
+    return streamed<Item>(this.#transport, id, name, options);
+  }
+
   /** Why a job does not run, and what would let it. */
   async explain(id: string): Promise<Explanation> {
     return await this.call("GET /jobs/{job_id}/explain", { path: { job_id: id } });
@@ -230,6 +236,11 @@ export class Handle<Result = unknown> {
       throw new JobFailed(this.id, status, reason, error);
     }
     return await checked(`the result of job ${this.id}`, this.#definition?.result, result);
+  }
+
+  /** `for await (const token of job.stream<string>("tokens"))`. */
+  stream<Item = unknown>(name: string, options: StreamOptions = {}): AsyncGenerator<Item, void, void> {
+    return this.#plait.stream<Item>(this.id, name, options);
   }
 
   async cancel(body: Cancel = {}): Promise<Moved> {

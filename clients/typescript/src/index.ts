@@ -3,6 +3,7 @@ export * from "./errors.js";
 export { newId } from "./ids.js";
 export { define, type Definition, type StandardSchema } from "./schema.js";
 export type { ClientOptions, WorkerOptions } from "./settings.js";
+export type { StreamOptions } from "./streams.js";
 export type { Request, Route } from "./transport.js";
 export type * from "./types.js";
 export type { Context, Handler } from "./execution.js";

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { refusal, Refused, TimedOut, TooMany, Unreachable } from "./errors.js";
+import { PlaitError, refusal, Refused, TimedOut, TooMany, Unreachable } from "./errors.js";
 import type { ClientSettings } from "./settings.js";
 import type { Routes } from "./types.js";
 
@@ -69,6 +69,62 @@ export class Transport {
         }
         await pause(error, tried, given.signal);
       }
+    }
+  }
+
+  get retries(): number {
+    return this.#settings.retries;
+  }
+
+  /** The lines of an answer that goes on, as they come. Unreachable where the server falls silent or the connection ends: a stream says itself that it is over.
+   * An answer without content is the stream's end. */
+  async *lines(
+    template: string,
+    path: Record<string, string>,
+    headers: Record<string, string>,
+    outer?: AbortSignal,
+  ): AsyncGenerator<string, void, void> {
+    const ending = new AbortController();
+    const stop = (): void => ending.abort();
+    outer?.throwIfAborted();
+    outer?.addEventListener("abort", stop, { once: true });
+    let late: NodeJS.Timeout | undefined;
+    const heard = (): void => {
+      clearTimeout(late);
+      late = setTimeout(() => ending.abort(LATE), this.#settings.timeoutSeconds * 1000);
+    };
+    try {
+      heard();
+      const answer = await this.#settings.fetch(this.#settings.url + PREFIX + filled(template, path), {
+        headers: { authorization: `Bearer ${this.#settings.key}`, accept: "text/event-stream", ...headers },
+        signal: ending.signal,
+        redirect: "manual",
+      });
+      if (answer.status >= 300) {
+        throw refusal(answer.status, await answer.text(), seconds(answer.headers.get("retry-after")));
+      }
+      if (answer.status === 204 || answer.body === null) {
+        yield* ["event: end", "data: {}", ""];
+        return;
+      }
+      const decoder = new TextDecoder();
+      let rest = "";
+      for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
+        heard();
+        const pieces = (rest + decoder.decode(chunk, { stream: true })).split(/\r?\n/);
+        rest = pieces.pop()!;
+        clearTimeout(late); // a reader may take its time
+        yield* pieces;
+        heard();
+      }
+      throw new Unreachable("the stream broke off");
+    } catch (error) {
+      outer?.throwIfAborted();
+      throw error instanceof PlaitError ? error : new Unreachable(why(error), { cause: error });
+    } finally {
+      clearTimeout(late);
+      outer?.removeEventListener("abort", stop);
+      ending.abort();
     }
   }
 

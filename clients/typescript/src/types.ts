@@ -775,6 +775,11 @@ export interface NewKey {
   expires_at?: string | null;
 }
 
+export interface NewStreamToken {
+  /** How long it lasts. */
+  ttl_seconds?: number;
+}
+
 export interface NewTenant {
   name?: string | null;
   time_zone?: string | null;
@@ -1148,6 +1153,13 @@ export interface Span {
   finished_at: string;
 }
 
+export interface StateShown {
+  /** As the handler has set it by `current().state(…)`; null where it has not. */
+  state: unknown;
+  /** Grows with each change; 0 where it was never set. */
+  version: number;
+}
+
 export type Status = "scheduled" | "queued" | "running" | "waiting" | "succeeded" | "failed" | "dead_letter" | "canceled" | "skipped";
 
 /** A step of a durable job. */
@@ -1163,6 +1175,12 @@ export interface Step {
   value: unknown;
   error: string | null;
   fan_out_id: string | null;
+}
+
+export interface StreamTokenMade {
+  /** Send it as `?token=…`, or as `Authorization: Bearer …`. It reads this job's streams, and nothing else. */
+  token: string;
+  expires_at: string;
 }
 
 /** How attempts ended in one stretch of time. */
@@ -1392,6 +1410,8 @@ export interface Routes {
   "GET /admin/jobs/definitions/{definition_key}": { path: { definition_key: string }; query: { tenant?: string | null }; body: undefined; answer: Definition };
   "PATCH /admin/jobs/definitions/{definition_key}": { path: { definition_key: string }; query: { tenant?: string | null }; body: Change; answer: Definition };
   "DELETE /admin/jobs/definitions/{definition_key}/overrides": { path: { definition_key: string }; query: { setting?: string[] | null; tenant?: string | null }; body: undefined; answer: Definition };
+  "GET /approvals/{token}": { path: { token: string }; query: {}; body: undefined; answer: unknown };
+  "POST /approvals/{token}": { path: { token: string }; query: {}; body: undefined; answer: unknown };
   "GET /audit": { path: {}; query: { actor?: string | null; action?: string | null; object?: string | null; cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfEntry };
   "GET /cluster": { path: {}; query: { tenant?: string | null }; body: undefined; answer: Cluster };
   "GET /connectors": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfConnector };
@@ -1440,7 +1460,9 @@ export interface Routes {
   "POST /jobs/{job_id}/reschedule": { path: { job_id: string }; query: { tenant?: string | null }; body: Reschedule; answer: Moved };
   "POST /jobs/{job_id}/retry": { path: { job_id: string }; query: { tenant?: string | null }; body: Retry | null | undefined; answer: Moved };
   "POST /jobs/{job_id}/signal": { path: { job_id: string }; query: { tenant?: string | null }; body: Signal; answer: Moved };
+  "GET /jobs/{job_id}/state": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: StateShown };
   "GET /jobs/{job_id}/steps": { path: { job_id: string }; query: { tenant?: string | null }; body: undefined; answer: PageOfStep };
+  "POST /jobs/{job_id}/streams/token": { path: { job_id: string }; query: { tenant?: string | null }; body: NewStreamToken | null | undefined; answer: StreamTokenMade };
   "GET /jobs/{job_id}/tree": { path: { job_id: string }; query: { cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfNode };
   "GET /keys": { path: {}; query: { cursor?: string | null; limit?: number; tenant?: string | null }; body: undefined; answer: PageOfKey };
   "POST /keys": { path: {}; query: { tenant?: string | null }; body: NewKey; answer: MadeKey };

@@ -234,3 +234,40 @@ test("a browser is refused, by what it is and by what a bundler takes for it", a
   }
   await assert.rejects(import("../src/browser.js"), { name: "BrowserRefused" });
 });
+
+test("the items of a stream come in order, and a stream that breaks off continues after the last one", async () => {
+  const event = (id: number, data: unknown): string => `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
+  const { server, plait } = await serving(
+    inTurn(
+      { text: `retry: 2000\n\n${event(1, "a")}: still here\n\n${event(2, { b: "ü" })}id: 3\nda` },
+      "drop",
+      { text: `${event(3, "c")}event: end\ndata: {"status":"succeeded"}\n\n` },
+    ),
+  );
+  const got: unknown[] = [];
+  for await (const item of plait.job("j").stream("tokens")) {
+    got.push(item);
+  }
+  assert.deepEqual(got, ["a", { b: "ü" }, "c"]);
+  assert.deepEqual(
+    server.asked.map(({ path, headers }) => [path, headers["last-event-id"]]),
+    [
+      ["/jobs/j/streams/tokens", "0"],
+      ["/jobs/j/streams/tokens", "2"],
+      ["/jobs/j/streams/tokens", "2"],
+    ],
+  );
+});
+
+test("a stream that has ended is empty, and one of no job is not found", async () => {
+  const { plait } = await serving(inTurn({ status: 204 }, problem(404, "not-found")));
+  const read = async (): Promise<unknown[]> => {
+    const got: unknown[] = [];
+    for await (const item of plait.stream("j", "tokens", { after: 7 })) {
+      got.push(item);
+    }
+    return got;
+  };
+  assert.deepEqual(await read(), []);
+  await assert.rejects(read(), NotFound);
+});

@@ -12,8 +12,8 @@ export interface Asked {
   body: any;
 }
 
-/** An answer: a status and a body; or "drop", which ends the connection; or a promise of one. */
-export type Answer = { status?: number; body?: unknown; headers?: Record<string, string> } | "drop";
+/** An answer: a status and a body, as JSON or as it is; or "drop", which ends the connection; or a promise of one. */
+export type Answer = { status?: number; body?: unknown; text?: string; headers?: Record<string, string> } | "drop";
 export type Answering = (asked: Asked) => Answer | Promise<Answer>;
 
 export class FakeServer {
@@ -62,10 +62,10 @@ export class FakeServer {
       request.socket.destroy();
       return;
     }
-    const { status = 200, body, headers: more = {} } = answer;
+    const { status = 200, body, text: plain, headers: more = {} } = answer;
     const kind = status < 400 ? "application/json" : "application/problem+json";
     response.writeHead(status, { "content-type": kind, ...more });
-    response.end(body === undefined ? "" : JSON.stringify(body));
+    response.end(plain ?? (body === undefined ? "" : JSON.stringify(body)));
   }
 }
 

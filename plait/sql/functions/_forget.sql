@@ -13,6 +13,12 @@ begin
   delete from plait.idempotency where job_id = any(p_jobs);
   delete from plait.steps where job_id = any(p_jobs);
   delete from plait.signals where job_id = any(p_jobs);
+  delete from plait.stream_items where job_id = any(p_jobs);
+  delete from plait.streams where job_id = any(p_jobs);
+  delete from plait.event_waits where job_id = any(p_jobs);
+  delete from plait.update_replies where job_id = any(p_jobs);
+  delete from plait.job_states where job_id = any(p_jobs);
+  delete from plait.job_tokens where job_id = any(p_jobs);
   delete from plait.fan_out_order where fan_out_id in (select id from plait.fan_outs where parent_id = any(p_jobs));
   delete from plait.dependencies where on_id = any(p_jobs);
   delete from plait.follow_ups where job_id = any(p_jobs);

@@ -74,8 +74,11 @@ begin
   insert into plait.attempts (job_id, tenant_id, finished_at, attempt, status, reason)
   values (p_job.id, p_job.tenant_id, p_now, v_attempt + 1, 'released', 'retried');
 
+  delete from plait.event_waits where job_id = p_job.id;  -- its handler registers anew
   if p_drop_steps then
     delete from plait.steps where job_id = p_job.id;
+    delete from plait.stream_items where job_id = p_job.id;
+    update plait.streams set items = 0, bytes = 0, closed = false where job_id = p_job.id;  -- who reads on sees the new items after the old ones
     delete from plait.follow_ups where job_id = p_job.id;  -- it will ask for them again
     -- Nobody will read what these come to.
     update plait.fan_outs set decided_at = p_now, decision = 'failed', decided_ended = total

@@ -37,5 +37,6 @@ begin
     where kind = 'schedule' and deleted_at is null and cursor_at < coalesce(p_until, v_now);
   get diagnostics o_schedules = row_count;
   delete from plait.sessions;
+  delete from plait.job_tokens where kind = 'stream';
   update plait.rolled set seen_at = v_now, seen_xid = pg_current_xact_id();
 end $$;

@@ -32,6 +32,7 @@ begin
     where parent_id = p_job and (decided_at is null or waited_for is not null) and strategy not in ('nursery', 'after');
   delete from plait.steps where job_id = p_job;
   delete from plait.follow_ups where job_id = p_job;
+  delete from plait.event_waits where job_id = p_job;
   delete from plait.signals where job_id = p_job and consumed and sent_at < v_now - interval '1 day';
   update plait.jobs set payload = p_payload::json, runs = coalesce(runs, 1) + 1 where id = p_job;
   delete from plait.search_values where job_id = p_job;

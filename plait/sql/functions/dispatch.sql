@@ -1,6 +1,6 @@
--- dispatch: events become jobs, one for each trigger that they match, and are done with, in one transaction.
+-- dispatch: events become jobs, one for each trigger that they match, are sent to the jobs that wait for them, and are done with, in one transaction.
 --
---   moves    nothing -> queued
+--   moves    nothing -> queued; waiting -> queued
 --   locks    events and triggers SKIP LOCKED, then as enqueue_many: any number of leaders may call it at once
 --   raises   PL016 as _fire: the caller sends the events one by one, and leaves what is held for later; nothing that
 --            is one event's fault: that is kept with the event
@@ -17,18 +17,23 @@ declare
   v_error text;
   v_held  int;
   v_made  record;
+  v_event plait.events;
   e       record;
   f       record;
 begin
   perform plait._require_read_committed();
   for e in select * from json_to_recordset(p_events) x(event uuid, fires json) order by event loop
-    perform from plait.events v where v.id = e.event and v.dispatched_at is null for update skip locked;
+    select v.* into v_event from plait.events v where v.id = e.event and v.dispatched_at is null for update skip locked;
     continue when not found;
     select count(*) into v_held from (
       select t.id from json_to_recordset(e.fires) x(trigger uuid, revision int)
       join plait.triggers t on t.id = x.trigger and t.revision = x.revision and t.enabled and t.deleted_at is null
       for no key update of t skip locked) h;
     continue when v_held <> json_array_length(e.fires);
+    if not plait._tell_waiting(v_event) then
+      v_done := v_done + 1;  -- it has come further: the next call goes on with it
+      continue;
+    end if;
     v_jobs := 0;
     v_error := null;
     for f in

@@ -1,10 +1,12 @@
--- progress: what a running attempt says of itself.
+-- progress: what a running attempt says of itself: its progress, and the state of its job.
 --
 --   moves    nothing
---   locks    the live row FOR KEY SHARE, the state's row
+--   locks    the live row FOR KEY SHARE, the rows of progress and state
 --   raises   nothing for a lost lease: returns false
 --   called   plait.store.workers.progress
-create or replace function plait.progress(p_worker int, p_job uuid, p_attempt int, p_progress json) returns boolean
+--
+-- Null leaves the one or the other as it is. A state that is the same as before is not written again: who waits for a change hears nothing.
+create or replace function plait.progress(p_worker int, p_job uuid, p_attempt int, p_progress json, p_state json default null) returns boolean
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_tenant uuid;
 begin
@@ -14,9 +16,17 @@ begin
   if not found then
     return false;
   end if;
-  insert into plait.running_state (job_id, tenant_id, attempt, updated_at, progress)
-  values (p_job, v_tenant, p_attempt, plait.now(), p_progress)
-  on conflict (job_id) do update set attempt = excluded.attempt, updated_at = excluded.updated_at, progress = excluded.progress
-    where running_state.attempt <= excluded.attempt;
+  if p_progress is not null then
+    insert into plait.running_state (job_id, tenant_id, attempt, updated_at, progress)
+    values (p_job, v_tenant, p_attempt, plait.now(), p_progress)
+    on conflict (job_id) do update set attempt = excluded.attempt, updated_at = excluded.updated_at, progress = excluded.progress
+      where running_state.attempt <= excluded.attempt;
+  end if;
+  if p_state is not null then
+    insert into plait.job_states as s (job_id, tenant_id, updated_at, attempt, value)
+    values (p_job, v_tenant, plait.now(), p_attempt, p_state)
+    on conflict (job_id) do update set updated_at = excluded.updated_at, attempt = excluded.attempt, version = s.version + 1, value = excluded.value
+      where s.attempt <= excluded.attempt and s.value::text <> excluded.value::text;
+  end if;
   return true;
 end $$;

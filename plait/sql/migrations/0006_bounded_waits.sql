@@ -127,3 +127,105 @@ left join lateral (
                                                   where r.job_id = j.id and r.reason in ('retried', 'continued')), 0)
   having l.job_id is null and a.attempt > 1) u on true
 left join plait.running_state r on r.job_id = j.id and l.state = 'running' and r.attempt = l.attempt;
+-- Visible state: streams of items that jobs write, and tokens by which others see one job.
+create table plait.streams (
+  job_id    uuid not null,
+  tenant_id uuid not null,
+  last_seq  integer not null default 0,
+  items     integer not null default 0,
+  bytes     bigint not null default 0,
+  closed    boolean not null default false,
+  name      text collate "C" not null check (length(name) between 1 and 100),
+  primary key (job_id, name)
+) with (fillfactor = 50);
+create table plait.stream_items (
+  job_id    uuid not null,
+  tenant_id uuid not null,
+  seq       integer not null,
+  position  integer not null,
+  attempt   integer not null,
+  name      text collate "C" not null,
+  branch    text collate "C" not null,
+  value     json not null,
+  primary key (job_id, name, seq)
+);
+create unique index stream_items_position on plait.stream_items (job_id, name, branch, position);
+create table plait.job_tokens (
+  hash       text collate "C" primary key,
+  tenant_id  uuid not null,
+  job_id     uuid not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  redacted   boolean not null default false,
+  kind       text not null check (kind in ('stream', 'signal')),
+  used_at    timestamptz,
+  signal     text collate "C" check (length(signal) between 1 and 200),
+  message    text,
+  button     text,
+  payload    json
+);
+create index job_tokens_job on plait.job_tokens (job_id);
+create index job_tokens_expiry on plait.job_tokens (expires_at);
+
+alter table plait.streams enable row level security;
+alter table plait.streams force row level security;
+create policy owner on plait.streams to plait_owner using (true) with check (true);
+create policy tenant on plait.streams for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.stream_items enable row level security;
+alter table plait.stream_items force row level security;
+create policy owner on plait.stream_items to plait_owner using (true) with check (true);
+create policy tenant on plait.stream_items for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
+alter table plait.job_tokens enable row level security;
+alter table plait.job_tokens force row level security;
+create policy owner on plait.job_tokens to plait_owner using (true) with check (true);
+create policy tenant on plait.job_tokens for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+create table plait.job_states (
+  job_id     uuid primary key,
+  tenant_id  uuid not null,
+  updated_at timestamptz not null,
+  attempt    integer not null,
+  version    integer not null default 1,
+  value      json not null check (octet_length(value::text) <= 65536)
+) with (fillfactor = 50);
+alter table plait.job_states enable row level security;
+alter table plait.job_states force row level security;
+create policy owner on plait.job_states to plait_owner using (true) with check (true);
+create policy tenant on plait.job_states for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+create table plait.event_waits (
+  job_id    uuid not null,
+  tenant_id uuid not null,
+  at        timestamptz not null,
+  branch    text collate "C" not null,
+  signal    text collate "C" not null,
+  name      text collate "C" not null,
+  probe     text collate "C" not null,
+  match     jsonb not null,
+  primary key (job_id, signal)
+);
+create index event_waits_name on plait.event_waits (tenant_id, name, probe);
+
+create table plait.update_replies (
+  job_id    uuid not null,
+  id        uuid not null,
+  tenant_id uuid not null,
+  at        timestamptz not null,
+  value     json,
+  error     text,
+  primary key (job_id, id)
+);
+alter table plait.event_waits enable row level security;
+alter table plait.event_waits force row level security;
+create policy owner on plait.event_waits to plait_owner using (true) with check (true);
+create policy tenant on plait.event_waits for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+alter table plait.update_replies enable row level security;
+alter table plait.update_replies force row level security;
+create policy owner on plait.update_replies to plait_owner using (true) with check (true);
+create policy tenant on plait.update_replies for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));

@@ -1,0 +1,97 @@
+"""Approval links: a page that asks a person, and the button that completes the wait of a job.
+
+The token in the address is all that a visitor needs, and good for one signal of one job. GET only shows the page: mail programs, chats and virus scanners open
+links too. POST uses the link, once; afterwards the page tells what became of it.
+"""
+
+import html
+from typing import Annotated, Any, Final
+
+from fastapi import Path, Request, Response
+from starlette.responses import HTMLResponse
+
+from plait.api.guard import Guard, new_router
+from plait.model.tokens import hash_of
+from plait.store import Store
+from plait.store.audit import Entry
+from plait.store.links import LinkRow
+
+router = new_router("approvals")
+
+Token = Annotated[str, Path(min_length=1, max_length=200, description="As in the URL that `approval_url` made.")]
+
+_HTML: Final[dict[str, Any]] = {"text/html": {"schema": {"type": "string"}}}
+_PAGES: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"description": "A page for a person.", "content": _HTML},
+    404: {"description": "There is no such link.", "content": _HTML},
+    409: {"description": "It was used before, or its job has ended.", "content": _HTML},
+    410: {"description": "It has expired.", "content": _HTML},
+}
+_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "X-Robots-Tag": "noindex",
+}
+
+
+@router.get("/approvals/{token}", response_class=HTMLResponse, responses=_PAGES)
+async def show(request: Request, token: Token) -> Response:
+    """The page of an approval link. Nothing is changed."""
+    return _page(await _found(request, token), used=False)
+
+
+@router.post("/approvals/{token}", response_class=HTMLResponse, responses=_PAGES)
+async def use(request: Request, token: Token) -> Response:
+    """Use an approval link: its job gets the signal. Once."""
+    link = await _found(request, token)
+    if link is None or link.state != "open":
+        return _page(link, used=False)
+    store: Store = request.app.state.store
+    entry = Entry(
+        tenant_id=link.tenant_id,
+        actor="approval link",
+        action="approval.use",
+        object=str(link.job_id),
+        request_id=request.state.request_id,
+    )
+    before = await store.auditing(entry).links.follow_link(hash_of(token))
+    return _page(link, used=True) if before == "open" else _page(await _found(request, token), used=False)
+
+
+async def _found(request: Request, token: str) -> LinkRow | None:
+    guard: Guard = request.app.state.guard
+    store: Store = request.app.state.store
+    guard.check_guesses(request)
+    link = await store.links.find_link(hash_of(token))
+    if link is None:
+        guard.note_guess(request)
+    return link
+
+
+def _page(link: LinkRow | None, *, used: bool) -> Response:
+    if link is None:
+        return _answer(404, "There is no such link", "Check that the whole address was copied.")
+    if used:
+        return _answer(200, "Confirmed", f"{link.message}\n\nThank you. You can close this page.")
+    match link.state:
+        case "open":
+            form = f'<form method="post"><button type="submit">{html.escape(link.button)}</button></form>'
+            return _answer(200, "Please confirm", link.message, form)
+        case "used":
+            at = link.used_at.strftime("%Y-%m-%d %H:%M UTC") if link.used_at is not None else "before"
+            return _answer(409, "This link has been used", f"{link.message}\n\nIt was confirmed at {at}.")
+        case "expired":
+            at = link.expires_at.strftime("%Y-%m-%d %H:%M UTC")
+            return _answer(410, "This link has expired", f"{link.message}\n\nIt could be used until {at}.")
+        case "ended":
+            return _answer(409, "Nothing to confirm", f"{link.message}\n\nThe job that asked has ended.")
+
+
+def _answer(status: int, title: str, text: str, form: str = "") -> Response:
+    paragraphs = "".join(f"<p>{html.escape(part)}</p>" for part in text.split("\n\n"))
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html.escape(title)}</title></head><body><main><h1>{html.escape(title)}</h1>{paragraphs}{form}</main></body></html>"
+    )
+    return HTMLResponse(page, status_code=status, headers=_HEADERS)

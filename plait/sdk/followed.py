@@ -1,0 +1,215 @@
+"""What others see of a job, and tell it, while it runs: signals, updates, its state and its streams."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from datetime import timedelta
+from typing import Any, Protocol, TypeVar
+from uuid import UUID, uuid5
+
+import msgspec
+
+from plait.model.durations import seconds
+from plait.model.errors import InvalidArguments, InvalidResult, NotFound, StateNotReached, UpdateRejected
+from plait.model.ids import new_id
+from plait.model.states import Status
+from plait.model.texts import shown
+from plait.model.tokens import hash_of, new_token
+from plait.sdk.artifacts import Artifacts
+from plait.sdk.codec import decoder_of, encode
+from plait.sdk.sent import send_once
+from plait.sdk.waiter import Waiter
+from plait.store import Store
+from plait.store.connections import is_async, signal_async_on, signal_sync_on
+from plait.store.streams import Following
+
+T = TypeVar("T")
+
+_UNSET: Any = object()
+
+
+class Connected(Protocol):
+    """What a handle needs of the app."""
+
+    async def store(self) -> Store: ...
+    async def waiter(self) -> Waiter: ...
+    async def artifacts(self) -> Artifacts: ...
+    async def tenant_id(self, tenant: str | UUID | None) -> UUID: ...
+    def named_tenant(self, tenant: str | UUID | None) -> str | UUID | None: ...
+    def call_sync(self, coroutine: Coroutine[Any, Any, T]) -> T: ...
+
+
+class Followed:
+    """The part of a handle that is for jobs that run."""
+
+    def __init__(self, app: Connected, job_id: UUID, tenant: str | UUID | None) -> None:
+        self._app = app
+        self._tenant = tenant
+        self.id = job_id
+
+    async def status(self) -> Status:
+        row = await (await self._app.store()).jobs.get_job(self.id, tenant_id=await self._tenant_id())
+        return row.status
+
+    async def signal(
+        self,
+        name: str,
+        payload: Any = None,
+        *,
+        id: UUID | str | None = None,  # noqa: A002 - reads well where it is used
+        conn: Any = None,
+    ) -> Status:
+        """Tell the job something: what its `wait_for_signal(name)` returns. Its status afterwards. With `conn=` the signal is part of that
+        transaction. Sent again with the same `id` (a UUID, or text such as a webhook's delivery id) it is the same signal."""
+        text = encode(payload, what="the signal's payload")
+        signal_id = _signal_id(self.id, id)
+        if conn is not None:
+            if not is_async(conn):
+                raise InvalidArguments("this connection is sync: use signal_sync with it")
+            return Status(await signal_async_on(conn, str(self.id), name, text, self._tenant_text(), str(signal_id)))
+        jobs, tenant_id = (await self._app.store()).jobs, await self._tenant_id()
+        status: list[Status] = []
+
+        async def send() -> list[UUID]:
+            status.append(await jobs.signal(self.id, name, text, tenant_id=tenant_id, signal_id=signal_id))
+            return [signal_id]
+
+        await send_once(f"send {name}", send)
+        return status[0] if status else await self.status()
+
+    async def update(
+        self,
+        name: str,
+        payload: Any = None,
+        *,
+        timeout: float | str | timedelta = 60,
+        type: Any = Any,  # noqa: A002 - reads well where it is used
+    ) -> Any:
+        """Ask the job something, and wait for its reply: what its `wait_for_update(name)` gives to `reply(…)`. Raises UpdateRejected with the
+        validator's error, or when the job ends before; TimeoutError when no reply comes in time. The job may still take the update then."""
+        timeout_s = seconds(timeout, what="timeout")
+        update_id, decoder = new_id(), decoder_of(type)
+        limit = asyncio.timeout(timeout_s)
+        try:
+            async with limit:
+                text = encode({"id": update_id, "payload": payload}, what="the update's payload")
+                jobs, tenant_id = (await self._app.store()).jobs, await self._tenant_id()
+                await jobs.signal(self.id, f"update {name}", text, tenant_id=tenant_id, signal_id=update_id)
+                news = await (await self._app.waiter()).follower.news(self.id, tenant_id, f"reply {update_id}", 0)
+        except TimeoutError:
+            if limit.expired():
+                raise TimeoutError(f"job {self.id} has not replied to {name!r} within {timeout_s:g} s") from None
+            raise
+        if not news.items:
+            raise UpdateRejected(f"job {self.id} is {news.status}, and has not replied to {name!r}")
+        reply = msgspec.json.decode(bytes(news.items[0][1]), type=_Reply)
+        if reply.error is not None:
+            raise UpdateRejected(reply.error)
+        return decoder.decode(bytes(reply.value))
+
+    async def state(
+        self,
+        *,
+        wait_for: Any = _UNSET,
+        timeout: float | str | timedelta | None = None,
+        type: Any = Any,  # noqa: A002 - reads well where it is used
+    ) -> Any:
+        """The job's state, as its handler has set it by `current().state(…)`; None where it has not. `wait_for`: a value, or a function of
+        the state: returns as soon as the state is that, or the function is true of it. Raises TimeoutError, or StateNotReached when the
+        job ends before. `type` checks and decodes the state."""
+        timeout_s = None if timeout is None else seconds(timeout, what="timeout")
+        limit = asyncio.timeout(timeout_s)
+        try:
+            async with limit:
+                return await self._state(wait_for, decoder_of(type))
+        except TimeoutError:
+            if limit.expired():
+                raise TimeoutError(f"job {self.id} has not come to that state within {timeout_s:g} s") from None
+            raise
+
+    async def _state(self, wait_for: Any, decoder: msgspec.json.Decoder[Any]) -> Any:
+        tenant_id, after, value = await self._tenant_id(), 0, None
+        if wait_for is _UNSET:
+            now = Following(self.id, tenant_id, "state", 0)
+            found = (await (await self._app.store()).streams.follow([now])).get(0)
+            if found is not None and found.status is None:
+                raise NotFound(f"there is no job {self.id}")
+            return decoder.decode(bytes(found.items[0][1])) if found is not None and found.items else None
+        follower = (await self._app.waiter()).follower
+        while True:
+            news = await follower.news(self.id, tenant_id, "state", after)
+            for number, item in news.items:
+                after, value = number, decoder.decode(bytes(item))
+                if wait_for(value) if callable(wait_for) else value == wait_for:
+                    return value
+            if news.ended and not news.items:
+                raise StateNotReached(f"job {self.id} is {news.status}, and its last state was {shown(value)}")
+
+    async def stream(self, name: str, *, after: int = 0, type: Any = Any) -> AsyncIterator[Any]:  # noqa: A002 - reads well where it is used
+        """The items that the job writes to a stream, from its first one, as they come: `async for x in handle.stream("tokens")`. The loop
+        ends when the stream is closed or the job is final. `after`: skip so many items. `type` checks and decodes each item."""
+        decoder = decoder_of(type)
+        async for _, item in self.stream_items(name, after=after):
+            try:
+                yield decoder.decode(item)
+            except msgspec.ValidationError as error:
+                raise InvalidResult(f"an item of the stream {name!r} does not fit: {error}") from None
+
+    async def stream_items(self, name: str, *, after: int = 0) -> AsyncIterator[tuple[int, str]]:
+        """The same with each item's number, by which a reader can continue (`after`), and as JSON text."""
+        follower, tenant_id = (await self._app.waiter()).follower, await self._tenant_id()
+        async for item in follower.stream(self.id, tenant_id, name, after=after):
+            yield item
+
+    async def stream_token(self, ttl: float | str | timedelta = "1h") -> str:
+        """A token for `GET /jobs/{id}/streams/{name}` of the HTTP API: its holder can read this job's streams, and nothing else. For a browser."""
+        token, streams = new_token(), (await self._app.store()).streams
+        lasts = timedelta(seconds=seconds(ttl, what="ttl"))
+        await streams.open_stream(self.id, hash=hash_of(token), ttl=lasts, tenant_id=await self._tenant_id())
+        return token
+
+    def signal_sync(
+        self,
+        name: str,
+        payload: Any = None,
+        *,
+        id: UUID | str | None = None,  # noqa: A002 - as of `signal`
+        conn: Any = None,
+    ) -> Status:
+        if conn is None:
+            return self._app.call_sync(self.signal(name, payload, id=id))
+        if is_async(conn):
+            raise InvalidArguments("this connection is async: use signal with it")
+        text = encode(payload, what="the signal's payload")
+        signal_id = str(_signal_id(self.id, id))
+        return Status(signal_sync_on(conn, str(self.id), name, text, self._tenant_text(), signal_id))
+
+    def update_sync(self, name: str, payload: Any = None, *, timeout: float | str | timedelta = 60) -> Any:
+        return self._app.call_sync(self.update(name, payload, timeout=timeout))
+
+    def state_sync(self, *, wait_for: Any = _UNSET, timeout: float | str | timedelta | None = None) -> Any:
+        return self._app.call_sync(self.state(wait_for=wait_for, timeout=timeout))
+
+    def _tenant_text(self) -> str | None:
+        named = self._app.named_tenant(self._tenant)
+        return None if named is None else str(named)
+
+    async def _tenant_id(self) -> UUID:
+        return await self._app.tenant_id(self._tenant)
+
+
+class _Reply(msgspec.Struct):
+    value: msgspec.Raw
+    error: str | None
+
+
+def _signal_id(job_id: UUID, given: object) -> UUID:
+    """Text names a signal within its job."""
+    match given:
+        case None:
+            return new_id()
+        case UUID():
+            return given
+        case str() if 1 <= len(given) <= 500:
+            return uuid5(job_id, given)
+        case _:
+            raise InvalidArguments(f"a signal's id must be a UUID, or text of 1 to 500 characters, got {shown(given)}")

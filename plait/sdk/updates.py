@@ -1,0 +1,113 @@
+"""Updates: a caller asks a running job something, and gets an answer. `handle.update(…)` is the other side.
+
+An update is a signal with an id; its answer is a row that bears this id. Both a rejection and a reply are steps: each is sent once.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from plait.model.errors import InvalidArguments
+from plait.model.texts import is_storable, is_text, message_of, shown
+from plait.sdk.codec import decoder_of, encode
+from plait.sdk.durable import Durable, durable
+from plait.sdk.sending import surely
+from plait.sdk.waits import Duration, wait_for_signal
+
+T = TypeVar("T")
+
+
+class _Asked(msgspec.Struct):
+    id: UUID
+    payload: msgspec.Raw
+
+
+class Update(Generic[T]):
+    """What somebody asks the job. Answer it once: `await update.reply(value)`, or `await update.reject("why")`."""
+
+    def __init__(self, owner: Durable, name: str, update_id: UUID, payload: T) -> None:
+        self._owner = owner
+        self._answered = False
+        self.name = name
+        self.id = update_id
+        self.payload = payload
+
+    def __repr__(self) -> str:
+        return f"<Update {self.name} {self.id}>"
+
+    async def reply(self, value: Any = None) -> None:
+        """What `handle.update(…)` returns to who asked."""
+        await self._answer(encode(value, what=f"the reply to the update {self.name!r}"), None)
+
+    async def reject(self, message: str) -> None:
+        """Who asked gets UpdateRejected with this message."""
+        await self._answer(None, str(message))
+
+    async def _answer(self, value: str | None, error: str | None) -> None:
+        if self._answered:
+            raise InvalidArguments(f"the update {self.name!r} has been answered already: an update has one reply")
+        self._answered = True
+        with await self._owner.begin(f"reply {self.name}", "call") as step:
+            if step.row is None:
+                await _send(self._owner, self.id, value, error)
+                await self._owner.save(step, None)
+
+
+async def wait_for_update(
+    name: str,
+    *,
+    validator: Callable[[Any], Any] | None = None,
+    timeout: Duration | None = None,
+    type: Any = Any,  # noqa: A002 - reads well where it is used
+) -> Update[Any]:
+    """The next update of this name, sent before or after, in the order in which they came. One whose payload is not of the `type`, or for which the
+    validator raises, is rejected: its caller gets the error, and the wait goes on. The validator, `def` or `async def`, is a step: it runs once for
+    each update. Raises SignalTimeout when none comes within `timeout`, which a rejected update begins anew."""
+    if not (is_text(name, most=170) and is_storable(name)):
+        raise InvalidArguments(f"an update's name must be text of 1 to 170 characters, got {shown(name)}")
+    owner = durable()
+    while True:
+        asked = await wait_for_signal(f"update {name}", timeout=timeout, type=_Asked)
+        payload, fault = _decode(asked.payload, type)
+        if validator is not None or fault is not None:
+            with await owner.begin(f"validate {name}", "call") as step:
+                if step.row is not None:
+                    fault = msgspec.json.decode(step.row.value or "null", type=str | None)
+                else:
+                    fault = fault or await _fault(validator, payload)
+                    if fault is not None:
+                        await _send(owner, asked.id, None, fault)
+                    await owner.save(step, msgspec.json.encode(fault).decode())
+        if fault is None:
+            return Update(owner, name, asked.id, payload)
+
+
+def _decode(payload: msgspec.Raw, kind: Any) -> tuple[Any, str | None]:
+    try:
+        return decoder_of(kind).decode(bytes(payload)), None
+    except msgspec.ValidationError as error:
+        return None, f"the payload does not fit: {error}"
+
+
+async def _fault(validator: Callable[[Any], Any] | None, payload: Any) -> str | None:
+    """Why the validator refuses it."""
+    if validator is None:
+        return None
+    try:
+        answer = validator(payload)
+        if inspect.isawaitable(answer):
+            await answer
+    except Exception as error:  # noqa: BLE001 - whatever it raises is its word on the payload
+        return message_of(error) or error.__class__.__name__
+    return None
+
+
+async def _send(owner: Durable, update_id: UUID, value: str | None, error: str | None) -> None:
+    lease, signals = owner.lease, owner.store.signals
+    if not await surely(
+        lambda: signals.reply_update(lease.worker, lease.job_id, lease.attempt, update_id, value=value, error=error)
+    ):
+        await owner.stop_for("stale")

@@ -1,0 +1,108 @@
+"""Streams that running jobs write, and what is new for those who follow a job. Writes are fenced by (worker, job, attempt)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from plait.model.states import Status
+from plait.store.database import Database
+from plait.store.trees import Lease
+
+STALE: Final = -1
+FULL: Final = -2
+CLOSED: Final = -3
+
+
+class StreamItem(msgspec.Struct, frozen=True, gc=False):
+    """An item of a stream, by its place in what its branch writes. `value` is JSON; None closes the stream."""
+
+    lease: Lease
+    name: str
+    branch: str
+    position: int
+    value: str | None
+
+
+class Following(msgspec.Struct, frozen=True, gc=False):
+    """What somebody follows: `stream <name>` of a job, after the item of this number."""
+
+    job_id: UUID
+    tenant_id: UUID
+    subject: str
+    after: int
+
+
+class News(msgspec.Struct, frozen=True, gc=False):
+    """Items with their numbers. `ended`: no more will come after those that are stored. `status` is the job's; None: there is no such job."""
+
+    status: Status | None
+    ended: bool
+    items: list[tuple[int, msgspec.Raw]]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamToken:
+    """Whose job's streams a token opens."""
+
+    tenant_id: UUID
+    redacted: bool
+
+
+class Streams:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def write(self, items: Sequence[StreamItem]) -> list[int]:
+        """Append items; for each the last position of its branch that is stored, or STALE, FULL or CLOSED."""
+        stored: list[int] = await self._db.fetchval(
+            "select plait.write_streams($1, $2, $3, $4, $5, $6, $7)",
+            [item.lease.worker for item in items],
+            [item.lease.job_id for item in items],
+            [item.lease.attempt for item in items],
+            [item.name for item in items],
+            [item.branch for item in items],
+            [item.position for item in items],
+            [item.value for item in items],
+        )
+        return stored
+
+    async def follow(self, followed: Sequence[Following]) -> dict[int, News]:
+        """What is new, by position in the sequence; nothing where nothing is."""
+        rows = await self._db.fetch(
+            "select * from plait.follow($1, $2, $3, $4)",
+            [one.job_id for one in followed],
+            [one.tenant_id for one in followed],
+            [one.subject for one in followed],
+            [one.after for one in followed],
+        )
+        return {
+            row["n"] - 1: News(
+                Status(row["status"]) if row["status"] else None, row["ended"], _ITEMS.decode(row["items"] or "[]")
+            )
+            for row in rows
+        }
+
+    async def open_stream(
+        self,
+        job_id: UUID,
+        *,
+        hash: str,  # noqa: A002 - as the column is called
+        ttl: timedelta,
+        tenant_id: UUID | None = None,
+        redacted: bool = False,
+    ) -> datetime:
+        """A token for the streams of one job; when it expires."""
+        sql = "select plait.open_stream($1, $2, $3, $4, $5)"
+        expires: datetime = await self._db.fetchval(sql, job_id, hash, ttl, tenant_id, redacted)
+        return expires
+
+    async def authenticate_stream(self, hash: str, job_id: UUID) -> StreamToken | None:  # noqa: A002 - as above
+        row = await self._db.fetchrow("select * from plait.authenticate_stream($1, $2)", hash, job_id)
+        return None if row is None else StreamToken(row["tenant_id"], row["redacted"])
+
+
+_ITEMS: Final = msgspec.json.Decoder(list[tuple[int, msgspec.Raw]])

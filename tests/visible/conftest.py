@@ -1,0 +1,3 @@
+from ..trees.conftest import app, kit, over, plait_app
+
+__all__ = ["app", "kit", "over", "plait_app"]
