@@ -168,7 +168,7 @@ class NotLeader(PlaitError):
 
 
 class InvalidDefinition(PlaitError):
-    """A job is not defined properly."""
+    """A job, or a step, is not defined properly."""
 
 
 class InvalidArguments(PlaitError):

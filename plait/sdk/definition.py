@@ -169,6 +169,7 @@ def define(
             f"job {name}: backoff must be a Backoff, such as Backoff({example}), got {shown(backoff)}"
         )
     codec = Codec(function, name)
+    codec.check(early=True)
     if limit_key is not None and not isinstance(limit_key, str) and not callable(limit_key):
         raise InvalidDefinition(
             f"job {name}: key must be the name of an argument, or a function of the arguments, got {shown(limit_key)}"

@@ -14,7 +14,7 @@ from plait.model.errors import JobCanceled, JobDeadLettered, JobFailed, JobSkipp
 from plait.model.ids import new_id
 from plait.model.states import Status
 from plait.sdk.artifacts import Artifacts, is_reference
-from plait.sdk.codec import Codec, encode
+from plait.sdk.codec import Codec, encode_signal
 from plait.sdk.sent import send_once
 from plait.sdk.waiter import Waiter
 from plait.store import Store
@@ -103,11 +103,15 @@ class Handle(Generic[R]):
 
     async def signal(self, name: str, payload: Any = None) -> Status:
         """Tell the job something: what its `wait_for_signal(name)` returns. Its status afterwards."""
-        text = encode(payload, what="the signal's payload")
+        given, large = encode_signal(payload)
         jobs, tenant_id, signal_id = (await self._app.store()).jobs, await self._tenant_id(), new_id()
         status: list[Status] = []
 
         async def send() -> list[UUID]:
+            text = given
+            if large is not None:
+                artifacts = await self._app.artifacts()
+                text = await artifacts.keep(large, job_id=self.id, tenant_id=tenant_id, kind="signal")
             status.append(await jobs.signal(self.id, name, text, tenant_id=tenant_id, signal_id=signal_id))
             return [signal_id]
 

@@ -7,9 +7,10 @@ import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn, TypeVar, overload
 
-from plait.model.errors import DeterminismError, InvalidArguments, NotSerializable, PermanentError
+from plait.model.errors import DeterminismError, InvalidArguments, NotSerializable, PermanentError, TooLarge
 from plait.model.texts import is_storable, message_of, shown
-from plait.sdk.codec import ResultCodec, encode
+from plait.sdk.artifacts import is_reference
+from plait.sdk.codec import Codec, ResultCodec, encode
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, durable
 from plait.sdk.fan_out import Target
@@ -38,11 +39,11 @@ async def call(function: Any, /, *args: Any, name: str | None = None, **kwargs: 
     owner = durable()
     run, definition = _resolve(owner, function)
     what = _name(name, definition.name if definition else getattr(run, "__name__", ""))
+    codec = definition.codec if definition else _codec(run)
     with await owner.begin(what, "call") as step:
         step.check(_hash(definition, args, kwargs))
-        codec = definition.codec if definition else _codec(run)
         if step.row is not None:
-            return _replayed(step, codec.decode_result)
+            return await _replayed(owner, step, codec)
         try:
             with span(f"step {what}"):
                 if inspect.iscoroutinefunction(run):
@@ -55,8 +56,8 @@ async def call(function: Any, /, *args: Any, name: str | None = None, **kwargs: 
             await _fail(owner, step, error)
         except Exception as error:  # noqa: BLE001 - whatever it is: it reaches the handler in its turn
             await owner.fail(step, error)
-        text = codec.encode_result(value)
-        await owner.save(step, text)
+        text, stored = await _encoded(owner, codec, value)
+        await owner.save(step, stored)
         return codec.decode_result(text)
 
 
@@ -65,12 +66,11 @@ async def transaction(
 ) -> R:
     """Run `await function(conn, …)` in a transaction of the job's own database; what it writes and the checkpoint commit
     together. So its effects exist exactly once, whatever crashes when. `conn` is a connection of asyncpg's."""
-    owner = durable()
+    owner, codec = durable(), _codec(function)
     with await owner.begin(_name(name, getattr(function, "__name__", "")), "transaction") as step:
         step.check(_hash(None, args, kwargs))
-        codec = _codec(function)
         if step.row is not None:
-            replayed: R = _replayed(step, codec.decode_result)
+            replayed: R = await _replayed(owner, step, codec)
             return replayed
         try:
             with span(f"step {step.key.name}"):
@@ -93,8 +93,8 @@ async def _run_in_transaction(
     owner: Durable, step: Step, function: Callable[[Any], Awaitable[Any]], codec: ResultCodec
 ) -> str | None:
     async with owner.store.database.lend() as conn:
-        text = codec.encode_result(await function(conn))
-        checkpoint = Checkpoint(owner.lease, step.key, step.kind, owner.turns.reserve(step), step.hash, text, None)
+        text, stored = await _encoded(owner, codec, await function(conn))
+        checkpoint = Checkpoint(owner.lease, step.key, step.kind, owner.turns.reserve(step), step.hash, stored, None)
         # The fence is the last word before the commit: who has lost the lease writes nothing.
         within = owner.store.database.statement_s
         if await conn.fetchval(SAVE_STEPS, owner.lease.worker, *step_columns([checkpoint]), timeout=within):
@@ -174,11 +174,24 @@ def _codec(function: Callable[..., Any]) -> ResultCodec:
     return found
 
 
-def _replayed(step: Step, decode: Callable[[str | None], Any]) -> Any:
+async def _encoded(owner: Durable, codec: Codec | ResultCodec, value: Any) -> tuple[str | None, str | None]:
+    """What a step has returned, as text, and as its row has it: a reference where it is too large for that."""
+    try:
+        text = codec.encode_result(value)
+    except TooLarge as large:
+        job_id, tenant_id = owner.lease.job_id, owner.tenant_id
+        return large.text, await owner.artifacts.keep(large, job_id=job_id, tenant_id=tenant_id, kind="step")
+    return text, text
+
+
+async def _replayed(owner: Durable, step: Step, codec: Codec | ResultCodec) -> Any:
     assert step.row is not None
+    text = step.row.value
     if step.row.error is not None:
-        raise rebuild_error(step.row.value, step.row.error)
-    return decode(step.row.value)
+        raise rebuild_error(text, step.row.error)
+    if is_reference(text):
+        text = await owner.artifacts.resolve(text, job_id=owner.lease.job_id, tenant_id=owner.tenant_id, kind="step")
+    return codec.decode_result(text)
 
 
 async def _fail(owner: Durable, step: Step, error: PermanentError) -> NoReturn:

@@ -8,8 +8,10 @@ import msgspec
 
 from plait.model.durations import seconds
 from plait.model.errors import InvalidArguments, SignalTimeout
-from plait.model.texts import is_storable, shown
-from plait.sdk.codec import decoder_of, encode
+from plait.model.texts import is_storable, message_of, shown
+from plait.sdk.annotations import decoder_of
+from plait.sdk.artifacts import is_reference
+from plait.sdk.codec import encode_signal
 from plait.sdk.durable import durable
 
 T = TypeVar("T")
@@ -42,34 +44,49 @@ async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: t
 async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: Any = Any) -> Any:  # noqa: A002 - reads well where it is used
     """The payload of the next signal of this name, sent before or after; each is given out once, in the order in which they came.
 
-    Raises SignalTimeout when none comes in time. `type` checks and decodes the payload.
+    Raises SignalTimeout when none comes in time. `type` checks and decodes the payload; one that can't be decoded from JSON is refused at once.
     """
     _check_name(name)
+    decoder = _decoder(type)
     delay_s = None if timeout is None else seconds(timeout, what="timeout")
     owner = durable()
     with await owner.begin(f"signal {name}", "signal") as step:
         text, late = await owner.wait(step, delay_s=delay_s)
+        if is_reference(text):
+            job_id, tenant_id = owner.lease.job_id, owner.tenant_id
+            text = await owner.artifacts.resolve(text, job_id=job_id, tenant_id=tenant_id, kind="signal")
     if late is not None:
         raise SignalTimeout(f"no signal {name!r} came in time")
     try:
-        return decoder_of(type).decode(text or "null")
-    except msgspec.ValidationError as error:
-        raise InvalidArguments(f"signal {name!r} has a payload that does not fit: {error}") from None
+        return decoder.decode(text or "null")
+    except Exception as error:  # noqa: BLE001 - a model's own validators may raise anything
+        raise InvalidArguments(f"signal {name!r} has a payload that does not fit: {message_of(error)}") from None
 
 
 async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
     """Send a signal from a handler to another job of its tenant: a step, so it is sent once. Elsewhere: `handle.signal(…)`."""
     _check_name(name)
     target = job_id if isinstance(job_id, UUID) else UUID(job_id)
-    text = encode(payload, what="the signal's payload")
+    text, large = encode_signal(payload)
     owner = durable()
     with await owner.begin(f"send {name}", "call") as step:
         step.check(f"{target}")
         if step.row is None:
             # Sent again after a crash before the checkpoint it has the same id, and is the same signal.
             signal_id = uuid5(owner.lease.job_id, f"{step.key.branch}\0{step.key.name}\0{step.key.occurrence}")
+            if large is not None:
+                text = await owner.artifacts.keep(large, job_id=target, tenant_id=owner.tenant_id, kind="signal")
             await owner.store.jobs.signal(target, name, text, tenant_id=owner.tenant_id, signal_id=signal_id)
             await owner.save(step, None)
+
+
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    try:
+        return decoder_of(kind)
+    except (TypeError, ValueError, NameError) as error:
+        raise InvalidArguments(
+            f"type must be a type whose values can be decoded from JSON: {message_of(error)}"
+        ) from None
 
 
 def _check_name(name: object) -> None:

@@ -69,3 +69,7 @@ alter table plait.steps drop constraint steps_pkey, add primary key (job_id, bra
 alter table plait.steps drop constraint steps_kind_check, add constraint steps_kind_check
   check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after', 'join', 'timer'));
 create index steps_open on plait.steps (job_id) where not done;
+
+-- Artifacts: results of steps and signals that are too large for a row.
+alter table plait.artifacts drop constraint artifacts_kind_check, add constraint artifacts_kind_check
+  check (kind in ('payload', 'result', 'step', 'signal'));
