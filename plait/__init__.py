@@ -64,10 +64,8 @@ if TYPE_CHECKING:
         current,
     )
     from plait.sdk.fan_out import (
-        Sub,
         fan_out,
         fan_out_stream,
-        sub,
     )
     from plait.sdk.handle import (
         Handle,
@@ -106,6 +104,10 @@ if TYPE_CHECKING:
         call,
         transaction,
         version,
+    )
+    from plait.sdk.sub_jobs import (
+        Sub,
+        sub,
     )
     from plait.sdk.waits import (
         signal,
@@ -154,7 +156,7 @@ _HOME = {
     "Spawned": "plait.sdk.spawn",
     "Status": "plait.model.states",
     "Strategy": "plait.model.strategies",
-    "Sub": "plait.sdk.fan_out",
+    "Sub": "plait.sdk.sub_jobs",
     "SubJobFailure": "plait.model.errors",
     "UnknownTenant": "plait.model.errors",
     "after": "plait.sdk.spawn",
@@ -182,7 +184,7 @@ _HOME = {
     "spawn_many_sync": "plait.sdk.spawn",
     "spawn_sibling": "plait.sdk.spawn",
     "spawn_sibling_sync": "plait.sdk.spawn",
-    "sub": "plait.sdk.fan_out",
+    "sub": "plait.sdk.sub_jobs",
     "threshold": "plait.model.strategies",
     "transaction": "plait.sdk.steps",
     "values": "plait.sdk.results",

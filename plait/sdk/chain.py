@@ -6,9 +6,9 @@ from typing import Any
 from uuid import UUID
 
 from plait.model.errors import InvalidArguments
-from plait.sdk.fan_out import Sub
 from plait.sdk.handle import Handle
 from plait.sdk.job import App, Job
+from plait.sdk.sub_jobs import Sub
 from plait.store.new_jobs import NewJob
 
 

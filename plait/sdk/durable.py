@@ -113,6 +113,8 @@ class Durable:
                 await self._record_the_rest()
             if not nested:
                 await self.turns.replay(step)
+            if step.row is not None and step.row.left_out:
+                step.row = await history.whole(step.row) or await self.stop_for("stale")
         except BaseException:
             step.__exit__()
             raise
@@ -157,7 +159,7 @@ class Durable:
         rows = await surely(lambda: self.store.trees.resume_steps(self.lease))
         if rows is None:  # else it would begin anew, and do again what another does already
             await self.stop_for("stale")
-        return History(rows)
+        return History(rows, lambda row: surely(lambda: self.store.trees.step_values(self.lease, row)))
 
     async def record(self, step: Step, write: Callable[[int], Awaitable[T]]) -> T:
         """Record the end of a step; returns when it is this end's turn to reach the handler."""

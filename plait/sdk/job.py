@@ -13,11 +13,12 @@ from plait.model.ids import new_id
 from plait.model.strategies import Strategy
 from plait.sdk.definition import Definition
 from plait.sdk.enqueuer import Enqueuer
-from plait.sdk.fan_out import Duration, Sub, fan_out
+from plait.sdk.fan_out import fan_out
 from plait.sdk.handle import Connected, Handle
 from plait.sdk.options import Options, OptionsDict
 from plait.sdk.results import Result
 from plait.sdk.sent import send_once
+from plait.sdk.sub_jobs import Duration, Sub
 from plait.store.connections import Enqueued, enqueue_async_on, enqueue_sync_on, is_async
 from plait.store.new_jobs import NewJob
 from plait.telemetry.tracing import captured

@@ -13,9 +13,9 @@ from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import Codec, ResultCodec, encode
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, durable
-from plait.sdk.fan_out import Target
 from plait.sdk.operations import Step
 from plait.sdk.step_errors import MAX_ERROR, rebuild_error
+from plait.sdk.sub_jobs import Target
 from plait.store.trees import SAVE_STEPS, Checkpoint, step_columns
 from plait.telemetry.tracing import span
 

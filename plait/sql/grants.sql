@@ -46,7 +46,7 @@ grant execute on function plait.list_schemas to plait_client, plait_tenant, plai
 grant execute on function
   plait.register_worker, plait.define, plait.queues_of, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.log_attempt, plait.worker_key, plait.leave,
   plait.elect, plait.promote, plait.rescue, plait.prune, plait.sweep_artifacts, plait.count_live, plait.roll_up,
-  plait.open_fan_out, plait.suspend, plait.await_steps, plait.save_steps, plait.drop_steps, plait.load_steps, plait.resume_steps, plait.gather, plait.resume, plait.resume_missed, plait.cancel_remaining,
+  plait.open_fan_out, plait.suspend, plait.await_steps, plait.save_steps, plait.drop_steps, plait.load_steps, plait.resume_steps, plait.step_values, plait.gather, plait.resume, plait.resume_missed, plait.cancel_remaining,
   plait.spawn_many, plait.after_many, plait.open_nursery,
   plait.declare_triggers, plait.due_schedules, plait.fire, plait.release_fires,
   plait.pending_events, plait.dispatch,
