@@ -73,7 +73,7 @@ class Durable:
             self.turns.history = History()
         self._loading: asyncio.Task[History] | None = None
         self._seq = 0
-        self._unrecorded = Unrecorded()
+        self.unrecorded = self._unrecorded = Unrecorded()
         self._refused = 0
         self._gone = False
         """The job waits, or the lease is lost: the handler can't do anything more."""

@@ -1,21 +1,24 @@
 """Steps that are done here: `call`, `transaction`, `version`."""
 
 import asyncio
+import functools
 import hashlib
 import inspect
 import weakref
 from collections.abc import Awaitable, Callable
-from typing import Any, NoReturn, TypeVar, overload
+from typing import Any, NamedTuple, NoReturn, TypeVar, overload
 
 from plait.model.errors import DeterminismError, InvalidArguments, NotSerializable, PermanentError, TooLarge
+from plait.model.policies import Backoff
 from plait.model.texts import is_storable, message_of, shown
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import Codec, ResultCodec, encode
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, durable
 from plait.sdk.operations import Step
+from plait.sdk.retrying import RetryOn, Tries, refuse_ambiguous
 from plait.sdk.step_errors import MAX_ERROR, rebuild_error
-from plait.sdk.sub_jobs import Target
+from plait.sdk.sub_jobs import Duration, Target
 from plait.store.trees import SAVE_STEPS, Checkpoint, step_columns
 from plait.telemetry.tracing import span
 
@@ -25,40 +28,119 @@ _codecs: "weakref.WeakKeyDictionary[Callable[..., Any], ResultCodec]" = weakref.
 
 
 @overload
-async def call(function: Callable[..., Awaitable[R]], /, *args: Any, name: str | None = None, **kwargs: Any) -> R: ...
+async def call(
+    function: Callable[..., Awaitable[R]],
+    /,
+    *args: Any,
+    name: str | None = None,
+    retries: int | None = None,
+    backoff: Backoff | None = None,
+    timeout: Duration | None = None,
+    retry_on: RetryOn | None = None,
+    **kwargs: Any,
+) -> R: ...
 @overload
-async def call(function: Callable[..., R], /, *args: Any, name: str | None = None, **kwargs: Any) -> R: ...
+async def call(
+    function: Callable[..., R],
+    /,
+    *args: Any,
+    name: str | None = None,
+    retries: int | None = None,
+    backoff: Backoff | None = None,
+    timeout: Duration | None = None,
+    retry_on: RetryOn | None = None,
+    **kwargs: Any,
+) -> R: ...
 @overload
-async def call(function: Target | str, /, *args: Any, name: str | None = None, **kwargs: Any) -> Any: ...
-async def call(function: Any, /, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+async def call(
+    function: Target | str,
+    /,
+    *args: Any,
+    name: str | None = None,
+    retries: int | None = None,
+    backoff: Backoff | None = None,
+    timeout: Duration | None = None,
+    retry_on: RetryOn | None = None,
+    **kwargs: Any,
+) -> Any: ...
+async def call(
+    function: Any,
+    /,
+    *args: Any,
+    name: str | None = None,
+    retries: int | None = None,
+    backoff: Backoff | None = None,
+    timeout: Duration | None = None,
+    retry_on: RetryOn | None = None,
+    **kwargs: Any,
+) -> Any:
     """Run a function, a job or a job by its name, here, and checkpoint what it returns: on a replay it is not run again.
 
     A PermanentError is checkpointed too, and raised again on a replay; any other error is not, and the step is tried again with
     the job's next try. What it returns is what a replay returns: decoded by its annotation. `def` runs in a thread.
+
+    With `retries` it is run again, within this attempt of the job, when it raises one of `retry_on` (any Exception, but for outcomes such as PermanentError); `backoff`
+    says after which pauses. `timeout` raises TimeoutError in each try that takes longer. A function that has an argument of one of these names gets it by
+    `functools.partial(function, timeout=…)`.
     """
-    owner = durable()
+    owner, partial = durable(), isinstance(function, functools.partial)
+    while isinstance(function, functools.partial):
+        args, kwargs, function = (*function.args, *args), {**function.keywords, **kwargs}, function.func
     run, definition = _resolve(owner, function)
     what = _name(name, definition.name if definition else getattr(run, "__name__", ""))
     codec = definition.codec if definition else _codec(run)
-    with await owner.begin(what, "call") as step:
-        step.check(_hash(definition, args, kwargs))
+    asked = _Asked(owner, run, definition, codec, what, args, kwargs)
+    if retries is None and backoff is None and timeout is None and retry_on is None:
+        return await _once(asked, None)
+    options: dict[str, Any] = {"retries": retries, "backoff": backoff, "timeout": timeout, "retry_on": retry_on}
+    if not partial:
+        refuse_ambiguous(run, what, options)
+    tries = Tries(what, **options)
+    return await tries.run(owner, lambda: _once(asked, tries))
+
+
+class _Asked(NamedTuple):
+    owner: Durable
+    run: Callable[..., Any]
+    definition: Definition | None
+    codec: Codec | ResultCodec
+    what: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+async def _once(asked: _Asked, tries: Tries | None) -> Any:
+    owner, codec = asked.owner, asked.codec
+    with await owner.begin(asked.what, "call") as step:
+        step.check(_hash(asked.definition, asked.args, asked.kwargs))
         if step.row is not None:
-            return await _replayed(owner, step, codec)
+            return await _replayed(owner, step, codec, tries)
         try:
-            with span(f"step {what}"):
-                if inspect.iscoroutinefunction(run):
-                    value = await run(*args, **kwargs)
-                else:
-                    value = await asyncio.to_thread(run, *args, **kwargs)
-                    if inspect.isawaitable(value):
-                        value = await value
+            with span(f"step {asked.what}"):
+                value = await _run(asked, None if tries is None else tries.timeout_s)
         except PermanentError as error:
             await _fail(owner, step, error)
         except Exception as error:  # noqa: BLE001 - whatever it is: it reaches the handler in its turn
+            if tries is not None:
+                tries.failed(step, error)
             await owner.fail(step, error)
         text, stored = await _encoded(owner, codec, value)
         await owner.save(step, stored)
         return codec.decode_result(text)
+
+
+async def _run(asked: _Asked, timeout_s: float | None) -> Any:
+    limit = asyncio.timeout(timeout_s)
+    try:
+        async with limit:
+            if inspect.iscoroutinefunction(asked.run):
+                return await asked.run(*asked.args, **asked.kwargs)
+            value = await asyncio.to_thread(asked.run, *asked.args, **asked.kwargs)
+            return await value if inspect.isawaitable(value) else value
+    except TimeoutError:
+        if limit.expired():
+            raise TimeoutError(f"step {asked.what!r} took longer than {timeout_s:g} s") from None
+        raise
 
 
 async def transaction(
@@ -184,11 +266,14 @@ async def _encoded(owner: Durable, codec: Codec | ResultCodec, value: Any) -> tu
     return text, text
 
 
-async def _replayed(owner: Durable, step: Step, codec: Codec | ResultCodec) -> Any:
+async def _replayed(owner: Durable, step: Step, codec: Codec | ResultCodec, tries: Tries | None = None) -> Any:
     assert step.row is not None
     text = step.row.value
     if step.row.error is not None:
-        raise rebuild_error(text, step.row.error)
+        error = rebuild_error(text, step.row.error)
+        if tries is not None:
+            tries.failed(step, error)
+        raise error
     if is_reference(text):
         text = await owner.artifacts.resolve(text, job_id=owner.lease.job_id, tenant_id=owner.tenant_id, kind="step")
     return codec.decode_result(text)
