@@ -21,7 +21,7 @@ from plait.model.strategies import Strategy, collect_all, fail_fast
 from plait.sdk.artifacts import is_reference
 from plait.sdk.durable import Durable, durable
 from plait.sdk.options import Options
-from plait.sdk.results import Result
+from plait.sdk.results import Result, read_failure
 from plait.sdk.sending import surely
 from plait.sdk.sub_jobs import Duration, Sub, SubKind
 from plait.store.trees import PAGE_BYTES, ChildRow, NewChild, NewFanOut, Suspension
@@ -194,6 +194,7 @@ class Opened:
             error=row.error or row.reason or "no reason was given",
             attempt=row.attempt,
             status=str(row.status),
+            failure=read_failure(row.failure),
         )
         return Result(index=row.index, job_id=row.job_id, error=error)
 

@@ -15,6 +15,7 @@ from plait.model.ids import new_id
 from plait.model.states import Status
 from plait.sdk.artifacts import Artifacts, is_reference
 from plait.sdk.codec import Codec, encode_signal
+from plait.sdk.results import read_failure
 from plait.sdk.sent import send_once
 from plait.sdk.waiter import Waiter
 from plait.store import Store
@@ -187,6 +188,7 @@ class Handle(Generic[R]):
             f"job {self.id} {_SAID.get(outcome.status, outcome.status)}: {outcome.error or outcome.reason or 'no reason was given'}",
             reason=outcome.reason,
             traceback=outcome.traceback,
+            failure=read_failure(outcome.failure),
         )
 
     def _decode(self, text: str | None) -> R:

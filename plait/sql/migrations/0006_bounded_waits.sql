@@ -1,6 +1,31 @@
 -- Bounded waits, and the defects that an examination found.
 -- Sections by subject; each part of the change adds its own.
 
+-- Errors: their type and cause. First, since the view of jobs below names all columns of attempts.
+alter table plait.attempts add column failure json;
+create or replace view plait.job with (security_invoker = true) as
+select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correlation_id, j.dedupe_key, j.idempotency_key,
+       j.limit_key, j.payload, j.created_at, j.scheduled_for, j.timeout_s,
+       coalesce(l.state, a.final) as status,
+       coalesce(l.attempt, a.attempt) as attempt,
+       l.tries, coalesce(l.max_attempts, j.max_attempts) as max_attempts,
+       case when l.state in ('scheduled', 'queued') then l.run_at end as run_at,
+       case when l.state = 'running' then l.worker end as worker,
+       case when l.state = 'running' then l.run_at end as claimed_at,
+       l.cancel_requested, l.lane,
+       case when l.job_id is null then a.finished_at end as finished_at,
+       case when l.job_id is null then a.result end as result,
+       a.reason, a.error,
+       case when l.state = 'running' then r.progress else a.progress end as progress,
+       j.parent_id, j.root_id, j.fan_out_id, j.fan_out_index, j.depth, j.forked_from, l.wait_on, l.wake_at, j.source_ref,
+       j.node,
+       case when l.state = 'running' then l.run_at when l.job_id is null then coalesce(a.started_at, a.claimed_at) end as started_at,
+       case when l.state = 'running' then l.worker else a.worker end as last_worker
+from plait.jobs j
+left join plait.live l on l.job_id = j.id
+left join lateral (select * from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
+left join plait.running_state r on r.job_id = j.id and l.state = 'running' and r.attempt = l.attempt;
+
 -- Workers tell that a handler blocks their event loop.
 alter table plait.workers add column blocked_since timestamptz, add column blocked_job uuid;
 -- Forks: which trees retention must keep for them.
