@@ -94,6 +94,7 @@ class Plait:
         priority: int = 100,
         retries: int | None = None,
         timeout: float | str = 3600,
+        deadline: float | str | None = None,
         backoff: Backoff | None = None,
         max_running: int | None = None,
         rate: Rate | None = None,
@@ -118,6 +119,7 @@ class Plait:
         priority: int = 100,
         retries: int | None = None,
         timeout: float | str = 3600,
+        deadline: float | str | None = None,
         backoff: Backoff | None = None,
         max_running: int | None = None,
         rate: Rate | None = None,
@@ -132,10 +134,8 @@ class Plait:
         search_keys: Sequence[str] | None = None,
         sensitive: Sequence[str] | None = None,
     ) -> Any:
-        """Make a job of a function. `async def` runs on the worker's loop, `def` in a thread, isolation="process" in a process of its own, which a
-        timeout can really stop. `retries=n` allows n + 1 tries. `key` names the argument (or is a function of the arguments) whose value the `key_…`
-        limits count by. `child_mode`, `on_child_failure`, `allow_nested` and `cancel_on_parent_failure` hold for the children that it spawns. By
-        `search_keys`, arguments or paths in them, an index finds its jobs. `sensitive` fields are not shown to viewers and operators."""
+        """Make a job of a function. `async def` runs on the worker's loop, `def` in a thread, isolation="process" in a process that a timeout can stop.
+        `retries=n` allows n + 1 tries. `deadline` bounds the whole run, waits and retries included. `key`: the argument, or a function of them, that `key_…` limits count by."""
 
         def decorate(function: Callable[..., Any]) -> Job[..., Any]:
             definition = define(
@@ -145,6 +145,7 @@ class Plait:
                 priority=priority,
                 retries=retries,
                 timeout=timeout,
+                deadline=deadline,
                 backoff=backoff,
                 limits=Limits(max_running=max_running, rate=rate, key_max_running=key_max_running, key_rate=key_rate),
                 limit_key=key,

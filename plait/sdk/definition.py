@@ -45,6 +45,8 @@ class Definition:
     """Keys and paths of the payload by which its jobs can be found; None where the code says nothing."""
     sensitive: tuple[str, ...] | None = None
     """Fields that viewers and operators are not shown: names, or ends of paths."""
+    deadline_s: float | None = None
+    """Of a job as a whole, waits and retries included; None: none."""
     defaults: str = field(init=False, repr=False, default="")
     """What an enqueue needs of it where no worker has made it known yet, as JSON."""
 
@@ -81,6 +83,7 @@ class Definition:
             "cancel_on_parent_failure": self.children.cancel_on_parent_failure,
             "search_keys": self.search_keys,
             "sensitive": self.sensitive,
+            "deadline_s": self.deadline_s,
             **(_node_row(self.nodes) if self.nodes else {}),
         }
 
@@ -133,6 +136,7 @@ def define(
     children: Children,
     search_keys: Sequence[str] | None = None,
     sensitive: Sequence[str] | None = None,
+    deadline: float | str | None = None,
 ) -> Definition:
     """Check what a decorator was given, and make a definition of it."""
     if name is not None and not is_text(name, most=1_000_000):
@@ -163,6 +167,9 @@ def define(
     timeout_s = seconds(timeout, what=f"job {name}: timeout")
     if timeout_s <= 0:
         raise InvalidDefinition(f"job {name}: a timeout is more than 0")
+    deadline_s = None if deadline is None else seconds(deadline, what=f"job {name}: deadline")
+    if deadline_s == 0:
+        raise InvalidDefinition(f"job {name}: deadline must be more than 0")
     if backoff is not None and not isinstance(backoff, Backoff):
         example = f"base={backoff!r}" if isinstance(backoff, str) and len(backoff) < 20 else "base='1s'"
         raise InvalidDefinition(
@@ -196,6 +203,7 @@ def define(
         children=children,
         search_keys=_checked_keys(name, codec, search_keys),
         sensitive=_checked_fields(name, sensitive),
+        deadline_s=deadline_s,
     )
 
 

@@ -224,6 +224,7 @@ class Job(Generic[P, R]):
             scheduled_for=options.scheduled_for,
             delay_s=options.seconds_of("delay"),
             timeout_s=options.seconds_of("timeout"),
+            deadline_s=definition.deadline_s if options.deadline is None else options.seconds_of("deadline"),
             dedupe_key=options.dedupe_key,
             idempotency_key=options.idempotency_key,
             idempotency_ttl_s=options.seconds_of("idempotency_ttl"),

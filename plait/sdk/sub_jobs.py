@@ -19,7 +19,7 @@ from plait.store.trees import NewChild
 
 _NOT_OF_SUBS = (
     "tenant", "delay", "scheduled_for", "dedupe_key", "idempotency_key", "idempotency_ttl", "correlation_id", "job_id",
-    "after", "on_dependency_failure", "conn",
+    "after", "on_dependency_failure", "conn", "deadline",
 )  # fmt: skip
 
 Duration = float | str | timedelta

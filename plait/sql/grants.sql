@@ -11,7 +11,7 @@ alter default privileges revoke execute on functions from public;
 -- Applications and tenants' logins read through functions alone. SELECT on a table or a view also allows EXPLAIN, whose estimates come
 -- from every tenant's statistics. plait_admin reads across tenants anyway.
 grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.search_values, plait.job,
-  plait.fan_outs, plait.fan_out_order, plait.steps, plait.signals, plait.dependencies, plait.follow_ups, plait.triggers, plait.fires,
+  plait.fan_outs, plait.fan_out_order, plait.steps, plait.signals, plait.dependencies, plait.follow_ups, plait.deadlines, plait.triggers, plait.fires,
   plait.events, plait.endpoints, plait.connectors, plait.artifacts
   to plait_admin;
 grant select (id, slug, name, time_zone, created_at, paused) on plait.tenants to plait_admin;

@@ -29,6 +29,9 @@ declare
   v_outcomes  plait.status[];      -- what those will be, where they failed by themselves
   v_lock_timeout text;
 begin
+  if 'timeout' = any(p_outcomes) and exists (select from plait.deadlines where due_at is not null) then
+    p_details := plait._past_deadline(p_now, p_jobs, p_outcomes, p_details);
+  end if;
   if p_outcomes is null then
     if p_attempts[1] <> any(p_attempts) then
       p_outcomes := array_fill('succeeded'::text, array[cardinality(p_jobs)]);

@@ -43,7 +43,8 @@ begin
     on_node = excluded.on_node, on_leader = excluded.on_leader, quorum = excluded.quorum, quorum_timeout_s = excluded.quorum_timeout_s,
     on_timeout = excluded.on_timeout, on_node_failure = excluded.on_node_failure,
     search_keys = excluded.search_keys, search_from = excluded.search_from, coded = excluded.coded,
-    inherits_attempts = excluded.inherits_attempts, sensitive = excluded.sensitive;
+    inherits_attempts = excluded.inherits_attempts, sensitive = excluded.sensitive,
+    deadline_s = excluded.deadline_s;
   if r.kind = 'node' then   -- enqueued before anybody knew what it is
     update plait.live set lane = 'leader', tied = true
       where job_id in (select job_id from plait.live where definition = r.name and lane not in ('leader', 'suspect:leader') order by job_id for no key update);
