@@ -279,9 +279,9 @@ class SubJobFailure(PlaitError):
         self.error = error
         self.attempt = attempt
         self.status = status
-        self.error_type = failure and failure.type
-        self.error_message = failure and failure.message
-        self.cause = failure and failure.cause
+        self.error_type = None if failure is None else failure.type
+        self.error_message = None if failure is None else failure.message
+        self.cause = None if failure is None else failure.cause
 
 
 class FanOutError(PlaitError):
@@ -324,9 +324,9 @@ class JobFailed(PlaitError):
         self.job_id = job_id
         self.reason = reason
         self.traceback = traceback
-        self.error_type = failure and failure.type
-        self.error_message = failure and failure.message
-        self.cause = failure and failure.cause
+        self.error_type = None if failure is None else failure.type
+        self.error_message = None if failure is None else failure.message
+        self.cause = None if failure is None else failure.cause
 
 
 class JobDeadLettered(JobFailed):

@@ -83,7 +83,8 @@ def _adapter(kind: Any, reason: str) -> Any:
     try:
         # Bytes as msgspec writes them. By another name, since pydantic refuses settings for a type that may have its own.
         settings = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
-        return TypeAdapter(NewType("Value", kind), config=settings)
+        new_type: Any = NewType
+        return TypeAdapter(new_type("Value", kind), config=settings)
     except NameError:
         raise
     except Exception as error:  # noqa: BLE001 - a type may have its own schema, made in any way

@@ -92,9 +92,9 @@ class Codec:
         try:
             text = self._encode(given)
         except TooLarge as large:
-            self._check(given, large.text)
+            self._verify(given, large.text)
             raise
-        self._check(given, text)
+        self._verify(given, text)
         return text
 
     def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -107,7 +107,7 @@ class Codec:
             given = {name: plain(adapted[name], one) if name in adapted else one for name, one in given.items()}
         return encode(given, what=self._arguments)
 
-    def _check(self, given: dict[str, Any], text: str) -> None:
+    def _verify(self, given: dict[str, Any], text: str) -> None:
         """What the handler would get is what was given."""
         read = self._decode(text)
         for name in (self._types or self._resolve()).adapted:

@@ -49,7 +49,9 @@ class Tries:
             raise InvalidArguments(
                 f"step {what}: backoff must be a Backoff, such as Backoff(base='1s'), got {shown(backoff)}"
             )
-        kinds = retry_on if isinstance(retry_on, tuple) else (Exception if retry_on is None else retry_on,)
+        kinds: tuple[Any, ...] = (
+            retry_on if isinstance(retry_on, tuple) else (Exception if retry_on is None else retry_on,)
+        )
         if not kinds or not all(isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds):
             raise InvalidArguments(
                 f"step {what}: retry_on must be an exception type or a tuple of them, got {shown(retry_on)}"

@@ -232,7 +232,10 @@ class Trees:
         """How children ended: `limit` of them, or fewer when their results and errors come to `most_bytes`; at least one, if there is one."""
         sql = "select * from plait.gather($1, $2, $3, $4, $5)"
         rows = await self._db.fetch(sql, job_id, fan_out_id, after, limit, most_bytes)
-        return [ChildRow(*row[:4], Status(row[4]), *row[5:]) for row in rows]
+        return [
+            ChildRow(row[0], row[1], row[2], row[3], Status(row[4]), row[5], row[6], row[7], row[8], row[9])
+            for row in rows
+        ]
 
     async def await_steps(
         self, lease: Lease, waits: Sequence[Wait], abandoned: Sequence[StepKey], *, next_number: int, suspend: bool

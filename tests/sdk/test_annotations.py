@@ -229,6 +229,6 @@ def test_callables_of_every_kind_have_their_annotation_read() -> None:
     for function in (Client(), Client().method, wrapped, functools.partial(Client.method, Client())):
         codec = ResultCodec(function, "step")
         assert codec.decode_result(codec.encode_result(Paid(1))) == Paid(1)
-    for function in (len, print, functools.partial(len)):
-        codec = ResultCodec(function, "step")
+    for plain in (len, print, functools.partial(len)):
+        codec = ResultCodec(plain, "step")
         assert codec.decode_result(codec.encode_result({"a": 1})) == {"a": 1}

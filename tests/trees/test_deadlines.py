@@ -147,7 +147,7 @@ async def test_a_sub_job_past_its_deadline_fails_for_its_parent(app: Plait, kit:
     @app.job
     async def parent() -> list[str | None]:
         results = await fan_out([sub(child)], collect_all())
-        return [result.error and result.error.error_type for result in results]
+        return [result.error.error_type if result.error else None for result in results]
 
     handle = await parent.enqueue()
     await kit.run_until_idle()

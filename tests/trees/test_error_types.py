@@ -19,7 +19,7 @@ class Declined(Exception):
 
 async def decline() -> None:
     try:
-        {}["card"]
+        dict[str, int]()["card"]
     except KeyError as error:
         raise Declined("no money") from error
 

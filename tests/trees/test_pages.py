@@ -2,7 +2,6 @@
 
 import asyncio
 import tracemalloc
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -26,7 +25,7 @@ def big(n: int) -> str:
 
 
 @pytest.fixture
-def pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[int]]]:
+def pages(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     """How large the values were that were loaded, page by page."""
     loaded: list[list[int]] = []
     gather, step_values, resume_steps = Trees.gather, Trees.step_values, Trees.resume_steps

@@ -68,7 +68,7 @@ async def test_a_job_gets_what_its_annotations_say_everywhere(app: Plait, kit: K
             await transaction(in_transaction),
             await call(child, Refused("here")),
             *values(results),
-            await wait_for_signal("news", type=Outcome),  # type: ignore[call-overload]
+            await wait_for_signal("news", type=Outcome),
             await wait_for_signal("news", type=Pet),
         ]
         await sleep("1h")
