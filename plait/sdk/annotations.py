@@ -8,7 +8,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final, NewType, get_args
+from typing import Any, Final, NamedTuple, NewType, get_args
 
 import msgspec
 from msgspec import inspect as kinds
@@ -101,24 +101,33 @@ def _shown(kind: Any) -> str:
         return shown(kind)
 
 
-def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:
-    """Decodes values of this type. Raises Undecodable, or NameError, as `readable` does."""
+class Reader(NamedTuple):
+    """Decodes values of one annotation. `kind` is what msgspec decodes: see `readable`."""
+
+    kind: Any
+    decoder: msgspec.json.Decoder[Any]
+
+
+def reader_of(kind: Any) -> Reader:
+    """Raises Undecodable, or NameError, as `readable` does."""
     try:
         return _cached(kind, get_args(kind))
     except TypeError as error:
         if isinstance(error, Undecodable):
             raise
-        return _decoder(kind)  # it can't be hashed
+        return _reader(kind)  # it can't be hashed
 
 
-def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(readable(kind), dec_hook=decode_other)
+def _reader(kind: Any) -> Reader:
+    found = readable(kind)
+    return Reader(found, msgspec.json.Decoder(found, dec_hook=decode_other))
 
 
 @lru_cache(maxsize=256)
-def _cached(kind: Any, _order: Any) -> msgspec.json.Decoder[Any]:
-    """`_order`: `A | B` equals `B | A`, but the first that fits is taken."""
-    return _decoder(kind)
+def _cached(kind: Any, _order: Any) -> Reader:
+    """A step that is a method or a local function is another object with each call, but its annotation is not. `_order`: `A | B` equals `B | A`, but the
+    first that fits is taken."""
+    return _reader(kind)
 
 
 def decode_other(kind: Any, value: Any) -> Any:

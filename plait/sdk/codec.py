@@ -34,6 +34,7 @@ from plait.sdk.annotations import (
     misread,
     plain,
     readable,
+    reader_of,
 )
 
 MAX_BYTES = 1024 * 1024
@@ -228,9 +229,8 @@ class _Result:
 
     def __init__(self, returned: Any, name: str) -> None:
         self._name = name
-        self.kind = Any if returned in (type(None), NoReturn, Never) else readable(returned)
+        self.kind, self._decoder = reader_of(Any if returned in (type(None), NoReturn, Never) else returned)
         self._adapted = is_adapted(self.kind)
-        self._decoder = msgspec.json.Decoder(self.kind, dec_hook=decode_other)
 
     def encode(self, value: Any, *, what: str) -> str:
         try:
@@ -287,9 +287,10 @@ def _returned(function: Any) -> Any:
         function = getattr(type(function), "__call__", function)  # noqa: B004 - its annotations, not whether it can be called
     function = inspect.unwrap(function)
     said = getattr(function, "__annotations__", None) or {}
-    if "return" not in said:
-        return Any
-    only = SimpleNamespace(__annotations__={"return": said["return"]})
+    returned = said.get("return", Any)
+    if returned is Any or returned is None or isinstance(returned, type):
+        return type(None) if returned is None else returned
+    only = SimpleNamespace(__annotations__={"return": returned})
     names = getattr(getattr(function, "__func__", function), "__globals__", {})
     return get_type_hints(only, globalns=names, include_extras=True)["return"]
 

@@ -117,7 +117,7 @@ async def _once(asked: _Asked, tries: Tries | None) -> Any:
             return await _replayed(owner, step, codec, tries)
         try:
             with span(f"step {asked.what}"):
-                value = await _run(asked, None if tries is None else tries.timeout_s)
+                value = await (_run(asked) if tries is None else _run_within(asked, tries.timeout_s))
         except PermanentError as error:
             await _fail(owner, step, error)
         except Exception as error:  # noqa: BLE001 - whatever it is: it reaches the handler in its turn
@@ -129,14 +129,18 @@ async def _once(asked: _Asked, tries: Tries | None) -> Any:
         return codec.decode_result(text)
 
 
-async def _run(asked: _Asked, timeout_s: float | None) -> Any:
+async def _run(asked: _Asked) -> Any:
+    if inspect.iscoroutinefunction(asked.run):
+        return await asked.run(*asked.args, **asked.kwargs)
+    value = await asyncio.to_thread(asked.run, *asked.args, **asked.kwargs)
+    return await value if inspect.isawaitable(value) else value
+
+
+async def _run_within(asked: _Asked, timeout_s: float | None) -> Any:
     limit = asyncio.timeout(timeout_s)
     try:
         async with limit:
-            if inspect.iscoroutinefunction(asked.run):
-                return await asked.run(*asked.args, **asked.kwargs)
-            value = await asyncio.to_thread(asked.run, *asked.args, **asked.kwargs)
-            return await value if inspect.isawaitable(value) else value
+            return await _run(asked)
     except TimeoutError:
         if limit.expired():
             raise TimeoutError(f"step {asked.what!r} took longer than {timeout_s:g} s") from None

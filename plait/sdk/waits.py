@@ -9,7 +9,7 @@ import msgspec
 from plait.model.durations import seconds
 from plait.model.errors import InvalidArguments, SignalTimeout
 from plait.model.texts import is_storable, message_of, shown
-from plait.sdk.annotations import decoder_of
+from plait.sdk.annotations import reader_of
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import encode_signal
 from plait.sdk.durable import durable
@@ -84,7 +84,7 @@ async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
 
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     try:
-        return decoder_of(kind)
+        return reader_of(kind).decoder
     except (TypeError, ValueError, NameError) as error:
         raise InvalidArguments(
             f"type must be a type whose values can be decoded from JSON: {message_of(error)}"
