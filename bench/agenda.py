@@ -67,6 +67,13 @@ MEASURES: Final[Sequence[Measure]] = (
         applies=lambda s: s.durable_settings is not None and s.name != "celery",
         quick=True,
     ),
+    Measure(
+        name="resume",
+        run=durable.resume,
+        rows="resume_ms, resume_replay_ms, resume_10000_steps_ms",
+        applies=lambda s: s.durable_settings is not None and s.name != "celery",
+    ),
+    Measure(name="waiting", run=durable.waiting, rows="memory_10000_waiting_mb", applies=_plait, rounds=1),
     Measure(name="enqueue_8", run=hardships.enqueue_8, rows="enqueue_8"),
     Measure(name="tenants", run=hardships.many_tenants, rows="process_1_tenants_1, …_100, …_10000", applies=_plait),
     Measure(name="limited", run=hardships.limits_on, rows="process_1_limits, process_1_key_limits", applies=_plait),

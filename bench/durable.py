@@ -1,6 +1,7 @@
-"""Durable functions: fan-out and gather of many children, and checkpointed steps. For who has them."""
+"""Durable functions: fan-out and gather of many children, checkpointed steps, and waits that end. For who has them."""
 
 import asyncio
+from statistics import median
 
 from bench.contest import Contest
 from bench.ledgers import Servers
@@ -10,6 +11,8 @@ from bench.systems import System
 
 CHILDREN = 1000
 STEP_JOBS, STEPS = 20, 100
+SIGNALS, LONG = 30, 10_000
+WAITING = 10_000
 
 
 async def fan_out(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - 1,000 it is, by definition
@@ -33,3 +36,36 @@ async def steps(servers: Servers, system: System, plan: Plan) -> list[Row]:  # n
         done = await contest.ask("steps", jobs=STEP_JOBS, n=STEPS)
         rate = STEP_JOBS * STEPS / done["seconds"]
         return [row("steps_per_s", contest, rate, "steps/s", jobs=STEP_JOBS, steps=STEPS)]
+
+
+async def resume(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - as above
+    """From a signal to the handler that waited for it, with 100 steps on record: the median of 30. plait also by a replay, as after a restart, and
+    with 10,000 steps on record."""
+    rows: list[Row] = []
+    async with Contest.begin(servers, system, system.durable_settings) as contest:
+        await contest.ask("open")
+        await contest.workers(1)
+        await asyncio.sleep(1)
+        done = await contest.ask("resume", steps=STEPS, n=SIGNALS)
+        rows.append(row("resume_ms", contest, median(done["ms"]), "ms", steps=STEPS))
+    if not system.name.startswith("plait"):
+        return rows
+    async with Contest.begin(servers, system, {**(system.durable_settings or {}), "cached_handlers": 0}) as contest:
+        await contest.ask("open")
+        await contest.workers(1)
+        await asyncio.sleep(1)
+        done = await contest.ask("resume", steps=STEPS, n=SIGNALS)
+        rows.append(row("resume_replay_ms", contest, median(done["ms"]), "ms", steps=STEPS))
+        done = await contest.ask("resume", steps=LONG, n=3)
+        rows.append(row("resume_10000_steps_ms", contest, median(done["ms"]), "ms", steps=LONG))
+    return rows
+
+
+async def waiting(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - as above
+    """One worker process while 10,000 jobs wait for a signal: 1,000 of their handlers are in its memory."""
+    async with Contest.begin(servers, system, system.durable_settings) as contest:
+        await contest.ask("open")
+        crew = await contest.workers(1)
+        await contest.ask("wait", n=WAITING)
+        await asyncio.sleep(1)
+        return [row("memory_10000_waiting_mb", contest, crew.rss_mb(), "MB", jobs=WAITING)]

@@ -64,10 +64,18 @@ if TYPE_CHECKING:
         Current,
         current,
     )
+    from plait.sdk.continuing import (
+        continue_as_new,
+    )
+    from plait.sdk.dependencies import (
+        dependencies,
+        dependencies_sync,
+    )
     from plait.sdk.fan_out import (
         fan_out,
         fan_out_stream,
     )
+    from plait.sdk.first import First, first
     from plait.sdk.handle import (
         Handle,
     )
@@ -128,6 +136,7 @@ _HOME = {
     "StepFailed": "plait.model.errors",
     "ErrorInfo": "plait.model.errors",
     "FanOutError": "plait.model.errors",
+    "First": "plait.sdk.first",
     "Handle": "plait.sdk.handle",
     "IdempotencyConflict": "plait.model.errors",
     "InvalidArguments": "plait.model.errors",
@@ -166,10 +175,14 @@ _HOME = {
     "all_succeeded": "plait.sdk.results",
     "call": "plait.sdk.steps",
     "collect_all": "plait.model.strategies",
+    "continue_as_new": "plait.sdk.continuing",
     "current": "plait.sdk.context",
+    "dependencies": "plait.sdk.dependencies",
+    "dependencies_sync": "plait.sdk.dependencies",
     "fail_fast": "plait.model.strategies",
     "fan_out": "plait.sdk.fan_out",
     "fan_out_stream": "plait.sdk.fan_out",
+    "first": "plait.sdk.first",
     "has_failed_siblings": "plait.sdk.spawn",
     "has_failed_siblings_sync": "plait.sdk.spawn",
     "has_pending_children": "plait.sdk.spawn",
@@ -202,6 +215,7 @@ __all__ = [
     "DeterminismError",
     "ErrorInfo",
     "FanOutError",
+    "First",
     "Handle",
     "IdempotencyConflict",
     "InvalidArguments",
@@ -241,10 +255,14 @@ __all__ = [
     "all_succeeded",
     "call",
     "collect_all",
+    "continue_as_new",
     "current",
+    "dependencies",
+    "dependencies_sync",
     "fail_fast",
     "fan_out",
     "fan_out_stream",
+    "first",
     "has_failed_siblings",
     "has_failed_siblings_sync",
     "has_pending_children",

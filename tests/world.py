@@ -192,6 +192,7 @@ class World:
         definitions: Sequence[str] = DEFINITIONS,
         lease_s: float = LEASE_S,
         node: str | None = None,
+        build: str | None = None,
     ) -> FakeWorker:
         """A worker; on a node it can lead too (`lead`)."""
         id_ = await self.store.workers.register(
@@ -203,6 +204,7 @@ class World:
             lease_s=lease_s,
             node=node,
             holder=node,
+            build=build,
         )
         worker = FakeWorker(self.store, id_, tuple(queues))
         self._workers.append(worker)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from typing import Any
 
 import psycopg
@@ -25,6 +26,23 @@ async def walk(params: Payload, context: Any) -> int:
         return 1
 
     return sum([await context.step(f"step {i}", step) for i in range(params["n"])])
+
+
+async def hear(params: Payload, context: Any) -> list[float]:
+    async def step() -> int:
+        return 1
+
+    for i in range(params["steps"]):
+        await context.step(f"step {i}", step)
+    took: list[float] = []
+    for i in range(params["n"]):
+        sent = await context.await_event(f"{params['event']} {i}", timeout=300)
+
+        async def passed(at: int = sent["at"]) -> float:
+            return (time.monotonic_ns() - at) / 1e6
+
+        took.append(await context.step(f"passed {i}", passed))
+    return took
 
 
 class AbsurdDriver:
@@ -76,6 +94,18 @@ class AbsurdDriver:
             self._apps.put_nowait(app)
         return jobs * n
 
+    async def resume(self, steps: int, n: int) -> list[float]:
+        app = await self._apps.get()
+        event = f"go {steps} {time.monotonic_ns()}"
+        spawned = await app.spawn("hear", {"steps": steps, "n": n, "event": event})
+        await asyncio.sleep(0.5 + steps * 0.005)
+        for i in range(n):
+            await app.emit_event(f"{event} {i}", {"at": time.monotonic_ns()})
+            await asyncio.sleep(0.3)
+        result = await app.await_task_result(spawned["task_id"], timeout=300)
+        self._apps.put_nowait(app)
+        return list(getattr(result, "result", result))
+
     async def close(self) -> None:
         while not self._apps.empty():
             await self._apps.get_nowait().close()
@@ -101,6 +131,7 @@ class AbsurdDriver:
         app = AsyncAbsurd(connection)
         app.register_task(name="noop")(noop)
         app.register_task(name="walk")(walk)
+        app.register_task(name="hear")(hear)
         return app
 
 

@@ -36,6 +36,16 @@ def walk(n: int) -> int:
     return sum(1 for i in range(n) if DBOS.run_step({"name": "step"}, step, i) == i)
 
 
+def passed(at: int) -> float:
+    return (time.monotonic_ns() - at) / 1e6
+
+
+def hear(steps: int, n: int) -> list[float]:
+    for i in range(steps):
+        DBOS.run_step({"name": "step"}, step, i)
+    return [DBOS.run_step({"name": "passed"}, passed, DBOS.recv("go", timeout_seconds=300)) for _ in range(n)]
+
+
 DBOS_NOOP: list[Any] = []
 """The workflow, once it is registered."""
 
@@ -64,6 +74,14 @@ class DbosDriver:
         handles = [self._client.enqueue({**OPTIONS, "workflow_name": "walk"}, n) for _ in range(jobs)]
         return sum(int(handle.get_result()) for handle in handles)
 
+    def resume(self, steps: int, n: int) -> list[float]:
+        handle = self._client.enqueue({**OPTIONS, "workflow_name": "hear"}, steps, n)
+        time.sleep(0.5 + steps * 0.005)
+        for _ in range(n):
+            self._client.send(handle.get_workflow_id(), time.monotonic_ns(), "go")
+            time.sleep(0.3)
+        return list(handle.get_result())
+
     def close(self) -> None:
         self._client.destroy()
         self._engine.dispose()
@@ -83,6 +101,7 @@ class DbosDriver:
         DBOS_NOOP.append(DBOS.workflow(name="noop")(noop))
         DBOS.workflow(name="gather")(gather)
         DBOS.workflow(name="walk")(walk)
+        DBOS.workflow(name="hear")(hear)
         DBOS.launch()
         DBOS.register_queue(
             "bench",

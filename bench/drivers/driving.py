@@ -31,7 +31,8 @@ CALLERS = 32
 
 class Driver(Protocol):
     """What a system with an asyncio interface offers. One with durable functions also has `fan_out(n)`, which returns when a
-    parent has gathered n children, and `steps(jobs, n)`, when so many jobs have done n steps each; both return their number."""
+    parent has gathered n children, and `steps(jobs, n)`, when so many jobs have done n steps each; both return their number. `resume(steps, n)` returns
+    how long it took, in milliseconds, from each of n signals to the handler, which has so many steps on record."""
 
     async def setup(self) -> None: ...
     async def open(self) -> None: ...
@@ -120,6 +121,10 @@ async def _obey(driver: Driver, order: dict[str, Any]) -> dict[str, Any]:
             return await _timed(order, lambda _: driver.fan_out(order["n"]))  # type: ignore[attr-defined]
         case "steps":
             return await _timed(order, lambda _: driver.steps(order["jobs"], order["n"]))  # type: ignore[attr-defined]
+        case "resume":
+            return {"ms": await driver.resume(order["steps"], order["n"])}  # type: ignore[attr-defined]
+        case "wait":
+            return {"n": await driver.wait(order["n"])}  # type: ignore[attr-defined]
         case "pickup":
             for n in range(order["n"]):
                 await driver.enqueue({"n": n, "at": time.monotonic_ns()})
@@ -235,6 +240,8 @@ def _obey_sync(driver: SyncDriver, order: dict[str, Any]) -> dict[str, Any]:
             count = driver.fan_out(order["n"])  # type: ignore[attr-defined]
         case "steps":
             count = driver.steps(order["jobs"], order["n"])  # type: ignore[attr-defined]
+        case "resume":
+            return {"ms": driver.resume(order["steps"], order["n"])}  # type: ignore[attr-defined]
         case "pickup":
             for n in range(order["n"]):
                 driver.enqueue({"n": n, "at": time.monotonic_ns()})

@@ -7,10 +7,10 @@ from typing import Any
 
 from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive, say
 from bench.tenants import tenant_id
-from plait import Plait, call, values
+from plait import Plait, call, values, wait_for_signal
 from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.model.policies import Rate
-from plait.model.states import Ending
+from plait.model.states import Ending, Status
 from plait.runtime.logging import configure
 from plait.runtime.memory import collect_seldom
 from plait.runtime.service import Stop
@@ -57,6 +57,17 @@ async def walk(n: int) -> int:
     return n
 
 
+async def passed(at: int) -> float:
+    return (time.monotonic_ns() - at) / 1e6
+
+
+@app.job(timeout=3600)
+async def hear(steps: int, n: int) -> list[float]:
+    for i in range(steps):
+        await call(step, i)
+    return [await call(passed, await wait_for_signal("go", type=int)) for _ in range(n)]
+
+
 class PlaitDriver:
     async def setup(self) -> None:
         """The harness migrates, as an administrator would; this login may not."""
@@ -93,6 +104,25 @@ class PlaitDriver:
     async def steps(self, jobs: int, n: int) -> int:
         handles = await walk.enqueue_many([n] * jobs)
         return sum([await handle.result(timeout=300) for handle in handles])
+
+    async def resume(self, steps: int, n: int) -> list[float]:
+        handle = await hear.enqueue(steps, n)
+        for i in range(n):
+            while str((await handle.info()).status) != "waiting":  # noqa: ASYNC110 - in another process
+                await asyncio.sleep(0.05)
+            await asyncio.sleep(0.05)
+            await handle.signal("go", time.monotonic_ns())
+            if i == n - 1:
+                break
+            await asyncio.sleep(0.1)
+        return await handle.result(timeout=300)
+
+    async def wait(self, n: int) -> int:
+        await hear.enqueue_many([(1, 1)] * n)
+        jobs = (await app.store()).jobs
+        while await jobs.list_jobs(statuses=[Status.QUEUED, Status.RUNNING], limit=1):  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.2)
+        return n
 
     async def close(self) -> None:
         await app.close()
@@ -142,4 +172,6 @@ class PlaitDriver:
 
 if __name__ == "__main__":
     os.environ.setdefault("PLAIT_GRACE", "1")
+    if "cached_handlers" in SETTINGS:
+        app.settings = app.settings.model_copy(update={"cached_handlers": SETTINGS["cached_handlers"]})
     drive(PlaitDriver())

@@ -16,7 +16,8 @@ class JobBrief(Shape):
     FROM: ClassVar[dict[str, str]] = {
         "definition_key": "definition",
         "queued_at": "created_at",
-        "attempt_count": "attempt",
+        "attempt_count": "attempts_used",
+        "attempt_no": "attempt",
         "claimed_by_worker": "worker",
         "cancel_requested_at": "cancel_requested",
         "last_error": "error",
@@ -38,12 +39,14 @@ class JobBrief(Shape):
     queued_at: datetime = Field(description="The same as created_at, by its name in the first contract.")
     scheduled_for: datetime | None = Field(description="As it was asked for; null: at once.")
     run_at: datetime | None = Field(description="When it is due, or since when it is queued.")
-    started_at: datetime | None = Field(
-        description="Since when it runs; of a job that has ended, when its last attempt began."
-    )
+    started_at: datetime | None = Field(description="When it first started.")
+    claimed_at: datetime | None = Field(description="While it runs: when this attempt was claimed.")
     finished_at: datetime | None
-    attempt_count: int = Field(description="How often it was begun.")
-    tries: int | None = Field(description="How many of those count toward max_attempts; null when it is final.")
+    attempt_count: int = Field(
+        description="Attempts that count against max_attempts, with the one under way. Suspensions, snoozes, releases and lost workers don't."
+    )
+    attempt_no: int = Field(description="The number of its last attempt of any kind: the fencing token.")
+    tries: int | None = Field(description="Attempts that have failed and count; null when it is final.")
     max_attempts: int
     timeout_seconds: float | None = Field(description="Null: as its definition says.")
     claimed_by_worker: int | None
@@ -60,6 +63,14 @@ class JobBrief(Shape):
     wake_at: datetime | None
 
 
+class UnreadSignals(Shape):
+    """Signals of one name that a job has not read."""
+
+    name: str
+    signals: int
+    first_sent_at: datetime
+
+
 class Job(JobBrief):
     """A job, whole."""
 
@@ -67,6 +78,7 @@ class Job(JobBrief):
 
     idempotency_key: str | None
     forked_from: UUID | None
+    runs: int = Field(description="1, and one more for each continue_as_new.")
     payload: Any
     result: Any
     progress: Any
@@ -114,7 +126,7 @@ class Child(Shape):
     definition_key: str
     queue: str
     status: Status
-    attempt_count: int
+    attempt_count: int = Field(description="Attempts that count against max_attempts.")
     created_at: datetime
     run_at: datetime | None = Field(
         description="When it is due, or since when it is where it is; null when it is final."
@@ -194,19 +206,25 @@ class Node(Shape):
     definition_key: str
     queue: str
     status: Status
-    attempt_count: int
+    attempt_count: int = Field(description="Attempts that count against max_attempts.")
     wait_on: str | None
     last_error: str | None
     created_at: datetime
     finished_at: datetime | None
-    own_s: float | None = Field(description="How long its handler ran, in all slices and tries.")
-    total_s: float | None = Field(description="From its start to its end, with its children.")
+    own_s: float | None = Field(description="How long its handler ran, in all attempts.")
+    total_s: float | None = Field(description="From its first start to its end, with its children.")
 
 
 class JobPage(Job):
     """A job, whole, with what is around it."""
 
     lease_expires_at: datetime | None = Field(description="While it runs: until when its worker must be heard of.")
+    total_s: float | None = Field(
+        description="Run time: from its first start to its end, or until now. Null: it has not started."
+    )
+    own_s: float | None = Field(description="Own time: how long its handler ran, in all attempts.")
+    waiting_s: float | None = Field(description="Waiting time, the rest: it was suspended, in backoff or queued again.")
+    unread_signals: list[UnreadSignals] = Field(description="Signals that it has not read, by name.")
     parent: JobBrief | None
     fan_outs: list[FanOut]
     steps: list[Step]

@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from plait.api.cluster import refuse_unless_leading
 from plait.api.guard import new_router
-from plait.api.job_shapes import FanOut, JobBrief, JobPage, Step
+from plait.api.job_shapes import FanOut, JobBrief, JobPage, Step, UnreadSignals
 from plait.api.privacy import composed, redaction, refuse_mask
 from plait.api.problems import Refused
 from plait.api.shapes import Cursor, Json, Limit, Page, Text
@@ -241,10 +241,16 @@ async def get_job(
         await store.search.list_fan_outs(job_id, **ask.scope),
     )
     lease, parent = await _lease(ask, row), await _parent(ask, row.parent_id)
+    times = await store.jobs.job_times(job_id, **ask.scope)
+    unread = await store.jobs.unread_signals(job_id, **ask.scope)
     answer = await composed(
         lambda: JobPage.of(
             row,
             lease_expires_at=lease,
+            total_s=times.total_s if times else None,
+            own_s=times.own_s if times else None,
+            waiting_s=times.waiting_s if times else None,
+            unread_signals=[UnreadSignals.of(one) for one in unread],
             parent=parent,
             fan_outs=[FanOut.of(one) for one in fan_outs],
             steps=[Step.of(one, about=row.definition) for one in steps],

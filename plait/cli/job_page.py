@@ -10,7 +10,7 @@ from plait.model.states import Status
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from plait.store.job_rows import AttemptRow, JobRow
+    from plait.store.job_rows import AttemptRow, JobRow, Times, UnreadSignals
     from plait.store.nodes import JobNode
 
 LONGEST = 2000
@@ -22,8 +22,10 @@ def show_job(
     attempts: "Sequence[AttemptRow]",
     reasons: Sequence[tuple[str, str]],
     nodes: "Sequence[JobNode]" = (),
+    times: "Times | None" = None,
+    unread: "Sequence[UnreadSignals]" = (),
 ) -> None:
-    _show_facts(job, slug)
+    _show_facts(job, slug, times, unread)
     _show_block("arguments", job.payload)
     progress = json.loads(job.progress) if job.progress is not None else {}
     if not job.status.final and not progress.keys() <= {"stdout", "stderr"}:
@@ -42,7 +44,7 @@ def show_job(
         _show_attempts(attempts)
 
 
-def _show_facts(job: "JobRow", slug: str | None) -> None:
+def _show_facts(job: "JobRow", slug: str | None, times: "Times | None", unread: "Sequence[UnreadSignals]") -> None:
     facts: list[tuple[str, Any]] = [
         ("id", job.id),
         ("definition", job.definition),
@@ -50,11 +52,16 @@ def _show_facts(job: "JobRow", slug: str | None) -> None:
         ("queue", job.queue),
         ("priority", job.priority),
         ("tenant", slug or job.tenant_id),
-        ("tries", f"{job.tries} of {job.max_attempts} failed" if job.tries is not None else None),
+        ("attempts", f"{job.attempts_used} of {job.max_attempts}"),
         ("created", _when(job.created_at)),
         ("due", _when(job.run_at)),
-        ("started", _when(job.claimed_at)),
+        ("started", _when(job.started_at)),
         ("finished", _when(job.finished_at)),
+        ("run time", span(times.total_s) if times else None),
+        ("own time", span(times.own_s) if times else None),
+        ("waiting time", span(times.waiting_s) if times else None),
+        ("runs", job.runs if job.runs > 1 else None),
+        ("unread", ", ".join(f"{one.signals} {one.name}" for one in unread) + " (signals)" if unread else None),
         ("cancel", f"requested {_when(job.cancel_requested)}" if job.cancel_requested else None),
         ("timeout", span(job.timeout_s) if job.timeout_s is not None else None),
         ("worker", job.worker),
@@ -144,7 +151,7 @@ def _show_nodes(nodes: "Sequence[JobNode]") -> None:
     said = _RULES[first.rule] if first.rule else "not decided"
     show(f"\nnodes ({first.needed} of {first.total} must be done; {said})")
     show_table(
-        ("node", "status", "attempt", "finished", "error", "job"),
+        ("node", "status", "attempts", "finished", "error", "job"),
         [
             (
                 node.node,
@@ -156,7 +163,7 @@ def _show_nodes(nodes: "Sequence[JobNode]") -> None:
             )
             for node in nodes
         ],
-        optional=("job", "attempt"),
+        optional=("job", "attempts"),
         empty="",
     )
 

@@ -105,7 +105,7 @@ async def list_(
         "status",
         "definition",
         "queue",
-        "attempt",
+        "attempts",
         "created",
         "error",
     )
@@ -118,13 +118,13 @@ async def list_(
                 row.status,
                 row.definition,
                 row.queue,
-                f"{row.attempt}",
+                f"{row.attempts_used}/{row.max_attempts}",
                 row.created_at,
                 _brief(row.error) if row.status is not Status.SUCCEEDED else None,
             )
             for row in rows
         ],
-        optional=("queue", "attempt", "created"),
+        optional=("queue", "attempts", "created"),
         empty="No such jobs." + ("" if all_tenants else " Those of other tenants: --all-tenants or --tenant SLUG."),
     )
     if len(rows) == limit:
@@ -147,11 +147,14 @@ async def show_(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
         reasons = await store.jobs.explain_job(wanted, tenant_id=job.tenant_id)
         slug = await _slug(store, job)
         nodes = await store.nodes.job_nodes(wanted, tenant_id=job.tenant_id)
+        times = await store.jobs.job_times(wanted, tenant_id=job.tenant_id)
+        unread = await store.jobs.unread_signals(wanted, tenant_id=job.tenant_id)
     if cli.json:
         explained = [{"code": code, "explanation": words} for code, words in reasons]
-        show_json({**plain(job), "tenant": slug, "attempts": attempts, "explanation": explained, "nodes": nodes})
+        told = {**plain(job), **(plain(times) if times else {}), "unread_signals": unread}
+        show_json({**told, "tenant": slug, "attempts": attempts, "explanation": explained, "nodes": nodes})
     else:
-        show_job(job, slug, attempts, reasons, nodes)
+        show_job(job, slug, attempts, reasons, nodes, times, unread)
 
 
 async def cancel(

@@ -1,4 +1,4 @@
-"""`plait jobs tree | steps | signal | fork`: what durable jobs have beside the others."""
+"""`plait jobs tree | steps | history | signal | fork`: what durable jobs have beside the others."""
 
 import json
 from typing import TYPE_CHECKING, Annotated
@@ -95,6 +95,17 @@ async def steps(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
     )
 
 
+async def history(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
+    """Export what a durable job has on record, as JSON, to replay it against other code in a test.
+
+    The document holds the job's arguments and results as they are stored. Replay it with `plait.testing.replay`.
+    """
+    wanted = arguments.job_id(job_id)
+    async with cli.store() as store:
+        job = await find_job(store, wanted, tenant)
+        show(await store.jobs.job_history(wanted, tenant_id=job.tenant_id))
+
+
 def _name(row: "StepView") -> str:
     return row.name if row.occurrence == 1 else f"{row.name}:{row.occurrence}"
 
@@ -168,6 +179,7 @@ def register(group: typer.Typer) -> None:
     for name, function, short_help in (
         ("tree", tree, "Show a job's whole tree."),
         ("steps", steps, "Show what a durable job has done."),
+        ("history", history, "Export a durable job's history for a replay."),
         ("signal", signal, "Send a signal to a job."),
         ("fork", fork, "Start a new job from a step of an old one."),
     ):

@@ -55,6 +55,15 @@ async def worker(
             show_default="the host's name, or PLAIT_NODE",
         ),
     ] = None,
+    build: Annotated[
+        str | None,
+        typer.Option(
+            "--build",
+            metavar="NAME",
+            help="The build of the code: durable jobs that begin on this worker resume on workers of the same build.",
+            show_default="none, or PLAIT_BUILD",
+        ),
+    ] = None,
     label: Annotated[
         list[str] | None,
         typer.Option(
@@ -120,6 +129,7 @@ async def worker(
             node=node,
             labels=labels,
             metrics=working if metrics else None,
+            build=build,
         ),
         *([Leader(app, metrics=leading)] if leads else []),
         *([metrics] if metrics else []),

@@ -16,7 +16,7 @@ from plait.leader.metrics import LeaderMetrics
 from plait.leader.promote import Promote
 from plait.leader.prune import Prune
 from plait.leader.rescue import Rescue
-from plait.leader.resume import Resume, ResumeMissed
+from plait.leader.resume import ReleaseBuilds, Resume, ResumeMissed
 from plait.leader.sweep import Sweep
 from plait.model.errors import PlaitError
 from plait.runtime.logging import get_logger
@@ -58,6 +58,7 @@ class Leader:
             Promote(),
             Resume(),
             ResumeMissed(),
+            ReleaseBuilds(app.settings.build_fallback),
             Fire(),
             Dispatch(),
             Rescue(),

@@ -1,4 +1,4 @@
-"""Resume: what waits for a time, and need not any more, goes on; what a decided fan-out has left open is canceled."""
+"""Resume: what waits for a time, or for a build that is gone, and need not any more, goes on; what a decided fan-out has left open is canceled."""
 
 from plait.runtime.logging import get_logger
 from plait.store import Store
@@ -18,6 +18,7 @@ class Resume:
         return max(SHORTEST_S, min(LONGEST_S, done.next_s if done.next_s is not None else LONGEST_S))
 
 
+BUILDS_EVERY_S = 30.0
 MISSED_EVERY_S, SHARE = 30.0, 20.0
 """Not more often than that, and a twentieth of the time at most."""
 
@@ -30,3 +31,16 @@ class ResumeMissed:
         if missed:
             log.error("waiting jobs had been missed; they go on now", jobs=missed)
         return max(MISSED_EVERY_S, took_s * SHARE)
+
+
+class ReleaseBuilds:
+    """Durable jobs whose build has no worker any more run on any."""
+
+    def __init__(self, after_s: float) -> None:
+        self._after_s = after_s
+
+    async def run(self, store: Store) -> float:
+        jobs, builds = await store.leader.release_builds(after_s=self._after_s)
+        if jobs:
+            log.warning("no worker of a build is left: other workers take over its jobs", builds=builds, jobs=jobs)
+        return min(BUILDS_EVERY_S, max(1.0, self._after_s / 4))

@@ -16,6 +16,8 @@ REMEDIES: Final[dict[str, str | None]] = {
     "serial_queue": "the tree before it must end: finish it or cancel it",
     "serial_deadlock": "cancel one of the two trees",
     "node_away": "start a worker on that node, or cancel the job",
+    "build_away": "start a worker with that --build, or wait until any worker takes it",
+    "build_gone": None,
     "leader_runs_no_such_job": "let the process that leads run this job's app and queue, or stop it so that another leads",
     "nodes_not_asked": "start workers on more nodes",
     "queue_full": "wait for a running job of the queue to end, or raise the queue's max_running",

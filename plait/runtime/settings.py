@@ -43,6 +43,15 @@ class Settings(BaseSettings):
     node: str | None = Field(
         None, description="the machine that a worker is on, for node jobs; the host's name when it is not set"
     )
+    build: str | None = Field(
+        None,
+        description="the build of a worker's code: durable jobs that begin on it go on there; none when it is not set",
+    )
+    build_fallback: float = Field(
+        300,
+        ge=0,
+        description="seconds after which durable jobs of a build that no worker has any more run on other workers",
+    )
     api_url: str | None = Field(None, description="where this machine's API is, as others reach it")
 
     lease: float = Field(30, gt=0, description="seconds after which a silent worker is declared lost")
@@ -62,6 +71,15 @@ class Settings(BaseSettings):
         60, ge=0, description="seconds that a service which starts waits for its database; 0: it ends at once"
     )
     grace: float = Field(30, ge=0, description="seconds that running jobs get to finish when a worker is stopped")
+    cached_handlers: int = Field(
+        1000,
+        ge=0,
+        description="waiting handlers of durable jobs that a worker keeps in memory, to continue without a replay; 0: none",
+    )
+    cached_handlers_age: float = Field(60, ge=0, description="seconds that each of them is kept at most")
+    cached_handlers_size: int = Field(
+        67_108_864, ge=0, description="bytes that their payloads and recorded steps may have, in all"
+    )
     listen: bool = Field(True, description="use LISTEN for fast pick-up; polling is always on")
 
     api_host: str = Field("127.0.0.1", description="the address that the API listens on")

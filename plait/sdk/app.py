@@ -12,19 +12,19 @@ import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
+from typing import Any, ParamSpec, TypeVar, Unpack, overload
 from uuid import UUID, uuid4
 
 from plait.model.commands import Argument, Command
 from plait.model.errors import InvalidDefinition
-from plait.model.policies import Backoff, ChildMode, Children, Limits, NodePolicy, OnChildFailure, Rate
+from plait.model.policies import NodePolicy
 from plait.model.schedules import CatchUp, Overlap
 from plait.runtime.settings import Settings
 from plait.sdk.artifacts import Artifacts
 from plait.sdk.chain import enqueue_chain
 from plait.sdk.command_groups import commands_of
 from plait.sdk.commands import CommandCodec, command_of, commands_in, handler_of
-from plait.sdk.definition import Definition, define
+from plait.sdk.definition import Definition, JobOptions, define
 from plait.sdk.enqueuer import Enqueuer
 from plait.sdk.events import NewEvent
 from plait.sdk.handle import Handle
@@ -85,80 +85,13 @@ class Plait:
     @overload
     def job(self, function: Callable[P, R], /) -> Job[P, R]: ...
     @overload
-    def job(
-        self,
-        /,
-        *,
-        name: str | None = None,
-        queue: str = "default",
-        priority: int = 100,
-        retries: int | None = None,
-        timeout: float | str = 3600,
-        deadline: float | str | None = None,
-        backoff: Backoff | None = None,
-        max_running: int | None = None,
-        rate: Rate | None = None,
-        key: str | Callable[..., str] | None = None,
-        key_max_running: int | None = None,
-        key_rate: Rate | None = None,
-        isolation: Literal["process"] | None = None,
-        child_mode: ChildMode = "concurrent",
-        on_child_failure: OnChildFailure = "continue",
-        allow_nested: bool = True,
-        cancel_on_parent_failure: bool = False,
-        search_keys: Sequence[str] | None = None,
-        sensitive: Sequence[str] | None = None,
-    ) -> Decorator: ...
-    def job(
-        self,
-        function: Any = None,
-        /,
-        *,
-        name: str | None = None,
-        queue: str = "default",
-        priority: int = 100,
-        retries: int | None = None,
-        timeout: float | str = 3600,
-        deadline: float | str | None = None,
-        backoff: Backoff | None = None,
-        max_running: int | None = None,
-        rate: Rate | None = None,
-        key: str | Callable[..., str] | None = None,
-        key_max_running: int | None = None,
-        key_rate: Rate | None = None,
-        isolation: Literal["process"] | None = None,
-        child_mode: ChildMode = "concurrent",
-        on_child_failure: OnChildFailure = "continue",
-        allow_nested: bool = True,
-        cancel_on_parent_failure: bool = False,
-        search_keys: Sequence[str] | None = None,
-        sensitive: Sequence[str] | None = None,
-    ) -> Any:
-        """Make a job of a function. `async def` runs on the worker's loop, `def` in a thread, isolation="process" in a process that a timeout can stop.
-        `retries=n` allows n + 1 tries. `deadline` bounds the whole run, waits and retries included. `key`: the argument, or a function of them, that `key_…` limits count by."""
+    def job(self, /, **options: Unpack[JobOptions]) -> Decorator: ...
+    def job(self, function: Any = None, /, **options: Unpack[JobOptions]) -> Any:
+        """Make a job of a function. `async def` runs on the worker's loop, `def` in a thread, isolation="process" in a process of its own, which a
+        timeout can really stop. The options are those of plait.sdk.definition.JobOptions."""
 
         def decorate(function: Callable[..., Any]) -> Job[..., Any]:
-            definition = define(
-                function,
-                name=name,
-                queue=queue,
-                priority=priority,
-                retries=retries,
-                timeout=timeout,
-                deadline=deadline,
-                backoff=backoff,
-                limits=Limits(max_running=max_running, rate=rate, key_max_running=key_max_running, key_rate=key_rate),
-                limit_key=key,
-                isolation=isolation,
-                children=Children(
-                    mode=child_mode,
-                    on_failure=on_child_failure,
-                    allow_nested=allow_nested,
-                    cancel_on_parent_failure=cancel_on_parent_failure,
-                ),
-                search_keys=search_keys,
-                sensitive=sensitive,
-            )
+            definition = define(function, **options)
             if definition.name in self.definitions:
                 raise InvalidDefinition(f"there are two jobs called {definition.name!r}: use @app.job(name=…)")
             self.definitions[definition.name] = definition
@@ -168,8 +101,8 @@ class Plait:
         return decorate if function is None else decorate(function)
 
     async def chain(self, *jobs: Sub, tenant: str | UUID | None = None) -> list[Handle[Any]]:
-        """Enqueue jobs each of which waits for the one before it to succeed; when one does not, those after it are canceled:
-        `await app.chain(sub(load, "a.csv"), sub(clean), sub(publish))`."""
+        """Enqueue jobs each of which waits for the one before it to succeed, and gets its result as its first argument:
+        `await app.chain(sub(load, "a.csv"), sub(scale, 10), sub(publish))`. When one does not succeed, those after it are canceled."""
         return await enqueue_chain(self, jobs, tenant)
 
     def schedule(

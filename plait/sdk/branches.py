@@ -12,7 +12,7 @@ happened: callbacks of asyncio (a task that ends wakes who gathers it) take a tu
 import asyncio
 import contextvars
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any, Final
 
 from plait.sdk.blocked import is_blocked_by
@@ -76,12 +76,16 @@ class Branches:
     def tasks(self) -> "list[asyncio.Task[Any]]":
         return list(self._of)
 
+    def paths(self, tasks: "Iterable[asyncio.Future[Any]]") -> list[str]:
+        """The branches that these tasks are."""
+        return [self._of[task].path for task in tasks if isinstance(task, asyncio.Task) and task in self._of]
+
     def here(self) -> Branch:
         """The branch whose code runs now."""
-        task = asyncio.current_task()
-        if task is None or task is self.main.task or not self._of:
+        if not self._of:
             return self.main
-        return self._of.get(task) or self.main
+        task = asyncio.current_task()
+        return self.main if task is None else self._of.get(task) or self.main
 
     def created(self, task: "asyncio.Task[Any]") -> None:
         """A task was created by the code that runs here."""

@@ -1,4 +1,4 @@
-"""Jobs one after the other, without a parent: each waits for the one before it."""
+"""Jobs one after the other, without a parent: each waits for the one before it, and gets its result."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -6,14 +6,16 @@ from typing import Any
 from uuid import UUID
 
 from plait.model.errors import InvalidArguments
+from plait.sdk.dependencies import link_payload
 from plait.sdk.handle import Handle
 from plait.sdk.job import App, Job
+from plait.sdk.sent import send_once
 from plait.sdk.sub_jobs import Sub
 from plait.store.new_jobs import NewJob
 
 
 async def enqueue_chain(app: App, subs: Sequence[Sub], tenant: str | UUID | None) -> list[Handle[Any]]:
-    """All are stored, or none."""
+    """All are stored, or none. The result of the one before is a link's first argument, unless the link's own arguments are all that its job takes."""
     tenant_id = await app.tenant_id(tenant)
     new: list[NewJob] = []
     jobs: list[Job[..., Any]] = []
@@ -28,9 +30,29 @@ async def enqueue_chain(app: App, subs: Sequence[Sub], tenant: str | UUID | None
         if new:
             options["after"] = [*(given.after or ()), new[-1].id]
         job = asked.job.options(**options)
-        new.append(job.new_job(asked.args, asked.kwargs, tenant_id))
+        payload = link_payload(job.definition.codec, asked.args, asked.kwargs) if new else None
+        if payload is None:
+            new.append(job.new_job(asked.args, asked.kwargs, tenant_id))
+        else:
+            _check_limit_key(job)
+            new.append(job.new_job((None, *asked.args), asked.kwargs, tenant_id, payload=payload))
         jobs.append(job)
     if not new:
         return []
-    existing = await (await app.store()).jobs.enqueue_many(new)
-    return [job.handle_of(one, existing.get(one.id, one.id)) for job, one in zip(jobs, new, strict=True)]
+
+    async def send() -> list[UUID]:
+        existing = await (await app.store()).jobs.enqueue_many(new)
+        return [existing.get(one.id, one.id) for one in new]
+
+    ids = await send_once("chain", send)
+    return [job.handle_of(one, job_id) for job, one, job_id in zip(jobs, new, ids, strict=True)]
+
+
+def _check_limit_key(job: Job[..., Any]) -> None:
+    """Of a link it can't be made of a result that is not there yet."""
+    definition = job.definition
+    of_result = callable(definition.limit_key) or definition.limit_key == definition.codec.parameters[0]
+    if definition.limit_key is not None and job.given.limit_key is None and of_result:
+        raise InvalidArguments(
+            f"{definition.name}: its limit key depends on the result that the chain passes on; set one with .options(limit_key=…)"
+        )

@@ -26,15 +26,16 @@ _Waiting = tuple[Checkpoint, "asyncio.Future[bool]"]
 class Checkpoints:
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._loop = asyncio.get_running_loop()
         self._waiting: list[_Waiting] = []
         self._flusher: asyncio.Task[None] | None = None
 
     def save(self, checkpoint: Checkpoint) -> "asyncio.Future[bool]":
         """Whether it was stored; False when the lease is lost. Goes through also when nobody waits for it any more."""
-        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[bool] = self._loop.create_future()
         self._waiting.append((checkpoint, future))
         if self._flusher is None:
-            self._flusher = asyncio.get_running_loop().create_task(self._flush())
+            self._flusher = self._loop.create_task(self._flush())
         return future
 
     async def close(self) -> None:

@@ -85,6 +85,7 @@ class Codec:
         parameters = self._signature.parameters
         self._positional = [name for name, one in parameters.items() if one.kind is not one.KEYWORD_ONLY]
         self._required = {name for name, one in parameters.items() if one.default is one.empty}
+        self._fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
         self._types: _Types | None = None
 
     def encode_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -96,6 +97,26 @@ class Codec:
             self._verify(given, large.text)
             raise
         self._verify(given, text)
+        return text
+
+    def first_before(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+        """The name of the first argument, where one can be given before these; None: the function takes no more."""
+        try:
+            self._signature.bind(None, *args, **kwargs)
+        except TypeError:
+            return None
+        return self._positional[0]
+
+    def encode_rest(self, first: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """The arguments of a call but for the first, which is not known yet; an error when one of them does not fit."""
+        rest = dict(self._signature.bind(None, *args, **kwargs).arguments)
+        del rest[first]
+        text = self._encode(rest)
+        try:
+            fields = [one for one in self._fields if one[0] != first]
+            msgspec.json.Decoder(msgspec.defstruct("rest", fields, kw_only=True), dec_hook=decode_other).decode(text)
+        except Exception as error:  # noqa: BLE001 - as in _decode
+            raise InvalidArguments(self._fault(error)) from None
         return text
 
     def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -212,6 +233,7 @@ class Codec:
             else:
                 # UNSET stands for "not given": the function's own default applies, as in a plain call.
                 fields.append((name, kind | msgspec.UnsetType, msgspec.UNSET))
+        self._fields = fields
         result = _Result(hints.get("return", Any), self._name)
         struct = msgspec.defstruct(f"{self._name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
         return _Types(

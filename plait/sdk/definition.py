@@ -3,14 +3,14 @@
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import msgspec
 
 from plait.model.commands import Command
 from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition
-from plait.model.policies import QUEUE_NAME, Backoff, Children, Limits, NodePolicy
+from plait.model.policies import QUEUE_NAME, Backoff, ChildMode, Children, Limits, NodePolicy, OnChildFailure, Rate
 from plait.model.texts import is_text, shown
 from plait.sdk.codec import Codec
 
@@ -45,6 +45,8 @@ class Definition:
     """Keys and paths of the payload by which its jobs can be found; None where the code says nothing."""
     sensitive: tuple[str, ...] | None = None
     """Fields that viewers and operators are not shown: names, or ends of paths."""
+    cancel_grace_s: float | None = None
+    """How long its handlers may clean up when they are canceled; None: they end at once."""
     deadline_s: float | None = None
     """Of a job as a whole, waits and retries included; None: none."""
     defaults: str = field(init=False, repr=False, default="")
@@ -83,6 +85,7 @@ class Definition:
             "cancel_on_parent_failure": self.children.cancel_on_parent_failure,
             "search_keys": self.search_keys,
             "sensitive": self.sensitive,
+            "cancel_grace_s": self.cancel_grace_s,
             "deadline_s": self.deadline_s,
             **(_node_row(self.nodes) if self.nodes else {}),
         }
@@ -121,21 +124,62 @@ def _node_row(nodes: NodePolicy) -> dict[str, Any]:
     }
 
 
+class JobOptions(TypedDict, total=False):
+    """What `@app.job(…)` takes."""
+
+    name: str | None
+    queue: str
+    priority: int
+    """The lower it is, the earlier: 100 by default."""
+    retries: int | None
+    """n retries allow n + 1 tries; 4 by default, and for a sub-job as many as its parent has."""
+    timeout: float | str
+    """Of one try, between two waits; an hour by default."""
+    backoff: Backoff | None
+    max_running: int | None
+    rate: Rate | None
+    key: str | Callable[..., str] | None
+    """The argument, or a function of the arguments, whose value the `key_…` limits count by."""
+    key_max_running: int | None
+    key_rate: Rate | None
+    isolation: Literal["process"] | None
+    child_mode: ChildMode
+    """This and the next three hold for the children that it spawns."""
+    on_child_failure: OnChildFailure
+    allow_nested: bool
+    cancel_on_parent_failure: bool
+    search_keys: Sequence[str] | None
+    """Arguments, or paths in them, by which an index finds its jobs."""
+    sensitive: Sequence[str] | None
+    """Fields that are not shown to viewers and operators."""
+    deadline: float | str | None
+    """Of the whole run, its waits and retries included; none by default."""
+    cancel_grace: float | str | None
+    """Canceled, its handler receives CancelledError and may clean up for so long; by default it ends at once."""
+
+
 def define(
     function: Callable[..., Any],
     *,
-    name: str | None,
-    queue: str,
-    priority: int,
-    retries: int | None,
-    timeout: float | str,
-    backoff: Backoff | None,
-    limits: Limits,
-    limit_key: str | Callable[..., str] | None,
-    isolation: Literal["process"] | None,
-    children: Children,
+    name: str | None = None,
+    queue: str = "default",
+    priority: int = 100,
+    retries: int | None = None,
+    timeout: float | str = 3600,
+    backoff: Backoff | None = None,
+    max_running: int | None = None,
+    rate: Rate | None = None,
+    key: str | Callable[..., str] | None = None,
+    key_max_running: int | None = None,
+    key_rate: Rate | None = None,
+    isolation: Literal["process"] | None = None,
+    child_mode: ChildMode = "concurrent",
+    on_child_failure: OnChildFailure = "continue",
+    allow_nested: bool = True,
+    cancel_on_parent_failure: bool = False,
     search_keys: Sequence[str] | None = None,
     sensitive: Sequence[str] | None = None,
+    cancel_grace: float | str | None = None,
     deadline: float | str | None = None,
 ) -> Definition:
     """Check what a decorator was given, and make a definition of it."""
@@ -175,15 +219,21 @@ def define(
         raise InvalidDefinition(
             f"job {name}: backoff must be a Backoff, such as Backoff({example}), got {shown(backoff)}"
         )
+    cancel_grace_s = None if cancel_grace is None else seconds(cancel_grace, what=f"job {name}: cancel_grace")
+    if cancel_grace_s is not None and (cancel_grace_s <= 0 or isolation or not inspect.iscoroutinefunction(function)):
+        raise InvalidDefinition(
+            f"job {name}: cancel_grace must be more than 0, and the job an async def without isolation"
+        )
     codec = Codec(function, name)
     codec.check(early=True)
-    if limit_key is not None and not isinstance(limit_key, str) and not callable(limit_key):
+    limits = Limits(max_running=max_running, rate=rate, key_max_running=key_max_running, key_rate=key_rate)
+    if key is not None and not isinstance(key, str) and not callable(key):
         raise InvalidDefinition(
-            f"job {name}: key must be the name of an argument, or a function of the arguments, got {shown(limit_key)}"
+            f"job {name}: key must be the name of an argument, or a function of the arguments, got {shown(key)}"
         )
-    if isinstance(limit_key, str) and limit_key not in codec.parameters:
-        raise InvalidDefinition(f"job {name}: key names an argument; there is none called {limit_key!r}")
-    if limit_key is None and (limits.key_max_running is not None or limits.key_rate is not None):
+    if isinstance(key, str) and key not in codec.parameters:
+        raise InvalidDefinition(f"job {name}: key names an argument; there is none called {key!r}")
+    if key is None and (limits.key_max_running is not None or limits.key_rate is not None):
         raise InvalidDefinition(f"job {name}: key_max_running and key_rate need key=…")
     if isolation is not None and isolation != "process":
         raise InvalidDefinition(f"job {name}: isolation is 'process' or not given, not {isolation!r}")
@@ -199,10 +249,16 @@ def define(
         timeout_s=timeout_s,
         backoff=backoff or Backoff(),
         limits=limits,
-        limit_key=limit_key,
-        children=children,
+        limit_key=key,
+        children=Children(
+            mode=child_mode,
+            on_failure=on_child_failure,
+            allow_nested=allow_nested,
+            cancel_on_parent_failure=cancel_on_parent_failure,
+        ),
         search_keys=_checked_keys(name, codec, search_keys),
         sensitive=_checked_fields(name, sensitive),
+        cancel_grace_s=cancel_grace_s,
         deadline_s=deadline_s,
     )
 

@@ -13,13 +13,14 @@ one statement. As long as anything else is under way, the job keeps its slot, an
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
+from threading import get_ident
 from typing import Any, Final, NoReturn, TypeVar
 from uuid import UUID
 
 from plait.model.errors import LeaseLost, NotDurable
-from plait.sdk.branches import Branch, Branches, in_step
+from plait.sdk.branches import Branch, in_step
 from plait.sdk.context import NoCurrentJob, attempt, ended
 from plait.sdk.durables import Durables
 from plait.sdk.history import History
@@ -32,8 +33,7 @@ from plait.store.trees import Checkpoint, Lease, StepKey, StepKind, Suspension, 
 
 T = TypeVar("T")
 
-REFUSALS: Final = 1000
-"""A handler that goes on and on after its job was suspended is held from here on."""
+REFUSALS: Final = 1000  # a handler that goes on and on after its job was suspended is held from here on
 NESTED: Final = ("call", "transaction", "version", "spawn", "after")
 """Steps that may be part of another one."""
 UNWIND_S: Final = 5.0
@@ -50,53 +50,45 @@ class Durable:
         attempt: int,
         tenant_id: UUID,
         max_attempts: int,
-        threaded: bool,
+        task: "asyncio.Task[Any] | None",
     ) -> None:
+        """`task`: the one that the handler runs in; None where that is a thread."""
         self.store = durables.store
         self.artifacts = durables.artifacts
         self.definitions = durables.definitions
         self.lease = Lease(durables.worker, job_id, attempt)
+        self._durables = durables
         self.tenant_id = tenant_id
         self.max_attempts = max_attempts
         self.versions: dict[str, int] = {}
         self._checkpoints = durables.checkpoints
-        self._holder = holder
-        self._loop = durables.loop
-        self._threaded = threaded
+        self.holder = holder
+        self.loop = durables.loop
+        self._thread = durables.thread
+        self._threaded = task is None
         self._real_time = durables.real_time
         self.turns = Turns(
-            self._loop, lambda suspend: self._ask(suspend=suspend), lambda: not (holder.suspended or holder.over)
+            self.loop, lambda suspend: self._ask(suspend=suspend), lambda: not (holder.suspended or holder.over)
         )
-        if not threaded:
-            self.branches.main.task = asyncio.current_task()
+        self.branches = self.turns.branches
+        self.branches.main.task = task
         if attempt == 1:  # nothing is on record. (A forked job's first attempt is its second, as after a retry.)
             self.turns.history = History()
         self._loading: asyncio.Task[History] | None = None
         self._seq = 0
+        self._size = 0  # of what this run has recorded, in bytes
         self.unrecorded = self._unrecorded = Unrecorded()
         self._refused = 0
+        self._canceling = False
         self._gone = False
         """The job waits, or the lease is lost: the handler can't do anything more."""
 
-    @property
-    def branches(self) -> Branches:
-        return self.turns.branches
-
-    @property
-    def used(self) -> bool:
-        """Whether the handler has asked for any step."""
-        return self.turns.used
-
-    @property
-    def alone(self) -> bool:
-        """Whether the handler does one thing at a time: what it waits for next is all that it waits for."""
-        return self.turns.alone
-
     async def begin(self, name: str, kind: StepKind) -> Step:
         """The next step of this name in the branch that runs here. Returns when it may be run, or when its recorded end was delivered."""
-        if asyncio.get_running_loop() is not self._loop:
+        if get_ident() != self._thread:
             raise NotDurable
-        await self._refuse()
+        if self._gone or self.holder.over:
+            await self._refuse()
         outer = in_step.get()
         branch = self._branch(outer, f"{kind} {name!r}", kind)
         self._seq += 1
@@ -109,9 +101,9 @@ class Durable:
         try:
             history = self.turns.history or await self.load()
             step.row = history.take(step.key, kind)
-            if step.row is None:
+            if step.row is None and self._unrecorded:
                 await self._record_the_rest()
-            if not nested:
+            if history.replaying and not nested:
                 await self.turns.replay(step)
             if step.row is not None and step.row.left_out:
                 step.row = await history.whole(step.row) or await self.stop_for("stale")
@@ -148,7 +140,7 @@ class Durable:
         """What is on record. Loaded once, by whoever comes first."""
         if self.turns.history is None:
             if self._loading is None:
-                self._loading = self._loop.create_task(self._load(), context=self.turns.context)
+                self._loading = self.loop.create_task(self._load(), context=self.turns.context)
             history = await asyncio.shield(self._loading)
             if self.turns.history is None:
                 self.turns.load(history)
@@ -159,6 +151,7 @@ class Durable:
         rows = await surely(lambda: self.store.trees.resume_steps(self.lease))
         if rows is None:  # else it would begin anew, and do again what another does already
             await self.stop_for("stale")
+        self._size += sum(len(row.value) for row in rows if row.value)
         return History(rows, lambda row: surely(lambda: self.store.trees.step_values(self.lease, row)))
 
     async def record(self, step: Step, write: Callable[[int], Awaitable[T]]) -> T:
@@ -173,13 +166,21 @@ class Durable:
         return result
 
     async def save(self, step: Step, value: str | None, error: str | None = None) -> None:
-        """Checkpoint the end of a step."""
-        await self.record(step, lambda number: self._store_end(step.key, step.kind, step.hash, number, value, error))
+        """Checkpoint the end of a step. The same as `record`, written out: most steps come here."""
+        number = self.turns.reserve(step)
+        try:
+            await self._store_end(step.key, step.kind, step.hash, number, value, error)
+        except BaseException:
+            self.turns.withdraw(step)
+            raise
+        if step.ordered:
+            await self.turns.delivered(step)
 
     async def _store_end(
         self, key: StepKey, kind: StepKind, digest: str | None, number: int, value: str | None, error: str | None
     ) -> None:
         """It is stored also when the handler is stopped meanwhile: what was done must not be done again (T64)."""
+        self._size += len(value) if value else 0
         saving = self._checkpoints.save(Checkpoint(self.lease, key, kind, number, digest, value, error))
         try:
             stored = await asyncio.shield(saving)
@@ -200,9 +201,17 @@ class Durable:
         await self.record(step, write)
         raise error
 
+    async def cancel(self) -> None:
+        """The job was canceled, and its definition gives its handlers a grace period: this one receives the cancellation."""
+        if not self._canceling:
+            self._canceling = True
+            with contextlib.suppress(LeaseLost):
+                await self.load()
+                self.turns.ask_now()
+
     async def is_durable(self) -> bool:
         """Whether this run, or one before it, has asked for a step."""
-        return self.used or not (await self.load()).is_empty
+        return self.turns.used or not (await self.load()).is_empty
 
     async def send_early(self, name: str, send: Callable[[], Awaitable[list[UUID]]]) -> list[UUID]:
         """The handler sends something before its first step, if it will ever ask for one: recorded with that."""
@@ -214,15 +223,14 @@ class Durable:
 
     async def _record_the_rest(self) -> None:
         """What has happened and is not on record: the handler goes on after it, so a replay must see the same."""
-        if self._unrecorded:
-            await asyncio.gather(*(self._store_end(*end) for end in self._unrecorded.take(self.turns)))
+        await asyncio.gather(*(self._store_end(*end) for end in self._unrecorded.take(self.turns)))
 
     def timer(self, setter: str, call_at: CallAt, when: float, callback: Any, args: Any, context: Any) -> Timer:
         """A deadline that the handler sets by asyncio."""
         self._seq += 1
         key = self.branches.here().key(f"timeout {setter}", self._seq)
-        delay_s = None if self._real_time else max(0.0, when - self._loop.time())
-        return self.turns.timer(Timer(when, callback, args, context, self._loop, key, delay_s), call_at)
+        delay_s = None if self._real_time else max(0.0, when - self.loop.time())
+        return self.turns.timer(Timer(when, callback, args, context, self.loop, key, delay_s), call_at)
 
     async def wait(
         self,
@@ -247,11 +255,14 @@ class Durable:
                 await self._ask(suspend=True)
                 if self._gone:
                     raise Suspended
-                turns.take(step)
+                if step.end is None:
+                    await turns.until(step)  # it was woken by a cancellation, which comes now
+                else:
+                    turns.take(step)
             else:
                 await turns.until(step)
         except asyncio.CancelledError:
-            turns.abandoned.append(key)
+            turns.abandon(key, fan_out_id)
             raise
         finally:
             turns.waits.pop(step, None)
@@ -273,44 +284,53 @@ class Durable:
 
     async def _ask(self, *, suspend: bool) -> None:
         """Ask the database for what has come; with `suspend`, the job waits if nothing has."""
-        await self._record_the_rest()
+        while await self._suspended(await self._await_steps(suspend)):
+            pass
+
+    async def _await_steps(self, suspend: bool) -> Suspension:
+        if self._unrecorded:
+            await self._record_the_rest()
         first, steps, waits, abandoned = self.turns.expect()
-        self._holder.suspended = suspend  # who looks after leases must not take that for a loss (T15)
+        self.holder.suspended = suspend  # who looks after leases must not take that for a loss (T15)
         try:
             status, ends, next_s = await surely(
                 lambda: self.store.trees.await_steps(self.lease, waits, abandoned, next_number=first, suspend=suspend)
             )
         except BaseException:
-            self._holder.suspended = False
+            self.holder.suspended = False
             self.turns.abandoned[:0] = abandoned
             self.turns.answered(steps, [], None)
             raise
         self.turns.answered(steps, ends, next_s)
-        await self._suspended(status)
+        return status
 
-    async def _suspended(self, status: Suspension) -> None:
-        """The database has answered: the job waits, goes on, or is not this attempt's any more."""
-        if (
-            status == "suspended" or self._holder.over
-        ):  # over: the lease was lost meanwhile, and nobody waits for this handler
-            self._unwind()
-            return
-        self._holder.suspended = False
+    async def _suspended(self, status: Suspension, *, keep: bool = True) -> bool:
+        """The database has answered: the job waits, goes on, or is not this attempt's any more. True: it has waited, and continues here, under a new lease."""
+        over = self.holder.over  # the lease was lost meanwhile, and nobody waits for this handler
+        if status == "suspended" or over:
+            kept = self.holder.keep(self._size) if keep and not over and not self._threaded else None
+            if kept is None or not await kept:
+                self._unwind()
+                return False
+            self.lease = Lease(self._durables.worker, *self.holder.key)
+            self.holder.suspended = False
+            return True
+        self.holder.suspended = False
         if status in ("stale", "canceled"):
             await self.stop_for(status)
+        return False
 
-    async def suspend(self, send: Callable[[], Awaitable[Suspension]]) -> Suspension:
-        """Send what makes the job wait at once. Returns where it need not."""
-        self._holder.suspended = True
+    async def suspend(self, send: Callable[[], Awaitable[Suspension]], *, keep: bool = True) -> None:
+        """Send what makes the job wait at once. Returns where it need not, or when it has waited."""
+        self.holder.suspended = True
         try:
             status = await surely(send)
         except BaseException:
-            self._holder.suspended = False
+            self.holder.suspended = False
             raise
-        await self._suspended(status)
+        await self._suspended(status, keep=keep)
         if self._gone:
             raise Suspended
-        return status
 
     def _unwind(self) -> None:
         """Drop the handler's frames. Whatever they still ask for is refused."""
@@ -347,44 +367,24 @@ class Durable:
         """The lease is lost: what the handler still asks for has no effect."""
         self._gone = True
 
-    async def _refuse(self) -> None:
-        if self._gone:
-            self._refused += 1
-            if self._refused > REFUSALS:
-                await asyncio.sleep(1)
-            raise Suspended
-        if self._holder.over:
+    async def _refuse(self) -> NoReturn:
+        if not self._gone:
             raise NotDurable(ended(self.lease.job_id, self.lease.attempt))
-
-    def call_sync(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run it on the worker's loop, and wait for it here, in a thread."""
-        with contextlib.suppress(RuntimeError):
-            asyncio.get_running_loop()
-            raise NotDurable("the sync form was called on a loop, which it would block: use the async one")
-        coroutine = function()
-        try:
-            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        except BaseException:
-            coroutine.close()  # the loop is closed: the worker has gone, and so has the lease
-            raise
-        try:
-            return future.result()
-        except BaseException as error:
-            future.cancel()
-            if self._holder.suspended and not isinstance(error, Suspended):
-                raise Suspended from None
-            raise
+        self._refused += 1
+        if self._refused > REFUSALS:
+            await asyncio.sleep(1)
+        raise Suspended
 
     async def stop_for(self, status: Suspension) -> NoReturn:
         """The lease is lost, or the job was asked to stop: the handler is canceled, here and now."""
         # Else the handler has ended, and this is a task that it has left behind.
-        if not self._holder.suspended and not self._holder.over:
+        if not self.holder.suspended and not self.holder.over:
             if status == "stale":
                 self.refuse()
             if status == "canceled":
-                self._holder.canceled()
+                self.holder.canceled()
             else:
-                self._holder.lost()
+                self.holder.lost()
             if not self._threaded:  # a thread can't be canceled: it is told
                 await asyncio.sleep(60)  # until canceled, which is under way
         raise LeaseLost

@@ -1,7 +1,9 @@
 """What the durable jobs of one worker share."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from threading import get_ident
+from typing import Any
 
 from plait.sdk.artifacts import Artifacts
 from plait.sdk.checkpoints import Checkpoints
@@ -25,9 +27,12 @@ class Durables:
         self.definitions = definitions
         self.checkpoints = Checkpoints(store)
         self.loop = asyncio.get_running_loop()
+        self.thread = get_ident()
         self.worker = 0
         self.node = node
         self.real_time = real_time
+        self.keep: Callable[[Any, int], asyncio.Future[bool] | None] = lambda _run, _size: None
+        """Keeps the handler of a job that has begun to wait, of so many bytes, in memory; see plait.worker.cached."""
 
     async def close(self) -> None:
         await self.checkpoints.close()

@@ -44,14 +44,15 @@ async def fan_out(
     retries: int | None = None,
     sub_timeout: Duration | None = None,
     timeout: Duration | None = None,
-    cancel_remaining: bool = True,
+    cancel_remaining: bool | None = None,
     cancel_on_parent_failure: bool = False,
     nested: bool = True,
 ) -> list[Result[Any]]:
     """Run sub-jobs, wherever there are workers, and wait for them; their results, in order of index.
 
     `fail_fast()` is the strategy where none is given. The job waits without a worker; it goes on as soon as the fan-out is
-    decided. A fan-out that fails raises FanOutError and cancels what it has open, unless `cancel_remaining=False`.
+    decided. A fan-out that fails raises FanOutError and cancels what it has open, unless `cancel_remaining=False`. With `cancel_remaining=True`
+    one that succeeds early cancels that too.
     """
     given = Options(queue=queue, priority=priority, retries=retries, timeout=sub_timeout)
     opened = await _open(
@@ -75,7 +76,7 @@ async def fan_out_stream(
     retries: int | None = None,
     sub_timeout: Duration | None = None,
     timeout: Duration | None = None,
-    cancel_remaining: bool = True,
+    cancel_remaining: bool | None = None,
     cancel_on_parent_failure: bool = False,
     nested: bool = True,
 ) -> AsyncIterator[Result[Any]]:
@@ -205,7 +206,7 @@ async def _open(
     given: Options,
     name: str,
     timeout: Duration | None,
-    cancel_remaining: bool,
+    cancel_remaining: bool | None,
     cancel_on_parent_failure: bool,
     nested: bool,
     *,
@@ -256,7 +257,7 @@ async def _open(
         if streamed:
             await owner.record(step, write_surely)
             return opened
-        if owner.alone:
+        if owner.turns.alone:
             await owner.suspend(lambda: write(suspend=True))
         else:
             await write_surely()

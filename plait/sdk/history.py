@@ -36,7 +36,7 @@ class History:
         for row in rows:
             key = (row.branch, row.name, row.occurrence)
             self._rows[key] = row
-            if row.kind != "timer":
+            if row.kind not in ("timer", "cancel"):
                 self._left.setdefault(row.branch, {})[key] = row
             self.last_seq = max(self.last_seq, row.seq)
             if row.finished is not None:

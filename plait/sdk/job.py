@@ -132,7 +132,7 @@ class Job(Generic[P, R]):
         *,
         name: str | None = None,
         timeout: Duration | None = None,
-        cancel_remaining: bool = True,
+        cancel_remaining: bool | None = None,
         cancel_on_parent_failure: bool = False,
         nested: bool = True,
     ) -> list[Result[R]]:

@@ -178,7 +178,8 @@ async def _ask(owner: Durable, step: Step) -> NoReturn:
             raise Snooze(TOO_FEW_S, "there are too few nodes for its quorum")
         return status  # type: ignore[return-value]
 
-    raise AssertionError(f"nodes were asked, and their job does not wait: {await owner.suspend(send)}")
+    await owner.suspend(send, keep=False)
+    raise AssertionError("nodes were asked, and their job does not wait")
 
 
 async def _result(owner: Durable, row: JobNode) -> NodeResult[Any]:

@@ -20,9 +20,11 @@ from msgspec.structs import replace
 from plait.model.errors import InvalidArguments, TooLarge
 from plait.model.ids import new_id
 from plait.model.policies import ChildMode, Children, OnChildFailure
+from plait.model.texts import shown
 from plait.sdk.codec import MAX_BYTES, encode
 from plait.sdk.durable import Durable, durable
 from plait.sdk.fan_out import Opened
+from plait.sdk.from_threads import call_from_thread
 from plait.sdk.options import Options
 from plait.sdk.results import Result
 from plait.sdk.sending import surely
@@ -32,6 +34,7 @@ from plait.store.nurseries import NewSpawn, SpawnStep
 P = ParamSpec("P")
 T = TypeVar("T")
 
+What = Literal["child", "sibling", "after", "always"]
 _TAKEN = ("queue", "priority", "retries", "timeout", "delay", "dedupe_key", "limit_key")
 
 
@@ -46,8 +49,8 @@ class Spawned:
 class _Spawner:
     """Takes new jobs on behalf of the one that runs, which are its children, siblings, or follow it."""
 
-    def __init__(self, kind: Literal["child", "sibling", "after"]) -> None:
-        self._kind: Literal["child", "sibling", "after"] = kind
+    def __init__(self, kind: What) -> None:
+        self._kind: What = kind
 
     def _nursery(self) -> UUID | None:
         """Where the children go; None: the nursery of the job as a whole."""
@@ -90,15 +93,44 @@ class _Spawner:
         return await _spawn(self._kind, self._nursery(), job, [_call(call) for call in calls], options)
 
 
+class _Follower(_Spawner):
+    """Takes jobs that follow the one that runs."""
+
+    async def after(
+        self,
+        job: Target | str,
+        /,
+        *args: Any,
+        when: Literal["success", "always"] = "success",
+        queue: str | None = None,
+        priority: int | None = None,
+        retries: int | None = None,
+        timeout: Duration | None = None,
+        delay: Duration | None = None,
+        dedupe_key: str | None = None,
+        **kwargs: Any,
+    ) -> Spawned:
+        """A follow-up: a job of its own, enqueued once, in the transaction in which this job succeeds, with all its children. Where another job holds its
+        dedupe key then, that one stands for it.
+
+        `when="always"`: it runs whatever the outcome: success, failure, dead letter, cancel or skip. It is the short form of
+        `job.options(after=[this job], on_dependency_failure="run").enqueue(…)`: it is stored now, and waits until this job is final."""
+        if when not in ("success", "always"):
+            raise InvalidArguments(f"when must be 'success' or 'always', got {shown(when)}")
+        options = Options(
+            queue=queue, priority=priority, retries=retries, timeout=timeout, delay=delay, dedupe_key=dedupe_key
+        )
+        what: What = "after" if when == "success" else "always"
+        return (await _spawn(what, None, job, [(args, kwargs)], options))[0]
+
+
 _children = _Spawner("child")
 spawn = _children.spawn
 """A child of the job that runs. It may start at once; this job is not final before it."""
 spawn_many = _children.spawn_many
 spawn_sibling = _Spawner("sibling").spawn
 """Another child of this job's own parent, as when a child finds more to do. The parent waits for it too."""
-after = _Spawner("after").spawn
-"""What follows when this job has succeeded, with all its children: a job of its own, enqueued in that very transaction, once. Where another
-job holds its dedupe key then, that one stands for it."""
+after = _Follower("after").after
 
 
 async def has_pending_children() -> bool:
@@ -117,7 +149,7 @@ def _sync(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """The same for `def` handlers: it runs on the worker's loop while their thread waits for it."""
 
     def sync(*args: P.args, **kwargs: P.kwargs) -> T:
-        return durable().call_sync(lambda: function(*args, **kwargs))
+        return call_from_thread(durable(), lambda: function(*args, **kwargs))
 
     return sync
 
@@ -218,7 +250,7 @@ class _Made(msgspec.Struct):
 
 
 async def _spawn(
-    what: Literal["child", "sibling", "after"],
+    what: What,
     nursery_id: UUID | None,
     job: Target | str,
     calls: list[tuple[tuple[Any, ...], dict[str, Any]]],
@@ -230,7 +262,7 @@ async def _spawn(
     new = [_new(owner, job, args, kwargs, options, at_once=what != "after") for args, kwargs in calls]
     if len(new) > 1 and new[0].dedupe_key is not None:
         raise InvalidArguments("a dedupe key belongs to one job: spawn it alone")
-    verb: Literal["after", "spawn"] = "after" if what == "after" else "spawn"
+    verb: Literal["after", "spawn"] = "after" if what in ("after", "always") else "spawn"
     with await owner.begin(f"{verb} {new[0].definition}", verb) as step:
         digest = hashlib.blake2b(digest_size=8)
         for one in new:
@@ -264,13 +296,13 @@ async def _kept(owner: Durable, one: NewSpawn) -> NewSpawn:
 async def _send(
     owner: Durable,
     asked: SpawnStep,
-    what: Literal["child", "sibling", "after"],
+    what: What,
     nursery_id: UUID | None,
     new: list[NewSpawn],
 ) -> list[UUID]:
     nurseries = owner.store.nurseries
-    if what == "after":
-        status, ids = await surely(lambda: nurseries.after_many(owner.lease, asked, new))
+    if what in ("after", "always"):
+        status, ids = await surely(lambda: nurseries.after_many(owner.lease, asked, new, always=what == "always"))
     else:
         status, ids = await surely(
             lambda: nurseries.spawn_many(owner.lease, asked, new, nursery=nursery_id, sibling=what == "sibling")

@@ -84,8 +84,7 @@ async def call(
     `functools.partial(function, timeout=…)`.
     """
     owner, partial = durable(), isinstance(function, functools.partial)
-    while isinstance(function, functools.partial):
-        args, kwargs, function = (*function.args, *args), {**function.keywords, **kwargs}, function.func
+    function, args, kwargs = _unwrapped(function, args, kwargs)
     run, definition = _resolve(owner, function)
     what = _name(name, definition.name if definition else getattr(run, "__name__", ""))
     codec = definition.codec if definition else _codec(run)
@@ -152,9 +151,11 @@ async def transaction(
 ) -> R:
     """Run `await function(conn, …)` in a transaction of the job's own database; what it writes and the checkpoint commit
     together. So its effects exist exactly once, whatever crashes when. `conn` is a connection of asyncpg's."""
-    owner, codec = durable(), _codec(function)
-    with await owner.begin(_name(name, getattr(function, "__name__", "")), "transaction") as step:
-        step.check(_hash(None, args, kwargs))
+    owner = durable()
+    inside, all_args, all_kwargs = _unwrapped(function, args, kwargs)
+    codec = _codec(inside)
+    with await owner.begin(_name(name, getattr(inside, "__name__", "")), "transaction") as step:
+        step.check(_hash(None, all_args, all_kwargs))
         if step.row is not None:
             replayed: R = await _replayed(owner, step, codec)
             return replayed
@@ -216,6 +217,15 @@ async def version(change_id: str, latest: int = 1, *, earliest: int = 0) -> int:
             " that still has its version, or run it again without its steps: plait jobs retry --drop-steps"
         )
     return found
+
+
+def _unwrapped(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The function inside a `functools.partial`, which has a name and annotations, and all its arguments."""
+    while isinstance(function, functools.partial):
+        function, args, kwargs = function.func, (*function.args, *args), {**function.keywords, **kwargs}
+    return function, args, kwargs
 
 
 def _resolve(owner: Durable, function: Any) -> tuple[Callable[..., Any], Definition | None]:

@@ -48,7 +48,9 @@ class Timer(asyncio.TimerHandle):
 
     def cancel(self) -> None:
         if not self.cancelled():
-            super().cancel()
+            asyncio.Handle.cancel(
+                self
+            )  # not a TimerHandle's: the loop has no such timer, and uvloop would not know what to do with one
             if self.real is not None:
                 self.real.cancel()
             self.canceled(self)
@@ -59,28 +61,38 @@ class Timer(asyncio.TimerHandle):
 
 
 def follow_timers(loop: asyncio.AbstractEventLoop, owner_of: Callable[..., Attempt | None]) -> Callable[[], None]:
-    """Tell handlers of the deadlines that their code sets on this loop; returns what undoes it."""
-    before = loop.call_at
+    """Tell handlers of the deadlines that their code sets on this loop; returns what undoes it. Both calls are followed: `call_later` of uvloop does not
+    go through `call_at`."""
+    before_at, before_later = loop.call_at, loop.call_later
+
+    def durable_timer(when: float, callback: Any, args: Any, context: Any) -> asyncio.TimerHandle | None:
+        if not _is_deadline(callback) or in_step.get() is not None:
+            return None
+        owner, setter = owner_of(), _setter()
+        if owner is None or setter is None or owner.branches() is None:
+            return None
+        timer: asyncio.TimerHandle = owner.durable().timer(setter, before_at, when, callback, args, context)
+        return timer
 
     def call_at(when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:
-        if _is_deadline(callback) and in_step.get() is None:
-            owner, setter = owner_of(), _setter()
-            if owner is not None and setter is not None and owner.branches() is not None:
-                timer: asyncio.TimerHandle = owner.durable().timer(setter, before, when, callback, args, context)
-                return timer
-        return before(when, callback, *args, context=context)
+        return durable_timer(when, callback, args, context) or before_at(when, callback, *args, context=context)
+
+    def call_later(delay: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:
+        found = durable_timer(loop.time() + delay, callback, args, context)
+        return found or before_later(delay, callback, *args, context=context)
 
     def undo() -> None:
-        if getattr(loop, "call_at", None) is call_at:
-            del loop.call_at
+        for name, ours in (("call_at", call_at), ("call_later", call_later)):
+            if getattr(loop, name, None) is ours:
+                delattr(loop, name)
 
-    loop.call_at = call_at  # type: ignore[method-assign,assignment]
+    loop.call_at, loop.call_later = call_at, call_later  # type: ignore[method-assign,assignment]
     return undo
 
 
 def _setter() -> str | None:
     """The name of the function that sets the deadline; None where that is plait's own."""
-    frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - who asks for the timer
+    frame: FrameType | None = sys._getframe(3)  # noqa: SLF001 - who asks for the timer
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "asyncio":
         frame = frame.f_back
     if frame is None or frame.f_globals.get("__name__", "").partition(".")[0] == "plait":

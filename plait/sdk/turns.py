@@ -10,19 +10,32 @@ import contextvars
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final
+from uuid import UUID
 
 from plait.sdk.branches import SETTLED, Branches
-from plait.sdk.history import History, differs, named
+from plait.sdk.history import History, Key, differs, named
 from plait.sdk.operations import Step
 from plait.sdk.timers import Timer
 from plait.store.trees import StepEnd, StepKey, Wait
 
+CANCELLATION: Final = ("!", "cancel", 1)
+"""The step that stands for it in the order of ends."""
 LOOK_S: Final = (0.02, 0.5)
 """How often it is looked whether a branch that does something of its own has done it: at first, and at most."""
 ASK_S: Final = (0.1, 2.0)
 """How often the database is asked for what has come, while something else keeps the job from being suspended: at first, and at most."""
 RESTLESS_S: Final = 1.0
 """A handler that never settles gets the next end after this time all the same."""
+
+
+class Cancellation:
+    """The handler is canceled, at its await, in its turn."""
+
+    def __init__(self, fire: Callable[[], None]) -> None:
+        self.fire = fire
+        self.end: StepEnd | None = None
+        self.number = 0
+        self.ready = False
 
 
 class Turns:
@@ -38,19 +51,23 @@ class Turns:
         self.timers: dict[Timer, None] = {}
         self.abandoned: list[StepKey] = []
         """Waits whose branch was canceled: the database is told with the next question."""
+        self._left: list[tuple[str, UUID]] = []
+        """Fan-outs whose waits were canceled, by branch."""
         self.number = 0
         """Of the last end."""
         self.used = False
         """Whether the handler has asked for any step."""
+        self.canceled = False
+        """Whether the handler has received a cancellation; its job has a grace period."""
         self.context = contextvars.Context()  # of nobody's handler
         self._loop = loop
         self._ask = ask
         self._idle = idle
-        self._asked: dict[tuple[str, str, int], Step | Timer] = {}
+        self._asked: dict[Key, Step | Timer | Cancellation] = {}
         """Those that wait for their recorded ends to be delivered."""
         self._held: list[Step] = []
         """New steps, which wait for the end of the replay."""
-        self._order: deque[Step | Timer | None] = deque()
+        self._order: deque[Step | Timer | Cancellation | None] = deque()
         """Those that have ended, in order. None keeps the place of what the database is asked for."""
         self._asking: asyncio.Task[None] | None = None
         self._due = False
@@ -70,8 +87,7 @@ class Turns:
     async def replay(self, step: Step) -> None:
         """A step was asked for: return when it may run, or when its recorded end is delivered."""
         history, row = self.history, step.row
-        if history is None or not history.replaying:
-            return
+        assert history is not None
         if row is None:
             self._held.append(step)
             try:
@@ -82,6 +98,8 @@ class Turns:
         elif row.finished is not None:
             if history.pending and history.pending[0] is row and not len(self.branches):
                 history.pending.popleft()  # nobody else is here: it is its turn
+                if CANCELLATION in self._asked:
+                    self.poke()
             else:
                 self._asked[row.branch, row.name, row.occurrence] = step
                 await self.until(step)
@@ -128,7 +146,7 @@ class Turns:
             timer.stored = True
         abandoned, self.abandoned = self.abandoned, []
         first = self.number + 1
-        self.number += len(waits)
+        self.number += len(waits) + 1  # the last is for a cancellation
         self._order.append(None)
         return first, steps, waits, abandoned
 
@@ -136,23 +154,38 @@ class Turns:
         """These have ended; the next is due in so many seconds."""
         place = self._order.index(None)
         del self._order[place]
-        by_key = {(step.key.branch, step.key.name, step.key.occurrence): step for step in steps}
+        by_key: dict[Key, Step | Timer | Cancellation] = {
+            (step.key.branch, step.key.name, step.key.occurrence): step for step in steps
+        }
+        by_key[CANCELLATION] = Cancellation(self._cancel)
         for end in reversed(ends):
             step = by_key.get((end.branch, end.name, end.occurrence))
             if step is not None:
                 step.end, step.number, step.ready = end, end.finished, True
                 if isinstance(step, Timer):
                     self.timers.pop(step, None)
-                else:
+                elif isinstance(step, Step):
                     self.waits.pop(step, None)
                 self._order.insert(place, step)
         self._asks = 0 if ends else self._asks + 1
         pause = min(ASK_S[1], ASK_S[0] * 1.5 ** min(self._asks, 20))
         self._ask_at = self._loop.time() + (pause if next_s is None else min(pause, max(0.0, next_s)))
 
+    def abandon(self, key: StepKey, fan_out_id: UUID | None) -> None:
+        """The branch that waits was canceled."""
+        self.abandoned.append(key)
+        if fan_out_id is not None:
+            self._left.append((key.branch, fan_out_id))
+
+    def left_by(self, branches: list[str]) -> list[UUID]:
+        """The fan-outs that these branches, or those below them, waited for when they were canceled."""
+        return [left for path, left in self._left if any(f"{path}.".startswith(f"{above}.") for above in branches)]
+
     def take(self, step: Step) -> None:
         """The step goes on by itself: nobody else is here."""
         self._order.remove(step)
+        if self._order:
+            self.poke()
 
     # Deadlines that the handler sets by asyncio.
 
@@ -168,6 +201,8 @@ class Turns:
         """What is on record."""
         self.history = history
         self.number = history.last_number
+        if any((row.branch, row.name, row.occurrence) == CANCELLATION for row in history.pending):
+            self._asked[CANCELLATION] = Cancellation(self._cancel)
         for timer in list(self.timers):
             self._adopt(timer, history)
 
@@ -190,6 +225,18 @@ class Turns:
     def _cancel_timer(self, timer: Timer) -> None:
         if self.timers.pop(timer, self) is None and timer.stored:
             self.abandoned.append(timer.key)
+
+    # Cancellation of a job with a grace period.
+
+    def ask_now(self) -> None:
+        """The job was canceled: its handler is told when the database has recorded that."""
+        self.used = self._due = True
+        self.poke()
+
+    def _cancel(self) -> None:
+        self.canceled = True
+        if self.branches.main.task is not None:
+            self.branches.main.task.cancel()
 
     # What comes next.
 
@@ -242,9 +289,9 @@ class Turns:
         elif (self.waits or self._due) and (self._asking is None or self._asking.done()):
             self._ask_or_look()
 
-    def _deliver(self, step: "Step | Timer") -> None:
+    def _deliver(self, step: "Step | Timer | Cancellation") -> None:
         self._quiet = 0
-        if isinstance(step, Timer):
+        if not isinstance(step, Step):
             step.fire()
             return
         step.delivered, step.ordered = True, False
@@ -257,7 +304,7 @@ class Turns:
         step = self._asked.pop((row.branch, row.name, row.occurrence), None)
         if step is not None:
             history.pending.popleft()
-            if isinstance(step, Timer) or (step.future is not None and not step.future.cancelled()):
+            if not isinstance(step, Step) or (step.future is not None and not step.future.cancelled()):
                 self._deliver(step)  # else its branch was canceled before it, as in the last run
             self.poke()
         elif self.branches.all_wait(lambda inside: isinstance(inside, Step) and not inside.delivered):

@@ -23,9 +23,9 @@ grant execute on function plait.now, plait.uuidv7, plait._visible_tenant, plait.
 
 grant execute on function
   plait.enqueue, plait.enqueue_many, plait.enqueue_one, plait.cancel, plait.retry, plait.reschedule, plait.signal,
-  plait.cancel_tree, plait.retry_tree, plait.fork, plait.list_steps, plait.job_info,
+  plait.cancel_tree, plait.retry_tree, plait.fork, plait.list_steps, plait.job_history, plait.unread_signals, plait.job_info,
   plait.spawn, plait.after,
-  plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs, plait.list_children, plait.fan_out_load, plait.fan_out_states, plait.overview, plait.failures, plait.latency, plait.list_attempts, plait.summary, plait.explain_job,
+  plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs, plait.list_children, plait.fan_out_load, plait.fan_out_states, plait.overview, plait.failures, plait.latency, plait.list_attempts, plait.job_times, plait.summary, plait.explain_job,
   plait.set_trigger, plait.delete_trigger, plait.list_triggers, plait.list_fires,
   plait.emit, plait.list_events, plait.job_nodes
   to plait_client, plait_tenant, plait_admin;
@@ -46,8 +46,8 @@ grant execute on function plait.list_schemas to plait_client, plait_tenant, plai
 grant execute on function
   plait.register_worker, plait.define, plait.queues_of, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.log_attempt, plait.worker_key, plait.leave,
   plait.elect, plait.promote, plait.rescue, plait.prune, plait.sweep_artifacts, plait.count_live, plait.roll_up,
-  plait.open_fan_out, plait.suspend, plait.await_steps, plait.save_steps, plait.drop_steps, plait.load_steps, plait.resume_steps, plait.step_values, plait.gather, plait.resume, plait.resume_missed, plait.cancel_remaining,
-  plait.spawn_many, plait.after_many, plait.open_nursery,
+  plait.open_fan_out, plait.suspend, plait.await_steps, plait.save_steps, plait.drop_steps, plait.leave_fan_outs, plait.load_steps, plait.resume_steps, plait.step_values, plait.gather, plait.continue_as_new, plait.resume, plait.resume_missed, plait.release_builds, plait.cancel_remaining,
+  plait.spawn_many, plait.after_many, plait.open_nursery, plait.list_dependencies,
   plait.declare_triggers, plait.due_schedules, plait.fire, plait.release_fires,
   plait.pending_events, plait.dispatch,
   plait.drain, plait.open_nodes, plait.gather_nodes

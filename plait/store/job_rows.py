@@ -53,9 +53,34 @@ class JobRow:
     node: str | None
     """The only node that may run it."""
     started_at: datetime | None
-    """Since when it runs, or when its last attempt began."""
+    """When it first started. The attempt that runs now started at `claimed_at`."""
     last_worker: int | None
     """It runs there, or ran there last."""
+    attempts_used: int
+    """Attempts that count against max_attempts, with the one under way: no suspensions, snoozes, releases and losses."""
+    runs: int
+    """How often its handler was begun anew, with other arguments (`continue_as_new`); 1: never."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """How long a job that has started took, in seconds. `total_s` = `own_s` + `waiting_s`."""
+
+    total_s: float
+    """From its first start to its end, or until now."""
+    own_s: float
+    """Its handler ran, in all attempts."""
+    waiting_s: float
+    """It was suspended, in backoff or queued again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadSignals:
+    """Signals of one name that a job has not read."""
+
+    name: str
+    signals: int
+    first_sent_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +96,15 @@ class NodeRow:
     queue: str
     status: Status
     attempt: int
+    """How many of its attempts count against max_attempts."""
     wait_on: str | None
     error: str | None
     created_at: datetime
     finished_at: datetime | None
     own_s: float | None
-    """How long its handler ran, in all slices and tries."""
+    """How long its handler ran, in all attempts."""
     total_s: float | None
-    """From its start to its end, with its children."""
+    """From its first start to its end, with its children."""
     node: str | None
 
 

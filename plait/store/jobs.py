@@ -12,7 +12,18 @@ from uuid import UUID
 from plait.model.errors import Busy, IllegalMove, NotFound
 from plait.model.states import Status
 from plait.store.database import LONG_S, Database, Row
-from plait.store.job_rows import GET_JOB, AttemptRow, JobRow, NodeRow, OutcomeRow, StepView, TreeCanceled, job_of
+from plait.store.job_rows import (
+    GET_JOB,
+    AttemptRow,
+    JobRow,
+    NodeRow,
+    OutcomeRow,
+    StepView,
+    Times,
+    TreeCanceled,
+    UnreadSignals,
+    job_of,
+)
 from plait.store.listing import COUNT_JOBS, COUNTED, LIST_JOBS, Counted, Filter, Listed, arguments, listed
 from plait.store.new_jobs import ENQUEUE, ENQUEUE_ONE, MAX_WAIT_MS, NewJob, enqueue_arguments
 from plait.store.trees import NodePlace
@@ -140,6 +151,11 @@ class Jobs:
         sql = "select * from plait.list_steps($1, $2, $3)"
         return [StepView(**row) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
 
+    async def job_history(self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> str:
+        """What a replay of a durable job needs, as JSON."""
+        sql = "select plait.job_history($1, $2, $3)::text"
+        return str(await self._db.fetchval(sql, job_id, tenant_id, all_tenants, timeout=LONG_S))
+
     async def signal(
         self,
         job_id: UUID,
@@ -152,6 +168,13 @@ class Jobs:
         """Tell a job something; its status afterwards. Sent again with the same id it is the same signal."""
         sql = "select plait.signal($1, $2, $3::json, $4, $5)"
         return Status(await self._db.fetchval(sql, job_id, name, payload, tenant_id, signal_id))
+
+    async def unread_signals(
+        self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
+    ) -> list[UnreadSignals]:
+        """Signals that a job has not read, by name."""
+        rows = await self._db.fetch("select * from plait.unread_signals($1, $2, $3)", job_id, tenant_id, all_tenants)
+        return [UnreadSignals(**row) for row in rows]
 
     async def reschedule(
         self,
@@ -205,6 +228,13 @@ class Jobs:
     ) -> list[AttemptRow]:
         sql = "select * from plait.list_attempts($1, $2, $3)"
         return [AttemptRow(**row) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
+
+    async def job_times(
+        self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
+    ) -> Times | None:
+        """How long it took, ran and waited; None: it has not started."""
+        row = await self._db.fetchrow("select * from plait.job_times($1, $2, $3)", job_id, tenant_id, all_tenants)
+        return Times(**row) if row else None
 
     async def summary(self, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> dict[Status, int]:
         rows = await self._db.fetch("select status, jobs from plait.summary($1, $2)", tenant_id, all_tenants)

@@ -122,6 +122,11 @@ class Leader:
         row = await self._db.fetchrow("select * from plait.resume_missed()")
         return row["o_resumed"], row["o_took_s"]
 
+    async def release_builds(self, *, after_s: float) -> tuple[int, list[str]]:
+        """Let any worker run what is queued for builds of which none has been seen for so long; how many jobs, and of which builds."""
+        row = await self._db.fetchrow("select * from plait.release_builds($1)", after_s)
+        return row["o_jobs"], row["o_builds"]
+
     async def count_live(self) -> tuple[int, float]:
         """Count what is live, for who looks; how many, and how many seconds it took."""
         row = await self._db.fetchrow("select * from plait.count_live()", timeout=LONG_S)

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import msgspec
 
+from plait.model.states import Status
 from plait.store.database import Database
 from plait.store.trees import Lease, StepKey
 
@@ -38,6 +39,19 @@ class SpawnStep(msgspec.Struct, frozen=True, kw_only=True):
     finished: int
 
 
+class DependencyRow(msgspec.Struct, frozen=True, gc=False):
+    """How a job stands that another waited for; `index`: its place among those."""
+
+    index: int
+    job_id: UUID
+    definition: str
+    status: Status
+    result: str | None
+    error: str | None
+    reason: str | None
+    attempt: int
+
+
 class Nurseries:
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -52,12 +66,24 @@ class Nurseries:
         )  # fmt: skip
         return row["o_status"], row["o_ids"] or []
 
-    async def after_many(self, lease: Lease, step: SpawnStep, jobs: Sequence[NewSpawn]) -> tuple[Answer, list[UUID]]:
+    async def after_many(
+        self, lease: Lease, step: SpawnStep, jobs: Sequence[NewSpawn], *, always: bool
+    ) -> tuple[Answer, list[UUID]]:
+        """Their ids. `always`: they run whatever the outcome, and wait for it from now on; an older job that holds the dedupe key stands for one."""
         row = await self._db.fetchrow(
             _AFTER_MANY, lease.worker, lease.job_id, lease.attempt, *_step(step), *_columns(jobs),
-            step.key.branch, step.finished,
+            step.key.branch, step.finished, always,
         )  # fmt: skip
         return row["o_status"], row["o_ids"] or []
+
+    async def list_dependencies(
+        self, job_id: UUID, tenant_id: UUID, *, after: int = -1, last: bool = False
+    ) -> list[DependencyRow]:
+        """The jobs that this one waited for, from an index on, some megabytes of results at a time; with `last`, the last of them alone."""
+        rows = await self._db.fetch(
+            "select * from plait.list_dependencies($1, $2, $3, $4)", job_id, tenant_id, after, last
+        )
+        return [DependencyRow(row[0], row[1], row[2], Status(row[3]), *row[4:]) for row in map(tuple, rows)]
 
     async def open_nursery(
         self,
@@ -94,7 +120,7 @@ class Nurseries:
 
 
 _SPAWN_MANY: Final = f"select * from plait.spawn_many({', '.join(f'${number}' for number in range(1, 23))})"
-_AFTER_MANY: Final = f"select * from plait.after_many({', '.join(f'${number}' for number in range(1, 21))})"
+_AFTER_MANY: Final = f"select * from plait.after_many({', '.join(f'${number}' for number in range(1, 22))})"
 
 
 def _step(step: SpawnStep) -> list[Any]:

@@ -24,6 +24,7 @@ StepKind = Literal[
     "after",
     "join",
     "timer",
+    "cancel",
 ]
 Suspension = Literal["suspended", "opened", "ready", "waiting", "stale", "canceled"]
 
@@ -143,7 +144,8 @@ class NewFanOut:
     needed: int
     early: bool
     timeout_s: float | None
-    cancel_remaining: bool
+    cancel_remaining: bool | None
+    """True: as soon as it is decided; None: where it has failed; False: never."""
     cancel_on_parent_failure: bool
     nested: bool
     streamed: bool
@@ -161,7 +163,7 @@ class ChildRow(msgspec.Struct, frozen=True, gc=False):
     error: str | None
     reason: str | None
     attempt: int
-    failure: str | None
+    failure: str | None = None
 
 
 class Trees:
@@ -203,6 +205,19 @@ class Trees:
             since,
         )
 
+    async def leave_fan_outs(self, lease: Lease, fan_outs: Sequence[UUID]) -> None:
+        """Nobody waits for these any more: what they have open is canceled."""
+        await self._db.fetchval(
+            "select plait.leave_fan_outs($1, $2, $3, $4)", lease.worker, lease.job_id, lease.attempt, list(fan_outs)
+        )
+
+    async def continue_as_new(self, lease: Lease, payload: str) -> Suspension:
+        """The job begins anew with this payload, and without steps."""
+        status: Suspension = await self._db.fetchval(
+            "select plait.continue_as_new($1, $2, $3, $4)", lease.worker, lease.job_id, lease.attempt, payload
+        )
+        return status
+
     async def open_fan_out(
         self,
         lease: Lease,
@@ -221,8 +236,8 @@ class Trees:
             lease.worker, lease.job_id, lease.attempt,
             fan_out.id, fan_out.key.name, fan_out.key.occurrence, fan_out.key.seq, fan_out.hash, False,
             fan_out.strategy, fan_out.needed, fan_out.early, fan_out.timeout_s,
-            fan_out.cancel_remaining, fan_out.cancel_on_parent_failure, fan_out.nested, fan_out.streamed,
-            *arrays, fan_out.key.branch, finished, suspend,
+            fan_out.cancel_remaining is not False, fan_out.cancel_on_parent_failure, fan_out.nested, fan_out.streamed,
+            *arrays, fan_out.key.branch, finished, suspend, fan_out.cancel_remaining is True,
         )  # fmt: skip
         return status
 
@@ -250,7 +265,7 @@ class Trees:
         return row["o_status"], ended, row["o_next_s"]
 
 
-_OPEN_FAN_OUT: Final = f"select plait.open_fan_out({', '.join(f'${number}' for number in range(1, 29))})"
+_OPEN_FAN_OUT: Final = f"select plait.open_fan_out({', '.join(f'${number}' for number in range(1, 30))})"
 
 
 def step_columns(steps: Sequence[Checkpoint]) -> list[Any]:
@@ -267,7 +282,7 @@ def step_columns(steps: Sequence[Checkpoint]) -> list[Any]:
         [step.key.occurrence for step in steps],
         [step.key.seq for step in steps],
         [step.kind for step in steps],
-        [False for _ in steps],
+        None,
         column("hash"),
         column("value"),
         column("error"),

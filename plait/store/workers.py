@@ -138,11 +138,12 @@ class Workers:
         holder: str | None = None,
         labels: Mapping[str, str] | None = None,
         url: str | None = None,
+        build: str | None = None,
     ) -> int:
-        """`node`: the machine that it is on; `holder`: its process, as elections know it; `url`: of the API there."""
+        """`node`: the machine that it is on; `holder`: its process, as elections know it; `url`: of the API there; `build`: of its code."""
         return int(
             await self._db.fetchval(
-                "select plait.register_worker($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10::json, $11)",
+                "select plait.register_worker($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10::json, $11, $12)",
                 host,
                 pid,
                 version,
@@ -154,6 +155,7 @@ class Workers:
                 holder,
                 None if labels is None else msgspec.json.encode(dict(labels)).decode(),
                 url,
+                build,
             )
         )
 

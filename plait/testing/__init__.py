@@ -6,5 +6,6 @@ The pytest plugin (`plugin.py`) is loaded by installing plait. plait's own tests
 from plait.testing.clock import FakeClock
 from plait.testing.databases import TestDatabase, TestServer
 from plait.testing.kit import Kit
+from plait.testing.replay import replay
 
-__all__ = ["FakeClock", "Kit", "TestDatabase", "TestServer"]
+__all__ = ["FakeClock", "Kit", "TestDatabase", "TestServer", "replay"]

@@ -5,8 +5,10 @@ test with retries, delays and leases takes no longer than its work.
 """
 
 import asyncio
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, Literal
 from uuid import UUID
 
 import asyncpg
@@ -14,9 +16,11 @@ import msgspec
 
 from plait.leader.dispatch import Dispatch
 from plait.leader.fire import Fire
+from plait.model.errors import InvalidArguments
 from plait.model.states import Ending
 from plait.runtime.service import Stop
 from plait.sdk.app import Plait
+from plait.sdk.artifacts import is_reference
 from plait.sdk.handle import Handle
 from plait.sdk.job import Job
 from plait.sdk.target import Target
@@ -25,6 +29,7 @@ from plait.store.job_rows import JobRow, NodeRow
 from plait.store.workers import Settlement
 from plait.testing.clock import FakeClock
 from plait.testing.databases import TestDatabase
+from plait.testing.replay import replay
 from plait.worker.worker import Worker
 
 
@@ -44,19 +49,40 @@ class Kit:
         self.app.close_sync()
         self.app.target = self._target
 
-    async def run_until_idle(self, *, concurrency: int = 100) -> None:
-        """Run every job that is due, and what becomes due by it, until nothing is left that may start now."""
+    async def run_until_idle(
+        self,
+        *,
+        except_queues: Collection[str] = (),
+        except_jobs: Collection[Job[..., Any] | str] = (),
+        concurrency: int = 100,
+    ) -> None:
+        """Run every job that is due, and what becomes due by it, until nothing is left that may start now. Jobs of `except_queues`, and jobs of the
+        definitions in `except_jobs`, are left alone: to end them by hand, or to look at them."""
+        for name, given in (("except_queues", except_queues), ("except_jobs", except_jobs)):
+            if isinstance(given, str):
+                raise InvalidArguments(f"{name} must be a list, got {given!r}")
         store = await self.app.store()
         await store.leader.elect(self.app.holder, lease_s=3600)  # what only the leader may run is run too
+        without = frozenset(_name(job) for job in except_jobs)
         while True:
             await Dispatch().run(store)
-            await Worker(self.app, once=True, concurrency=concurrency).run(Stop())
+            queues = dict.fromkeys(await self._queues(except_queues), concurrency) if except_queues else None
+            if queues != {}:
+                await Worker(self.app, queues=queues, once=True, concurrency=concurrency, except_jobs=without).run(
+                    Stop()
+                )
             promoted, _ = await store.leader.promote()
             resumed = await store.leader.resume()
             told, _, _ = await store.leader.announce()
             more = promoted + resumed.resumed + resumed.timed_out + resumed.canceled + told
             if more == 0 and not await store.events.pending_events(1) and not await store.triggers.release_fires():
                 return
+
+    async def _queues(self, left_out: Collection[str]) -> list[str]:
+        """The queues of the app's jobs but for these: those that their definitions name, and those that operators have moved them to."""
+        definitions = self.app.definitions
+        moved = await (await self.app.store()).definitions.queues_of(list(definitions))
+        return sorted(({"default"} | {one.queue for one in definitions.values()} | set(moved)) - set(left_out))
 
     async def advance(
         self,
@@ -124,14 +150,36 @@ class Kit:
         return [node for node in children if node.fan_out_id == newest]
 
     async def complete_sub_job(self, job: Handle[Any] | UUID, result: Any = None) -> None:
-        """End a queued job by hand, as if a worker had run it and it had returned this."""
+        """End a job that has not started by hand, as if a worker had run it and it had returned this."""
         text = None if result is None else msgspec.json.encode(result).decode()
         await self._settle_by_hand(_id(job), Ending.SUCCEEDED, result=text)
 
     async def fail_sub_job(self, job: Handle[Any] | UUID, error: str = "failed by hand") -> None:
-        """End a queued job by hand, as if it had failed for good."""
+        """End a job that has not started by hand, as if it had failed for good."""
         detail = msgspec.json.encode({"error": error, "permanent": True}).decode()
         await self._settle_by_hand(_id(job), Ending.FAILED, detail=detail)
+
+    async def history(self, job: Handle[Any] | UUID) -> dict[str, Any]:
+        """What a durable job has on record, for `replay`: a document that can be stored as JSON. Large results are in it, not references to artifacts."""
+        text = await (await self.app.store()).jobs.job_history(_id(job), all_tenants=True)
+        document: dict[str, Any] = msgspec.json.decode(text)
+        artifacts, tenant_id = await self.app.artifacts(), UUID(document["tenant_id"])
+
+        async def resolve(holder: dict[str, Any], kind: Literal["payload", "result"]) -> None:
+            text = msgspec.json.encode(holder[kind]).decode()
+            if is_reference(text):
+                owner = UUID(holder["job_id"])
+                text = await artifacts.resolve(text, job_id=owner, tenant_id=tenant_id, kind=kind)
+                holder[kind] = msgspec.json.decode(text)
+
+        await resolve(document, "payload")
+        for one in (*document["children"], *document["dependencies"]):
+            await resolve(one, "result")
+        return document
+
+    async def replay(self, history: Mapping[str, Any] | str | Path, handler: Callable[..., Any]) -> Any:
+        """Replay a stored history against a handler, and raise DeterminismError where they differ: see `plait.testing.replay`."""
+        return await replay(history, handler, definitions=self.app.definitions)
 
     async def wait_for_fan_out(self, parent: Handle[Any] | UUID, *, timeout: float = 10) -> str:
         """Wait, in real time, until a job's newest fan-out is decided; how: succeeded, failed or timeout."""
@@ -159,8 +207,8 @@ class Kit:
         await workers.settle(worker, [Settlement(job_id, attempt, ending, result=result, detail=detail)])
         await workers.leave(worker)
 
-    def run_until_idle_sync(self) -> None:
-        self.app.call_sync(self.run_until_idle())
+    def run_until_idle_sync(self, **left_out: Any) -> None:
+        self.app.call_sync(self.run_until_idle(**left_out))
 
     def advance_sync(self, delta: timedelta | None = None, **parts: float) -> datetime:
         return self.app.call_sync(self.advance(delta, **parts))

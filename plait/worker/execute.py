@@ -5,13 +5,16 @@ import contextvars
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from plait.model.errors import InvalidPayload, TooLarge
 from plait.model.states import Ending
+from plait.runtime.logging import get_logger
 from plait.sdk.artifacts import Artifacts, is_reference
 from plait.sdk.codec import MAX_BYTES
 from plait.sdk.context import set_attempt
+from plait.sdk.dependencies import complete_link, is_link
 from plait.sdk.operations import Suspended
 from plait.store.workers import Claimed
 from plait.worker import outcomes
@@ -20,6 +23,8 @@ from plait.worker.outcomes import Finished
 from plait.worker.processes import Processes
 from plait.worker.run import Run, Stopping
 from plait.worker.threads import Threads
+
+log = get_logger("worker")
 
 THREAD_GRACE_S = 0.8
 """Less than the worker waits before it takes a slot away."""
@@ -37,13 +42,16 @@ class Executor:
         processes: Processes,
         ended: Callable[[Run, Finished | None], Coroutine[Any, Any, None] | None],
         unfit: Callable[[Claimed], str | None],
+        continues: Callable[[Run], bool],
     ) -> None:
-        """`unfit` says what is wrong with a payload that was too large to be looked at before."""
+        """`unfit` says what is wrong with a payload that was too large to be looked at before. `continues`: whether the run's handler is in memory,
+        and goes on."""
         self.original = Original()
         self._threads = Threads(self.original)
         self._processes = processes
         self._ended = ended
         self._unfit = unfit
+        self._continues = continues
         self.artifacts: Artifacts | None = None
         self._context = contextvars.copy_context()
         self._inheriting = False
@@ -51,6 +59,8 @@ class Executor:
 
     def start(self, run: Run) -> None:
         """In the task of the run that is just ending, if that has left no trace there; else in a task of its own."""
+        if self._continues(run):
+            return
         if self._inheriting:
             self._inheriting, self._heir = False, run
         else:
@@ -100,8 +110,13 @@ class Executor:
             if self.original.copied:
                 end_copy(None)
             run.over = True
-            if run.steps is not None and run.steps.used:
-                await run.steps.close(failure)
+            if run.steps is not None and run.steps.turns.used:
+                try:
+                    await run.steps.close(failure)
+                except Exception as error:  # noqa: BLE001 - the lease may be lost, or the database; the slot must be free
+                    finished, failure = outcomes.raised(error), error
+                if run.steps.turns.canceled and failure is None and run.stopping is None:
+                    finished = outcomes.ended(Ending.CANCELED)  # it has received the cancellation, and cleaned up
             if run.stopping is Stopping.LOST or run.suspended:  # whatever the handler made of that
                 finished = None
             task = run.task
@@ -120,14 +135,15 @@ class Executor:
             heir.task, run = task, heir
 
     async def _fetch(self, run: Run) -> bool:
-        """Where the payload is a reference to an artifact: the run gets what it stands for."""
+        """Where the payload is a reference to an artifact, or names the result of another job: the run gets what it stands for."""
         claimed = run.claimed
-        if self.artifacts is None or not is_reference(claimed.payload):
-            return False
-        payload = await self.artifacts.resolve(
-            claimed.payload, job_id=claimed.job_id, tenant_id=claimed.tenant_id, kind="payload"
-        )
-        if payload is claimed.payload:
+        payload: str | None = claimed.payload
+        owner: dict[str, Any] = {"job_id": claimed.job_id, "tenant_id": claimed.tenant_id}
+        if self.artifacts is not None and is_reference(payload):
+            payload = await self.artifacts.resolve(payload, **owner, kind="payload")
+        elif self.artifacts is not None and run.durables is not None and is_link(claimed.payload):
+            payload = await complete_link(run.durables.store, self.artifacts, claimed.payload, **owner)
+        if payload is None or payload is claimed.payload:
             return False
         run.claimed = replace(claimed, payload=payload)
         if wrong := self._unfit(run.claimed):
@@ -190,3 +206,11 @@ def abandoned(run: Run) -> Finished | None:
             return outcomes.ended(Ending.RELEASED)
         case Stopping.LOST | None:
             return None
+
+
+def log_failure(run: Run, finished: Finished) -> None:
+    """A failure after which the job is retried is nothing to act on."""
+    claimed, detail = run.claimed, msgspec.json.decode(finished.detail or "{}")
+    left = 0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.tries - 1)
+    level = "info" if left else "warning"
+    getattr(log, level)("an attempt failed", **run.current().about(), error=detail.get("error"), tries_left=left)

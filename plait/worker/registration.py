@@ -7,7 +7,7 @@ who has just started the worker should see it. A worker that has worked before d
 import os
 import platform
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import asyncpg
@@ -37,8 +37,13 @@ class Registration:
         node: str,
         labels: Mapping[str, str] | None,
         metadata: Mapping[str, Any],
+        except_jobs: Collection[str] = (),
+        build: str | None = None,
     ) -> None:
+        """`except_jobs`: definitions of the app that this worker leaves alone."""
+        self._build = build
         self._app = app
+        self._except_jobs = except_jobs
         self.queues = list(queues)
         self._node = node
         self._labels = labels
@@ -67,17 +72,19 @@ class Registration:
                 pid=os.getpid(),
                 version=__version__,
                 queues=self.queues,
-                definitions=list(self._app.definitions),
+                definitions=[name for name in self._app.definitions if name not in self._except_jobs],
                 lease_s=self._app.settings.lease,
                 metadata={
                     "python": platform.python_version(),
                     "clock": time.time(),  # clock: told to the doctor, decides nothing
+                    **({"build": self._build} if self._build else {}),
                     **self._metadata,
                 },
                 node=self._node,
                 holder=self._app.holder,
                 labels=self._labels,
                 url=self._app.settings.api_url,
+                build=self._build,
             )
             registered.append(worker)
 

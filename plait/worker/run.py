@@ -87,7 +87,7 @@ class Run(msgspec.Struct, eq=False):
                 attempt=claimed.attempt,
                 tenant_id=claimed.tenant_id,
                 max_attempts=claimed.max_attempts,
-                threaded=self.definition.isolation == "thread",
+                task=None if self.definition.isolation == "thread" else self.task,
             )
         return self.steps
 
@@ -97,11 +97,22 @@ class Run(msgspec.Struct, eq=False):
             return None
         return self.durable().branches
 
+    def keep(self, size: int) -> "asyncio.Future[bool] | None":
+        return self.durables.keep(self, size) if self.durables is not None and not self.over else None
+
     def lost(self) -> None:
         self.stop(Stopping.LOST)
 
     def canceled(self) -> None:
         self.stop(Stopping.CANCEL)
+
+    def cancel(self) -> None:
+        """Somebody canceled the job. Where its handlers have a grace period, this one is told, and ends by itself."""
+        if self.definition.cancel_grace_s is None:
+            self.stop(Stopping.CANCEL)
+        elif not self.over and not self.suspended:
+            durable = self.durable()
+            durable.loop.create_task(durable.cancel(), context=durable.turns.context)
 
     def stop(self, why: Stopping) -> None:
         """Ask the handler to stop. The first reason stands, but a lost lease overrides all: then nothing may be written.

@@ -13,6 +13,7 @@ from plait.model.schemas import faults
 from plait.runtime.outage import Retry
 from plait.sdk.definition import Definition
 from plait.store import Store
+from plait.store.workers import Claimed
 
 EVERY_S: Final = 30.0
 """So long until a worker knows of a new schema."""
@@ -40,6 +41,10 @@ class Schemas:
                 retry.succeeded()
             except (PlaitError, asyncpg.PostgresError, ValueError) as error:
                 retry.failed(error)
+
+    def unfit(self, claimed: Claimed) -> str | None:
+        """Why the payload of a job does not fit its schema."""
+        return self.fault(claimed.definition, claimed.payload)
 
     def fault(self, definition: str, payload: str) -> str | None:
         """What is wrong with a payload; None when it fits, or when nobody has said what fits."""

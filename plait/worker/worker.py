@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from plait.sdk.app import Plait
 from plait.sdk.artifacts import is_reference
 from plait.sdk.branches import follow_tasks
 from plait.sdk.context import running_attempt
+from plait.sdk.dependencies import is_link
 from plait.sdk.durables import Durables
 from plait.sdk.timers import follow_timers
 from plait.store import Store
@@ -27,7 +28,8 @@ from plait.store.database import briefly
 from plait.store.listener import Listener
 from plait.store.workers import Beat, Claimed, Settlement
 from plait.telemetry import tracing
-from plait.worker.execute import Executor, abandoned
+from plait.worker.cached import CachedHandlers
+from plait.worker.execute import Executor, abandoned, log_failure
 from plait.worker.heartbeat import Heartbeat
 from plait.worker.metrics import WorkerMetrics
 from plait.worker.node import node_name
@@ -66,6 +68,8 @@ class Worker:
         node: str | None = None,
         labels: Mapping[str, str] | None = None,
         metrics: WorkerMetrics | None = None,
+        except_jobs: Collection[str] = (),
+        build: str | None = None,
     ) -> None:
         """`queues`: how many jobs of each to run at once; all that the app's jobs name when not given. `concurrency` bounds
         the worker as a whole. `once`: end when nothing is left to claim. `node`: the machine that it is on; the host's name when
@@ -86,21 +90,25 @@ class Worker:
             node=self._node,
             labels=labels,
             metadata={"concurrency": concurrency, **(metadata or {})},
+            except_jobs=except_jobs,
+            build=build or app.settings.build,
         )
         tracer = tracing.tracer()
         self._definitions = app.definitions if tracer is None else traced(app.definitions, tracer)
+        self._cached = CachedHandlers.of(app.settings, free_slot=lambda run: self._end(run, None))
+        self._schemas = Schemas(app.definitions)
         at_once = processes or os.cpu_count() or 1
         self._executor = Executor(
             processes=Processes(at_once) if tracer is None else TracedProcesses(at_once, tracer),
             ended=self._ended,
-            unfit=self._unfit,
+            unfit=self._schemas.unfit,
+            continues=self._cached.start,
         )
         self._slots = Slots(self._queues, concurrency, self._executor.start)
         self._let_go: set[asyncio.Task[None]] = set()
         self._lost = asyncio.Event()
         self._empty = asyncio.Event()
         self._stalled = False
-        self._schemas = Schemas(app.definitions)
         self._metrics = metrics
         self.id: int | None = None
 
@@ -111,6 +119,8 @@ class Worker:
         artifacts = await self._app.artifacts()
         self._executor.artifacts = artifacts
         self._durables = Durables(store, self._app.definitions, artifacts, node=self._node, real_time=not self._once)
+        if not self._once:
+            self._durables.keep = self._cached.keep
         loop = asyncio.get_running_loop()
         unfollow = (follow_tasks(loop, running_attempt), follow_timers(loop, running_attempt))
         self._pump = Pump(
@@ -142,6 +152,7 @@ class Worker:
             finally:
                 for task in tasks:
                     task.cancel()
+                self._cached.clear()
                 await self._executor.close()
                 for undo in unfollow:
                     undo()
@@ -215,13 +226,11 @@ class Worker:
     async def _drain(self, stop: Stop) -> None:
         """Give back what has not started and let the rest finish. Past the grace, or asked again, stop it and give it back."""
         self._pump.claiming = False
-        for run in self._slots.give_back():
-            self._settle(run, ended(Ending.RELEASED))
+        self._give_back(self._slots.give_back())
         if self.id is not None:
             store = await self._app.store()
-            await briefly(
-                store.workers.drain(self.id), LEAVE_S
-            )  # else its node has a part in new node jobs until it is gone
+            # Else its node has a part in new node jobs until it is gone.
+            await briefly(store.workers.drain(self.id), LEAVE_S)
         deadline = time.monotonic() + self._settings.grace
         while self._slots.running_count and not self._lost.is_set():
             if stop.hard or time.monotonic() >= deadline:
@@ -235,12 +244,18 @@ class Worker:
     def _accept(self, claimed: list[Claimed], wanted: dict[str, int]) -> None:
         now, definitions, durables = time.monotonic(), self._definitions, self._durables
         runs = [Run(one, definitions[one.definition], (one.job_id, one.attempt), now, durables) for one in claimed]
+        if self._cached:
+            runs = [self._cached.claim(run.claimed) or run for run in runs]
         if self._schemas:
             runs = self._refuse_unfit(runs)
         if self._pump.claiming:
             self._slots.add(runs, wanted)
             return
-        for run in runs:  # claimed while the wish to stop came
+        self._give_back(runs)  # claimed while the wish to stop came
+
+    def _give_back(self, runs: Iterable[Run]) -> None:
+        for run in runs:
+            self._cached.give_back(run)
             self._settle(run, ended(Ending.RELEASED))
 
     def _keep(self, run: Run) -> None:
@@ -254,17 +269,15 @@ class Worker:
         """Those that fit their schemas; the others are never started."""
         fit = []
         for run in runs:
-            if (wrong := self._unfit(run.claimed)) and not is_reference(run.claimed.payload):
+            payload = run.claimed.payload
+            if (wrong := self._schemas.unfit(run.claimed)) and not (is_reference(payload) or is_link(payload)):
                 finished = failed(wrong, reason="bad_payload", permanent=True)
+                self._cached.give_back(run)
                 self._settle(run, finished)
-                _log_failure(run, finished)
+                log_failure(run, finished)
             else:
                 fit.append(run)
         return fit
-
-    def _unfit(self, claimed: Claimed) -> str | None:
-        """Why its payload does not fit its schema."""
-        return self._schemas.fault(claimed.definition, claimed.payload)
 
     def _ended(self, run: Run, finished: Finished | None) -> Coroutine[Any, Any, None] | None:
         if run.reporting is not None and finished is not None:
@@ -287,7 +300,7 @@ class Worker:
         if finished is not None and self._watchdog.may_renew:  # else the loop was blocked for too long: others run it
             self._settle(run, finished)
             if finished.ending in (Ending.FAILED, Ending.TIMEOUT):
-                _log_failure(run, finished)
+                log_failure(run, finished)
         elif run.suspended:
             self._pump.look()  # its children are here already
         else:
@@ -304,8 +317,9 @@ class Worker:
         """Somebody asked for this attempt to stop."""
         run = self._slots.find((job_id, attempt))
         if run is not None:
-            run.stop(Stopping.CANCEL)
+            run.cancel()
         elif (waiting := self._slots.withdraw((job_id, attempt))) is not None:
+            self._cached.give_back(waiting)
             self._settle(waiting, ended(Ending.CANCELED))
 
     def _gone(self, job_id: UUID, attempt: int) -> None:
@@ -313,8 +327,8 @@ class Worker:
         run = self._slots.find((job_id, attempt))
         if run is not None:
             run.stop(Stopping.LOST)
-        else:
-            self._slots.withdraw((job_id, attempt))
+        elif (waiting := self._slots.withdraw((job_id, attempt))) is not None:
+            self._cached.give_back(waiting)
 
     def _give_up(self, worker: int) -> None:
         """The lease is lost: stop every handler, and say nothing of them. What had ended before may still count."""
@@ -325,6 +339,7 @@ class Worker:
             run.stop(Stopping.LOST)
             self._keep(run)
         self._slots.clear()
+        self._cached.clear()
         self._stalled = False
         self._registration.keep(worker, self._pump.forget())
 
@@ -342,8 +357,8 @@ class Worker:
                     log.warning("a handler does not stop; it loses its slot", **run.current().about())
                     self._keep(run)
                     self._end(run, abandoned(run))
-            for run in self._slots.give_back(older_than_s=GIVE_BACK_S):
-                self._settle(run, ended(Ending.RELEASED))
+            self._give_back(self._slots.give_back(older_than_s=GIVE_BACK_S))
+            self._cached.sweep()
 
     async def _report_progress(self, store: Store) -> None:
         while True:
@@ -381,11 +396,3 @@ class Worker:
             self._cancel(job_id, attempt)
         if beat.running != len(self._slots) + len(self._pump.unsent):
             self._pump.reconcile = True
-
-
-def _log_failure(run: Run, finished: Finished) -> None:
-    """A failure after which the job is retried is nothing to act on."""
-    claimed, detail = run.claimed, msgspec.json.decode(finished.detail or "{}")
-    left = 0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.tries - 1)
-    level = "info" if left else "warning"
-    getattr(log, level)("an attempt failed", **run.current().about(), error=detail.get("error"), tries_left=left)

@@ -1,5 +1,10 @@
 """What fails most, and how long jobs wait and run: for who looks at an overview."""
 
+from datetime import datetime
+
+from plait.store.trees import Lease
+
+from ..trees.opening import suspend
 from ..world import World
 from .calling import Calling
 
@@ -84,6 +89,41 @@ async def test_a_job_that_has_ended_tells_when_and_where_it_ran(api: Calling, wo
     ended = await viewer.ok("GET", f"/jobs/{job}")
     assert (ended["claimed_by_worker"], ended["last_worker"]) == (None, worker.id)
     assert ended["started_at"] is not None
+
+
+async def test_a_durable_job_tells_its_times_apart_and_only_attempts_that_count(api: Calling, world: World) -> None:
+    worker = await world.worker(lease_s=86_400)
+    job = await world.enqueue("add", max_attempts=3)
+    viewer = await api.acting("viewer")
+    waiting = await viewer.ok("GET", f"/jobs/{job}")
+    assert (waiting["total_s"], waiting["own_s"], waiting["waiting_s"], waiting["attempt_count"]) == (None,) * 3 + (0,)
+    lease = await worker.claim_one()
+    began = await world.now()
+    await world.advance(seconds=2)
+    await suspend(world, worker, lease, 60)
+    await worker.succeed(await worker.claim_one())
+    ended = await viewer.ok("GET", f"/jobs/{job}")
+    assert (ended["total_s"], ended["own_s"], ended["waiting_s"]) == (62, 2, 60)
+    assert datetime.fromisoformat(ended["started_at"]) == began
+    assert (ended["attempt_count"], ended["attempt_no"], ended["claimed_at"]) == (1, 2, None)
+    [listed] = (await viewer.ok("GET", "/jobs"))["items"]
+    [node] = (await viewer.ok("GET", f"/jobs/{job}/tree"))["items"]
+    assert (listed["attempt_count"], listed["started_at"], node["attempt_count"]) == (1, ended["started_at"], 1)
+
+
+async def test_unread_signals_and_runs_are_shown(api: Calling, world: World) -> None:
+    worker = await world.worker()
+    job = await world.enqueue("add", payload={"n": 1})
+    viewer = await api.acting("viewer")
+    found = await viewer.ok("GET", f"/jobs/{job}")
+    assert (found["unread_signals"], found["runs"]) == ([], 1)
+    for name in ("paid", "paid", "approved"):
+        await world.store.jobs.signal(job, name, "1")
+    lease = await worker.claim_one()
+    await world.store.trees.continue_as_new(Lease(worker.id, job, lease.attempt), '{"n": 2}')
+    found = await viewer.ok("GET", f"/jobs/{job}")
+    assert [(one["name"], one["signals"]) for one in found["unread_signals"]] == [("approved", 1), ("paid", 2)]
+    assert (found["runs"], found["payload"], found["attempt_count"]) == (2, {"n": 2}, 0)
 
 
 async def test_a_payload_is_found_by_a_path(api: Calling, world: World) -> None:

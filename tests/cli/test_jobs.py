@@ -8,6 +8,8 @@ import pytest
 from plait.store import Store
 from plait.testing import FakeClock, TestDatabase
 
+from ..trees.opening import suspend
+from ..world import World
 from .conftest import Plait
 
 
@@ -26,8 +28,8 @@ def test_a_list_is_newest_first_and_goes_on_before_an_id(plait_on: Plait) -> Non
 
 def test_a_list_is_plain_text_without_a_terminal(plait_on: Plait, job: str) -> None:
     header, line = plait_on("jobs").out.splitlines()
-    assert header.split() == ["ID", "STATUS", "DEFINITION", "QUEUE", "ATTEMPT", "CREATED", "ERROR"]
-    assert line.split() == [job, "queued", "greet", "default", "0", "2030-01-01T12:00:00Z", "-"]
+    assert header.split() == ["ID", "STATUS", "DEFINITION", "QUEUE", "ATTEMPTS", "CREATED", "ERROR"]
+    assert line.split() == [job, "queued", "greet", "default", "0/5", "2030-01-01T12:00:00Z", "-"]
 
 
 def test_a_list_can_be_narrowed(plait_on: Plait, job: str) -> None:
@@ -79,6 +81,38 @@ def test_show_says_why_a_job_does_not_run(plait_on: Plait, job: str, database: T
     assert (told["payload"], told["tenant"], told["attempts"]) == ({"name": "Ada"}, "default", [])
     assert "unknown_definition" in [reason["code"] for reason in told["explanation"]]
     assert plait_on("doctor").code == 1
+
+
+def test_show_tells_run_time_own_time_and_waiting_time_apart(plait_on: Plait, job: str, database: TestDatabase) -> None:
+    assert "run time" not in plait_on("jobs", "show", job).out
+
+    async def run() -> None:
+        world = await World.open(database)
+        worker = await world.worker(definitions=["greet"], lease_s=86_400)
+        lease = await worker.claim_one()
+        await world.advance(seconds=2)
+        await suspend(world, worker, lease, 60)
+        await worker.succeed(await worker.claim_one())
+        await world.close()
+
+    asyncio.run(run())
+    shown = [line.split(maxsplit=2) for line in plait_on("jobs", "show", job).out.splitlines()]
+    facts = {" ".join(words[:2]): words[2] for words in shown if len(words) == 3}
+    assert {name: facts[name] for name in ("run time", "own time", "waiting time")} == {
+        "run time": "1m 2s", "own time": "2s", "waiting time": "1m",
+    }  # fmt: skip
+    assert "attempts      1 of 5" in plait_on("jobs", "show", job).out
+    told = plait_on("jobs", "show", job, "--json").json
+    assert (told["total_s"], told["own_s"], told["waiting_s"], told["attempts_used"]) == (62, 2, 60, 1)
+
+
+def test_show_counts_unread_signals(plait_on: Plait, job: str) -> None:
+    assert "unread" not in plait_on("jobs", "show", job).out
+    for name in ("paid", "paid", "approved"):
+        plait_on("jobs", "signal", job, name)
+    assert "unread        1 approved, 2 paid (signals)\n" in plait_on("jobs", "show", job).out
+    told = plait_on("jobs", "show", job, "--json").json
+    assert [(one["name"], one["signals"]) for one in told["unread_signals"]] == [("approved", 1), ("paid", 2)]
 
 
 def test_jobs_are_found_by_what_their_payloads_have(plait_on: Plait, job: str, database: TestDatabase) -> None:

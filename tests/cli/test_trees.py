@@ -1,17 +1,18 @@
 """Trees, steps, signals and forks from the command line."""
 
 import asyncio
+import json
 import re
 from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
 
+from plait import DeterminismError, Status, call, fan_out, sub, values, wait_for_signal
 from plait import Plait as App
-from plait import Status, call, fan_out, sub, values, wait_for_signal
 from plait.cli.trees import drawn
 from plait.store.job_rows import NodeRow
-from plait.testing import Kit, TestDatabase
+from plait.testing import Kit, TestDatabase, replay
 
 from .conftest import Plait
 
@@ -144,3 +145,20 @@ def test_a_job_is_forked_from_a_step(plait_on: Plait, order: str, shop: App, dat
     wrong = plait_on("jobs", "fork", order, "--from", "nothing")
     assert wrong.code == 2
     assert "it has 1 price, 2 fan_out, 3 signal paid" in wrong.err
+
+
+def test_a_history_is_exported_as_json_that_can_be_replayed(
+    plait_on: Plait, order: str, shop: App, database: TestDatabase
+) -> None:
+    end_the_children(shop, database, order)
+    text = plait_on("jobs", "history", order).out
+    assert asyncio.run(replay(text, shop.jobs["order"])) is None  # it waits for its signal
+    told = json.loads(text)
+    assert (told["format"], told["job_id"], told["status"], len(told["children"])) == (1, order, "waiting", 2)
+
+    async def other_code() -> None:
+        await wait_for_signal("paid")
+
+    with pytest.raises(DeterminismError, match="call 'price' #1 on record"):
+        asyncio.run(replay(text, other_code))
+    assert plait_on("jobs", "history", str(uuid4())).code == 1

@@ -59,7 +59,7 @@ async def run_pytest(directory: Path) -> None:
     )
     output, _ = await asyncio.wait_for(process.communicate(), 120)
     assert process.returncode == 0, output.decode()
-    assert b"3 passed" in output
+    assert b"4 passed" in output
 
 
 async def test_the_hello_of_the_readme_is_the_example_and_says_hello(real_database: TestDatabase) -> None:

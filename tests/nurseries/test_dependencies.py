@@ -1,12 +1,14 @@
 """Jobs that wait for others without a parent: `after=[ids]`, `app.chain`."""
 
 import asyncio
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
 
-from plait import Plait, Status, sub
+from plait import PermanentError, Plait, Skip, Status, dependencies, dependencies_sync, sleep, sub
 from plait.model.errors import InvalidArguments, InvalidJob, NotFound
 from plait.model.ids import new_id
 from plait.testing import Kit
@@ -254,3 +256,160 @@ async def test_the_time_of_a_retry_is_kept_while_the_job_waits_for_its_dependenc
     await world.advance(minutes=61)
     await world.store.leader.resume()
     assert await world.status(waits) == "queued"
+
+
+async def test_a_chain_passes_each_result_on_as_the_first_argument(app: Plait, kit: Kit, over: World) -> None:
+    @app.job
+    async def load(path: str) -> list[int]:
+        return [len(path), 7]
+
+    @app.job
+    async def scale(numbers: list[int], factor: int = 2) -> list[int]:
+        return [n * factor for n in numbers]
+
+    @app.job
+    def total(numbers: list[int], *, unit: str) -> str:
+        return f"{sum(numbers)} {unit}"
+
+    *_, last = await app.chain(sub(load, "abc"), sub(scale), sub(scale, 10), sub(total, unit="m"))
+    await kit.run_until_idle()
+    assert await last.result(timeout=120) == "200 m"
+
+
+async def test_a_link_that_has_all_its_arguments_gets_no_result(app: Plait, kit: Kit, over: World) -> None:
+    seen: list[object] = []
+
+    @app.job
+    async def step(name: str = "default") -> str:
+        seen.append(name)
+        return f"{name}!"
+
+    @app.job
+    async def nothing() -> None:
+        seen.append(())
+
+    await app.chain(sub(step, "a"), sub(step, "b"), sub(nothing), sub(step, name="c"), sub(step))
+    await kit.run_until_idle()
+    assert seen == ["a", "b", (), "c", "c!"]
+
+
+async def test_a_result_that_does_not_fit_the_next_job_fails_it_and_says_why(app: Plait, kit: Kit, over: World) -> None:
+    @app.job
+    async def text() -> str:
+        return "abc"
+
+    @app.job(retries=3)
+    async def number(n: int, m: int = 1) -> int:
+        return n + m
+
+    *_, last = await app.chain(sub(text), sub(number))
+    await kit.run_until_idle()
+    row = await last.info()
+    assert (row.status, row.reason) == (Status.FAILED, "bad_payload")
+    assert "Expected `int`, got `str`" in str(row.error)
+    with pytest.raises(
+        InvalidArguments, match="Expected `int`, got `str`"
+    ):  # what can be checked is, when it is asked for
+        await app.chain(sub(text), sub(number, m="x"))
+    with pytest.raises(InvalidArguments, match="missing a required argument: 'n'"):
+        await app.chain(sub(number), sub(text))
+
+
+async def test_a_chain_goes_on_with_the_same_result_after_a_failure(app: Plait, kit: Kit, over: World) -> None:
+    tries: list[int] = []
+
+    @app.job
+    async def first() -> int:
+        return 5
+
+    @app.job(retries=2)
+    async def second(n: int) -> int:
+        tries.append(n)
+        if len(tries) < 3:
+            raise ValueError
+        return n
+
+    *_, last = await app.chain(sub(first), sub(second))
+    for _ in range(3):
+        await kit.run_until_idle()
+        await kit.advance(minutes=10)
+    assert await last.result(timeout=120) == 5
+    assert tries == [5, 5, 5]
+
+
+async def test_a_dependent_reads_what_its_dependencies_came_to(app: Plait, kit: Kit, over: World) -> None:
+    seen: list[Any] = []
+
+    @dataclass
+    class Point:
+        x: int
+
+    @app.job
+    async def point(x: int) -> Point:
+        return Point(x)
+
+    @app.job(retries=0)
+    async def bad() -> int:
+        raise PermanentError("no")
+
+    @app.job
+    async def skipped() -> int:
+        raise Skip("not today")
+
+    @app.job
+    async def summary() -> int:
+        for one in await dependencies():
+            seen.append(one.value if one.error is None else one.error.error)
+            assert one.skipped == (one.index == 3)
+        return len(seen)
+
+    @app.job
+    def in_a_thread() -> int:
+        return len(dependencies_sync())
+
+    first = [await point.enqueue(1), await bad.enqueue(), await point.enqueue(2), await skipped.enqueue()]
+    last = await summary.options(after=first, on_dependency_failure="run").enqueue()
+    sync = await in_a_thread.options(after=first[:1]).enqueue()
+    alone = await summary.enqueue()
+    await kit.run_until_idle()
+    assert await last.result(timeout=120) == 4
+    assert seen == [Point(1), "no", Point(2), None]
+    assert await sync.result(timeout=120) == 1
+    assert await alone.result(timeout=120) >= 0
+
+
+async def test_results_of_dependencies_are_read_in_pages_of_bytes(app: Plait, kit: Kit, over: World) -> None:
+    @app.job
+    async def large(n: int) -> str:
+        return f"{n}".ljust(900_000, "x")
+
+    @app.job
+    async def lengths() -> list[str]:
+        return [one.value[0] for one in await dependencies() if one.value]
+
+    first = [await large.enqueue(n) for n in range(12)]
+    last = await lengths.options(after=first).enqueue()
+    await kit.run_until_idle()
+    assert await last.result(timeout=120) == [str(n)[0] for n in range(12)]
+    page = await over.store.nurseries.list_dependencies(last.id, await over.tenant())
+    assert [row.index for row in page] == list(range(len(page)))
+    assert 1 <= len(page) < 12
+
+
+async def test_a_durable_handler_enqueues_its_chain_once(app: Plait, kit: Kit, over: World) -> None:
+    @app.job
+    async def step(n: int) -> int:
+        return n + 1
+
+    @app.job
+    async def parent() -> int:
+        *_, last = await app.chain(sub(step, 1), sub(step))
+        await sleep("1h")
+        return int(await last.result(timeout=60))
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    await kit.advance(hours=1)
+    await kit.run_until_idle()
+    assert await handle.result(timeout=120) == 3
+    assert len(await over.store.jobs.list_jobs(definition="step", all_tenants=True)) == 2

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from plait import PermanentError, Plait, Skip, Status, after, spawn
+from plait import PermanentError, Plait, Skip, Status, after, after_sync, sleep, spawn
 from plait.model.errors import InvalidId
 from plait.model.ids import new_id
 from plait.testing import Kit
@@ -129,3 +129,77 @@ async def test_what_follows_is_asked_for_while_its_job_ends(world: World) -> Non
         assert len(follows) == (not isinstance(answers[0], Exception))
         for one in follows:
             await worker.succeed(one)
+
+
+async def test_a_follow_up_with_when_always_comes_whatever_the_outcome(app: Plait, kit: Kit, over: World) -> None:
+    ran: list[str] = []
+
+    @app.job
+    async def uncle(who: str) -> None:
+        ran.append(who)
+
+    @app.job
+    async def child() -> None: ...
+
+    @app.job(retries=1)
+    async def parent(outcome: str) -> None:
+        await after(uncle, outcome, when="always")
+        await after(uncle, f"{outcome} only after a success")
+        await spawn(child)
+        if outcome == "dead":
+            raise ValueError
+        if outcome == "failed":
+            raise PermanentError("no")
+        if outcome == "skipped":
+            raise Skip("nothing to do")
+
+    @app.job
+    def threaded() -> None:
+        after_sync(uncle, "threaded", when="always")
+        raise PermanentError("no")
+
+    for outcome in ("fine", "dead", "failed", "skipped"):
+        await parent.enqueue(outcome)
+    await threaded.enqueue()
+    for _ in range(3):
+        await kit.run_until_idle()
+        await kit.advance(minutes=10)
+    assert sorted(ran) == ["dead", "failed", "fine", "fine only after a success", "skipped", "threaded"]
+
+
+async def test_a_follow_up_for_any_outcome_is_made_once_and_waits_until_the_job_is_final(
+    app: Plait, kit: Kit, over: World
+) -> None:
+    ran: list[int] = []
+
+    @app.job
+    async def uncle(n: int) -> None:
+        ran.append(n)
+
+    @app.job
+    async def parent() -> None:
+        made = await after(uncle, 1, when="always", queue="uncles", dedupe_key="one")
+        again = await after(uncle, 2, when="always", dedupe_key="one")
+        assert (again.id, again.deduplicated) == (made.id, True)
+        await sleep("1h")
+        await sleep("1h")
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    await kit.advance(hours=1)
+    await kit.run_until_idle()
+    [waiting] = await kit.enqueued(uncle)
+    assert (waiting.status, waiting.queue) == (Status.WAITING, "uncles")
+    await handle.cancel()
+    assert [row.status for row in await kit.enqueued(uncle)] == [Status.QUEUED]
+    await kit.run_until_idle()
+
+
+async def test_when_is_success_or_always(app: Plait, kit: Kit, over: World) -> None:
+    @app.job(retries=0)
+    async def parent() -> None:
+        await after("anything", when="sometimes")  # type: ignore[arg-type]
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    assert "when must be 'success' or 'always', got 'sometimes'" in str((await handle.info()).error)

@@ -11,6 +11,7 @@ from plait.model.ids import new_id
 from plait.model.states import Status
 from plait.store.job_rows import JobRow
 
+from ..fake_worker import outcome
 from ..world import World
 
 
@@ -279,3 +280,20 @@ async def test_findings(world: World) -> None:
     assert await world.findings() == {"unknown_definition", "queue_paused", "dead_letters"}
     await world.retry(job, run_at=await world.now() + timedelta(hours=1))
     assert "dead_letters" not in await world.findings()
+
+
+async def test_listing_queues_reads_no_history(world: World) -> None:
+    """Not even to name the root that has a serial queue: it is one row, however many jobs have ended."""
+    await world.queue("s", serial=True)
+    worker = await world.worker(queues=["default", "s"], lease_s=86_400)
+    for _ in range(3):
+        await world.enqueue_many("add", 1000)
+        await worker.settle(*(outcome(lease) for lease in await worker.claim(1000, queue="default")))
+    root, _ = await world.enqueue_many("add", 2, queue="s")
+    await worker.claim_one(queue="s")
+    await world.admin.execute("analyze")
+    await world.store.queues.list_queues()
+    before = await world.rows_read()
+    listed = {row.name: row for row in await world.store.queues.list_queues()}
+    assert listed["s"].root_id == root
+    assert await world.rows_read() - before < 500

@@ -93,3 +93,14 @@ async def by_parent(world: World, leases: Sequence[Claimed]) -> dict[UUID, list[
     for lease in leases:
         found.setdefault(parents[lease.job_id], []).append(lease)
     return found
+
+
+async def suspend(world: World, worker: FakeWorker, lease: Claimed, seconds: float) -> None:
+    """The attempt sleeps for so long by the world's clock; then the job is queued again."""
+    held = Lease(worker.id, lease.job_id, lease.attempt)
+    await world.store.trees.resume_steps(held)  # ends the sleep before
+    wait = Wait("", "sleep", lease.attempt, lease.attempt, "sleep", delay_s=seconds)
+    status, _, _ = await world.store.trees.await_steps(held, [wait], [], next_number=lease.attempt * 10, suspend=True)
+    assert status == "suspended"
+    await world.advance(seconds=seconds)
+    await world.store.leader.resume()

@@ -25,7 +25,8 @@ BOUNDARIES = (
 )
 CHILDREN = 3
 
-app = Plait(settings=SETTINGS)
+# A handler that stays in memory is not unwound, and has no boundary there.
+app = Plait(settings=SETTINGS.model_copy(update={"cached_handlers": 0}))
 
 
 def die_once(directory: str, case: str, here: str) -> None:

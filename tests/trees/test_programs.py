@@ -16,6 +16,7 @@ import pytest
 from plait import Plait, call, fan_out, sleep, sub, wait_for_signal
 from plait.runtime.service import Stop
 from plait.sdk.checkpoints import Checkpoints
+from plait.sdk.durables import Durables
 from plait.store.trees import Checkpoint, Lease, Trees
 from plait.testing import Kit
 from plait.worker.worker import Worker
@@ -72,6 +73,8 @@ class Programs:
         self.ran: dict[int, Counter[str]] = {seed: Counter() for seed in seeds}
         self.jobs: dict[int, UUID] = {}
         self._now = 0
+        self.starts = 0
+        """How often a handler began: for the first time, or for a replay."""
 
         @app.job(queue="leaves")
         async def leaf(value: int) -> int:
@@ -79,6 +82,7 @@ class Programs:
 
         @app.job(retries=0)
         async def program(seed: int, code: Program) -> Any:
+            self.starts += 1
             return await run(code, Durably(self.ran[seed], leaf))
 
         self._job = program
@@ -138,6 +142,45 @@ async def test_programs_come_to_what_asyncio_makes_of_them(app: Plait, kit: Kit,
         await programs.advance()
         await kit.run_until_idle()
     assert not (said := await programs.faults()), said
+
+
+@each_seed
+async def test_handlers_that_stay_in_memory_come_to_the_same(
+    app: Plait, kit: Kit, over: World, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Some continue where they are; others have no room, are dropped for newer ones, and are replayed."""
+    monkeypatch.setattr("plait.worker.worker.Durables", _Stopped)
+    app.settings = app.settings.model_copy(update={"cached_handlers": PROGRAMS // 2, "lease": 3600})
+    programs = Programs(app, kit, over, [seed * 100_000 + 20_000 + n for n in range(PROGRAMS)])
+    await programs.start()
+    stop = Stop()
+    running = asyncio.create_task(Worker(app, concurrency=1000).run(stop))
+    while not programs.ended:
+        await _until_idle(over, running)
+        await programs.advance()
+    await _until_idle(over, running)
+    stop.request()
+    await running
+    assert not (said := await programs.faults()), said
+    waits = await over.sql("select count(*) from plait.attempts where status = 'suspended'")
+    replays = programs.starts - PROGRAMS
+    print(f"seed {seed}: {PROGRAMS} programs waited {waits} times, {replays} of them were replayed")
+    assert 0 < replays < waits
+
+
+class _Stopped(Durables):
+    """The clock stands still between two moments."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{**options, "real_time": False})
+
+
+async def _until_idle(over: World, running: "asyncio.Task[None]") -> None:
+    """Until nothing is left that may run. A wake-up that a lock prevented is brought by the leader."""
+    busy = "select exists (select from plait.live where state in ('queued', 'running'))"
+    while (await over.rescue()).lost or await over.sql(busy):
+        assert not running.done()
+        await asyncio.sleep(0.01)
 
 
 class Losses:

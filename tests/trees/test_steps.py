@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -388,3 +389,49 @@ async def test_a_sub_job_takes_no_option_that_would_be_dropped(app: Plait, kit: 
     await kit.run_until_idle()
     with pytest.raises(JobFailed, match="it takes no delay"):
         await handle.result(120)
+
+
+async def test_a_partial_is_a_step_with_the_name_and_the_types_of_the_function_inside(app: Plait, kit: Kit) -> None:
+    async def point(x: int, *, day: int) -> Point:
+        return Point(x, date(2030, 1, day))
+
+    def plain(x: int) -> int:
+        return x
+
+    @app.job
+    async def other(n: int) -> int:
+        return n + 1
+
+    async def stored(conn: Any, n: int) -> int:
+        return n + int(await conn.fetchval("select 1"))
+
+    @app.job
+    async def parent() -> str:
+        found = await call(partial(partial(point, 1), day=2))
+        assert found == Point(1, date(2030, 1, 2))
+        assert await call(partial(plain, 4)) == 4
+        assert await call(partial(other, 4)) == 5
+        assert await transaction(partial(stored, n=1)) == 2
+        await sleep("1h")
+        return "done"
+
+    handle = await parent.enqueue()
+    await run(kit, handle)
+    assert await handle.result(timeout=120) == "done"
+    steps = await (await app.store()).jobs.list_steps(handle.id)
+    assert [step.name for step in steps] == ["point", "plain", "other", "stored", "sleep"]
+
+
+async def test_the_arguments_inside_a_partial_are_compared_on_a_replay(app: Plait, kit: Kit) -> None:
+    given = [1]
+
+    @app.job(retries=0)
+    async def parent() -> None:
+        await call(partial(one, given[0]))
+        await sleep("1h")
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    given[0] = 2
+    await run(kit, handle)
+    assert "is on record with other arguments" in str((await handle.info()).error)

@@ -1,6 +1,7 @@
 """The page of one job: what it says, what can be done, and that it follows what happens."""
 
 import json
+import re
 import shlex
 from uuid import UUID
 
@@ -8,9 +9,10 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from plait.model.states import Ending
+from plait.store.trees import Lease
 
 from ..fake_worker import outcome
-from ..trees.opening import CHILDREN, open_one
+from ..trees.opening import CHILDREN, open_one, suspend
 from ..world import World
 from .browsing import Visitor
 from .hostile import EVERYTHING, RAN
@@ -73,6 +75,39 @@ async def test_what_bears_a_secrets_name_is_covered(world: World, visit: Visitor
     await expect(shown).not_to_contain_text("canary")
     await shown.get_by_role("button", name="show").click()
     await expect(shown).to_contain_text("canary")
+
+
+async def test_run_time_own_time_and_waiting_time_are_apart_and_only_attempts_that_count_are_shown(
+    world: World, visit: Visitor
+) -> None:
+    worker = await world.worker(lease_s=86_400)
+    job = await world.enqueue("add", max_attempts=3)
+    lease = await worker.claim_one()
+    await world.advance(seconds=2)
+    await suspend(world, worker, lease, 60)
+    await worker.succeed(await worker.claim_one())
+    page = await visit("viewer", f"/jobs/{job}")
+    for name, value in (
+        ("Run time", "1 min 2 s"),
+        ("Own time", "2.0 s"),
+        ("Waiting time", "1 min"),
+        ("Attempts", "1 of at most 3"),
+    ):
+        fact = page.locator("dt", has_text=re.compile(f"^{name}$")).locator("xpath=following-sibling::dd[1]")
+        await expect(fact).to_contain_text(value)
+
+
+async def test_unread_signals_and_runs_are_shown(world: World, visit: Visitor) -> None:
+    worker = await world.worker()
+    job = await world.enqueue("add")
+    for name in ("paid", "paid", "approved"):
+        await world.store.jobs.signal(job, name, "1")
+    lease = await worker.claim_one()
+    await world.store.trees.continue_as_new(Lease(worker.id, job, lease.attempt), "{}")
+    page = await visit("viewer", f"/jobs/{job}")
+    for name, value in (("Unread signals", "1 approved, 2 paid"), ("Runs", "2")):
+        fact = page.locator("dt", has_text=re.compile(f"^{name}$")).locator("xpath=following-sibling::dd[1]")
+        await expect(fact).to_have_text(value)
 
 
 async def test_a_job_is_followed_from_its_start_to_its_end(world: World, visit: Visitor) -> None:

@@ -504,8 +504,10 @@ class JobBrief(TypedDict):
     scheduled_for: str | None
     run_at: str | None
     started_at: str | None
+    claimed_at: str | None
     finished_at: str | None
     attempt_count: int
+    attempt_no: int
     tries: int | None
     max_attempts: int
     timeout_seconds: float | None
@@ -554,8 +556,10 @@ class JobPage(TypedDict):
     scheduled_for: str | None
     run_at: str | None
     started_at: str | None
+    claimed_at: str | None
     finished_at: str | None
     attempt_count: int
+    attempt_no: int
     tries: int | None
     max_attempts: int
     timeout_seconds: float | None
@@ -573,10 +577,15 @@ class JobPage(TypedDict):
     wake_at: str | None
     idempotency_key: str | None
     forked_from: str | None
+    runs: int
     payload: Any
     result: Any
     progress: Any
     lease_expires_at: str | None
+    total_s: float | None
+    own_s: float | None
+    waiting_s: float | None
+    unread_signals: list[UnreadSignals]
     parent: JobBrief | None
     fan_outs: list[FanOut]
     steps: list[Step]
@@ -1207,6 +1216,14 @@ class Trigger(TypedDict):
     created_by: str
     created_at: str
     updated_at: str
+
+
+class UnreadSignals(TypedDict):
+    """Signals of one name that a job has not read."""
+
+    name: str
+    signals: int
+    first_sent_at: str
 
 
 class Ways(TypedDict):

@@ -108,6 +108,7 @@ export interface Child {
   definition_key: string;
   queue: string;
   status: Status;
+  /** Attempts that count against max_attempts. */
   attempt_count: number;
   created_at: string;
   /** When it is due, or since when it is where it is; null when it is final. */
@@ -472,12 +473,16 @@ export interface JobBrief {
   scheduled_for: string | null;
   /** When it is due, or since when it is queued. */
   run_at: string | null;
-  /** Since when it runs; of a job that has ended, when its last attempt began. */
+  /** When it first started. */
   started_at: string | null;
+  /** While it runs: when this attempt was claimed. */
+  claimed_at: string | null;
   finished_at: string | null;
-  /** How often it was begun. */
+  /** Attempts that count against max_attempts, with the one under way. Suspensions, snoozes, releases and lost workers don't. */
   attempt_count: number;
-  /** How many of those count toward max_attempts; null when it is final. */
+  /** The number of its last attempt of any kind: the fencing token. */
+  attempt_no: number;
+  /** Attempts that have failed and count; null when it is final. */
   tries: number | null;
   max_attempts: number;
   /** Null: as its definition says. */
@@ -532,12 +537,16 @@ export interface JobPage {
   scheduled_for: string | null;
   /** When it is due, or since when it is queued. */
   run_at: string | null;
-  /** Since when it runs; of a job that has ended, when its last attempt began. */
+  /** When it first started. */
   started_at: string | null;
+  /** While it runs: when this attempt was claimed. */
+  claimed_at: string | null;
   finished_at: string | null;
-  /** How often it was begun. */
+  /** Attempts that count against max_attempts, with the one under way. Suspensions, snoozes, releases and lost workers don't. */
   attempt_count: number;
-  /** How many of those count toward max_attempts; null when it is final. */
+  /** The number of its last attempt of any kind: the fencing token. */
+  attempt_no: number;
+  /** Attempts that have failed and count; null when it is final. */
   tries: number | null;
   max_attempts: number;
   /** Null: as its definition says. */
@@ -557,11 +566,21 @@ export interface JobPage {
   wake_at: string | null;
   idempotency_key: string | null;
   forked_from: string | null;
+  /** 1, and one more for each continue_as_new. */
+  runs: number;
   payload: unknown;
   result: unknown;
   progress: unknown;
   /** While it runs: until when its worker must be heard of. */
   lease_expires_at: string | null;
+  /** Run time: from its first start to its end, or until now. Null: it has not started. */
+  total_s: number | null;
+  /** Own time: how long its handler ran, in all attempts. */
+  own_s: number | null;
+  /** Waiting time, the rest: it was suspended, in backoff or queued again. */
+  waiting_s: number | null;
+  /** Signals that it has not read, by name. */
+  unread_signals: UnreadSignals[];
   parent: JobBrief | null;
   fan_outs: FanOut[];
   steps: Step[];
@@ -804,14 +823,15 @@ export interface Node {
   definition_key: string;
   queue: string;
   status: Status;
+  /** Attempts that count against max_attempts. */
   attempt_count: number;
   wait_on: string | null;
   last_error: string | null;
   created_at: string;
   finished_at: string | null;
-  /** How long its handler ran, in all slices and tries. */
+  /** How long its handler ran, in all attempts. */
   own_s: number | null;
-  /** From its start to its end, with its children. */
+  /** From its first start to its end, with its children. */
   total_s: number | null;
 }
 
@@ -1272,6 +1292,13 @@ export interface Trigger {
   created_by: string;
   created_at: string;
   updated_at: string;
+}
+
+/** Signals of one name that a job has not read. */
+export interface UnreadSignals {
+  name: string;
+  signals: number;
+  first_sent_at: string;
 }
 
 export interface Ways {

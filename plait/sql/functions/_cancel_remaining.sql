@@ -20,7 +20,8 @@ declare
   v_reason  text := case when p_fan_out.on_timeout is not null then 'job_final' when not v_nursery then 'fan_out' when v_orphans then 'parent_failed' else 'sibling_failed' end;
   v_error   text := case when p_fan_out.on_timeout is not null then 'its job ended without it' when v_nursery and not v_orphans then 'a sibling failed before it could start'
                          when p_fan_out.decision = 'timeout' then 'its fan-out timed out'
-                         when p_fan_out.decision = 'failed' then 'its fan-out failed' else 'its parent ended' end;
+                         when p_fan_out.decision = 'failed' then 'its fan-out failed'
+                         when p_fan_out.cancel_late and p_fan_out.decision = 'succeeded' then 'its fan-out had succeeded before' else 'its parent ended' end;
   v_jobs    uuid[];
   c         record;
 begin
@@ -29,7 +30,7 @@ begin
     return 0;   -- somebody holds it: the leader comes again
   end if;
   v_jobs := array(select l.job_id from plait.live l
-                  where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null
+                  where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null and l.cancel_by is null
                     and (not v_pending or l.state <> 'running' and (v_late or not plait._has_started(l.job_id) or v_orphans and l.state <> 'waiting' and not l.tied))
                   limit p_limit);
   if cardinality(v_jobs) > 0 then
@@ -39,7 +40,7 @@ begin
   end if;
   if cardinality(v_jobs) < p_limit
      and not exists (select from plait.live l
-                     where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null
+                     where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null and l.cancel_by is null
                        and (not v_pending or l.state <> 'running' and (v_late or not plait._has_started(l.job_id) or v_orphans and l.state <> 'waiting' and not l.tied))) then
     update plait.fan_outs set cancel_due = false where id = p_fan_out.id and cancel_due;
   end if;

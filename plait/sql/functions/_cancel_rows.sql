@@ -1,6 +1,6 @@
 -- _cancel_rows: cancel many live jobs at once: who runs is asked to stop, who does not is final now.
 --
---   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
+--   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested; or as _cancel_gently
 --   locks    live rows SKIP LOCKED, in id order; dedupe; then as _fan_in; with p_free nothing that somebody else holds
 --   raises   nothing
 --   called   _cancel_remaining, with p_free; cancel_tree, a user's, which waits for fan-outs
@@ -12,9 +12,14 @@ declare
   v_fan_outs uuid[];
   v_worker   int;
   v_ends     uuid[];
+  v_gently   uuid[];
 begin
-  p_jobs := array(select l.job_id from plait.live l where l.job_id = any(p_jobs) and l.cancel_requested is null
+  p_jobs := array(select l.job_id from plait.live l where l.job_id = any(p_jobs) and l.cancel_requested is null and l.cancel_by is null
                   order by l.job_id for no key update skip locked);   -- who runs may go on to save its steps
+  v_gently := plait._cancel_gently(p_jobs, p_now, p_error);
+  if cardinality(v_gently) > 0 then
+    p_jobs := array(select j from unnest(p_jobs) j where j <> all(v_gently));
+  end if;
   if p_free then
     v_ends := array(select l.job_id from plait.live l where l.job_id = any(p_jobs) and l.state <> 'running');
     p_jobs := array(select j from unnest(p_jobs) j where j <> all(v_ends)) || plait._reach(v_ends);
@@ -36,6 +41,7 @@ begin
   select array_agg(c.job_id) filter (where c.state <> 'running'), array_agg(c.fan_out_id) filter (where c.state <> 'running'),
          array_agg(distinct c.worker) filter (where c.state = 'running'), count(*) filter (where c.state = 'running')
     into o_canceled, v_fan_outs, v_workers, o_asked from c;
+  o_asked := o_asked + cardinality(v_gently);
   if o_canceled is not null then
     perform plait._fan_in(p_now, o_canceled, v_fan_outs, array_fill('canceled'::plait.status, array[cardinality(o_canceled)]));
   end if;

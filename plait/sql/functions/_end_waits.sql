@@ -6,8 +6,9 @@
 --   called   await_steps, resume_steps
 --
 -- A sleep, a timer and a signal's timeout are met when they are due; a signal when it was sent, or when it was first waited for, if that was later; a fan-out
--- when it was decided. Signals of one name go to the waits for it in the order in which these began. Returns how many were ended.
-create or replace function plait._end_waits(p_job uuid, p_now timestamptz, p_next int) returns int
+-- when it was decided. Signals of one name go to the waits for it in the order in which these began. p_waits: only these, as in await_steps; a fan-out
+-- that was just opened is not waited for yet, and its worker would not know what to do with its end. Returns how many were ended.
+create or replace function plait._end_waits(p_job uuid, p_now timestamptz, p_next int, p_waits json default null) returns int
 language plpgsql set enable_seqscan = off as $$
 declare
   v_ended int;
@@ -15,7 +16,10 @@ begin
   with open as materialized (
     select s.branch, s.name, s.occurrence, s.seq, s.kind, s.at, s.due_at, s.fan_out_id, (s.value ->> 'ended')::int as wanted,
            row_number() over (partition by s.name order by s.seq) as turn
-    from plait.steps s where s.job_id = p_job and not s.done and s.error is null
+    from plait.steps s
+    where s.job_id = p_job and not s.done and s.error is null
+      and (p_waits is null or exists (select from json_to_recordset(p_waits) w(branch text, name text, occurrence int)
+                                      where w.branch = s.branch and w.name = s.name and w.occurrence = s.occurrence))
   ), sent as materialized (
     select g.id, g.name, g.payload, g.sent_at, row_number() over (partition by g.name order by g.sent_at, g.id) as turn
     from plait.signals g where g.job_id = p_job and not g.consumed and exists (select from open o where o.kind = 'signal')

@@ -1,19 +1,21 @@
 -- _lane: the lane of a job that is not a suspect. A limited job waits apart, so that the claim can skip a full limit whole; so does one
--- that only a node, or the leader, may run.
+-- that only a node, the leader, or workers of one build may run.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   by enqueue, settle and retry
 --
--- p_lane is where it was: a node's stays a node's.
-create or replace function plait._lane(p_definition text, p_tenant uuid, p_limit_key text, p_lane text default '') returns text
+-- p_lane is where it was: a node's stays a node's, and a build's a build's. p_build: of the worker that it has begun on; null: as p_lane says.
+create or replace function plait._lane(p_definition text, p_tenant uuid, p_limit_key text, p_lane text default '', p_build text default null) returns text
 language sql stable
 return case
   when p_lane like 'n:%' then p_lane
   when p_lane like 'suspect:n:%' then substr(p_lane, 9)
   else coalesce(
     (select case when d.kind = 'node' then 'leader'
-                 when p_limit_key is null and (d.max_running is not null or d.rate_count is not null) then 'd:' || p_definition end
+                 when p_limit_key is null and (d.max_running is not null or d.rate_count is not null) then
+                   coalesce('b:' || coalesce(p_build, plait._build(p_lane)) || ' ', '') || 'd:' || p_definition end
      from plait.definitions d where d.name = p_definition),
-    'k:' || p_definition || ':' || p_tenant || ':' || p_limit_key, '') end;
+    coalesce('b:' || coalesce(p_build, plait._build(p_lane)) || ' ', '') || 'k:' || p_definition || ':' || p_tenant || ':' || p_limit_key,
+    'b:' || coalesce(p_build, plait._build(p_lane)), '') end;

@@ -6,7 +6,7 @@
 --   raises   PL005 quota, PL009 when it is not final or has succeeded, PL013 when another job holds its dedupe key
 --   called   retry, retry_tree
 --
--- Its steps are dropped, or kept but for a last one that has failed: kept, that would only fail again.
+-- Its steps are dropped (always where its handler has received a cancellation), or kept but for a last one that has failed: kept, that would only fail again.
 create or replace function plait._reopen(
   p_job plait.jobs, p_now timestamptz, p_run_at timestamptz, p_max_attempts int, p_drop_steps boolean
 ) returns plait.status
@@ -21,6 +21,8 @@ declare
   v_metered boolean;
   s         plait.steps;
 begin
+  -- What a handler did after it was canceled may have undone what it did before: all of it runs again.
+  p_drop_steps := p_drop_steps or exists (select from plait.steps c where c.job_id = p_job.id and c.kind = 'cancel');
   select attempt, final into v_attempt, v_final from plait.attempts where job_id = p_job.id order by attempt desc limit 1;
   if v_final is null or v_final = 'succeeded' or exists (select from plait.live where job_id = p_job.id) then
     raise exception 'a % job cannot be retried',

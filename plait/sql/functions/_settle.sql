@@ -28,6 +28,7 @@ declare
   v_returned  uuid[];              -- their handlers have ended, and they wait for their children
   v_outcomes  plait.status[];      -- what those will be, where they failed by themselves
   v_lock_timeout text;
+  v_build     text;                -- of this worker: durable jobs that it gives back, or fails, go on there
 begin
   if 'timeout' = any(p_outcomes) and exists (select from plait.deadlines where due_at is not null) then
     p_details := plait._past_deadline(p_now, p_jobs, p_outcomes, p_details);
@@ -68,15 +69,16 @@ begin
       perform set_config('lock_timeout', '20ms', true);   -- not the first pass any more
     end if;
     if v_others is not null then
+      v_build := (select w.build from plait.workers w where w.id = p_worker);
       with c as materialized (
         select l.job_id, l.tenant_id, l.run_at, l.queue, l.dedupe_key, l.cancel_requested, l.definition, l.limit_key, l.fan_out_id,
                greatest(l.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)) as started_at,
-               case when l.cancel_requested is not null then coalesce(x.error, l.cancel_reason) else x.error end as error,
+               case when l.cancel_requested is not null or l.cancel_by is not null then coalesce(x.error, l.cancel_reason) else x.error end as error,
                coalesce(d.kind = 'node', false) as node, x.traceback, x.reason, x.pid, x.exit_code, x.failure, x.result,
                case when l.cancel_requested is not null then 'canceled'
-                    when x.outcome = 'canceled' then 'released'      -- nobody asked: the worker only gave it back
+                    when x.outcome = 'canceled' and l.cancel_by is null then 'released'      -- nobody asked: the worker only gave it back
                     else x.outcome end as outcome,
-               plait._final(l.cancel_requested, x.outcome, x.permanent, l.tries, l.max_attempts) as final,
+               plait._final(case when x.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, x.outcome, x.permanent, l.tries, l.max_attempts) as final,
                case when x.outcome in ('failed', 'timeout') then l.tries + 1 else l.tries end as tries,
                case when x.outcome = 'snoozed' or (x.outcome = 'failed' and x.delay_s is not null) then coalesce(x.delay_s, 0)
                     when x.outcome in ('failed', 'timeout') then
@@ -91,7 +93,7 @@ begin
         left join plait.definitions d on d.name = l.definition
         where l.job_id = any(v_others) and l.attempt = v_attempt and l.worker + 0 = p_worker  -- see _settle_succeeded
           and (l.lane not in ('leader', 'suspect:leader') or plait._led(p_worker, l.run_at))
-          and not (l.tied and plait._final(l.cancel_requested, x.outcome, x.permanent, l.tries, l.max_attempts) is not null
+          and not (l.tied and plait._final(case when x.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, x.outcome, x.permanent, l.tries, l.max_attempts) is not null
                    and plait._has_open(l.job_id))
         order by l.job_id for update of l
       ), del as (
@@ -103,7 +105,9 @@ begin
           -- It came back from a worker that lives: no longer a suspect, unless it never had the chance to show it.
           losses = case when c.outcome = 'released' then l.losses else 0 end,
           suspect_group = case when c.outcome = 'released' then l.suspect_group end,
-          lane = case when c.outcome = 'released' then l.lane else plait._lane(l.definition, l.tenant_id, l.limit_key, l.lane) end,
+          lane = case when c.outcome = 'released' and (v_build is null or l.lane like 'suspect%') then l.lane
+                      else plait._lane(l.definition, l.tenant_id, l.limit_key, l.lane, case
+                             when v_build is not null and exists (select from plait.steps s where s.job_id = l.job_id) then v_build end) end,
           tied = l.tied or c.node  -- it may have been asked for before its kind was known
         from c where c.final is null and l.job_id = c.job_id
       ), k as (

@@ -1,5 +1,5 @@
 -- _take_lanes: claim up to p_limit jobs from the lanes of one queue that wait apart: limited jobs, suspects, those of
--- this worker's node, and the leader's where it leads.
+-- this worker's node and of its build, and the leader's where it leads.
 --
 --   moves    queued -> running
 --   locks    limits by try-locks; live rows SKIP LOCKED. Never waits
@@ -51,11 +51,12 @@ begin
         if pass = 1 then
           v_share := least(v_share, greatest(1, p_limit / cardinality(v_lanes)));
         end if;
-        continue when (v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' or v_lanes[i] like 'suspect:%') and not plait._serves(p_worker, v_lanes[i]);
+        continue when (v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' or v_lanes[i] like 'b:%' or v_lanes[i] like 'suspect:%')
+          and not plait._serves(p_worker, v_lanes[i]);
         if v_lanes[i] like 'suspect%' then
           t := plait._take_suspect(p_worker, p_now, p_queue, v_lanes[i], p_definitions, v_share);
           v_hungry[i] := cardinality(t.o_jobs) = v_share;
-        elsif v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' then
+        elsif v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' or v_lanes[i] like 'b:%' and v_lanes[i] not like '% %' then
           -- Of any definition, and never limited.
           t := plait._take(p_worker, p_now, p_queue, v_lanes[i], v_share, p_definitions, null, plait._some_tenant(p_queue, v_lanes[i], v_cursor));
           v_hungry[i] := cardinality(t.o_jobs) = v_share;

@@ -44,13 +44,14 @@ begin
     on_timeout = excluded.on_timeout, on_node_failure = excluded.on_node_failure,
     search_keys = excluded.search_keys, search_from = excluded.search_from, coded = excluded.coded,
     inherits_attempts = excluded.inherits_attempts, sensitive = excluded.sensitive,
-    deadline_s = excluded.deadline_s;
+    cancel_grace_s = excluded.cancel_grace_s, deadline_s = excluded.deadline_s;
   if r.kind = 'node' then   -- enqueued before anybody knew what it is
     update plait.live set lane = 'leader', tied = true
       where job_id in (select job_id from plait.live where definition = r.name and lane not in ('leader', 'suspect:leader') order by job_id for no key update);
   end if;
   if r.max_running is not null or r.rate_count is not null then
-    update plait.live set lane = 'd:' || r.name
-      where job_id in (select job_id from plait.live where definition = r.name and lane = '' order by job_id for no key update skip locked);
+    update plait.live set lane = case when lane = '' then '' else lane || ' ' end || 'd:' || r.name
+      where job_id in (select job_id from plait.live where definition = r.name and (lane = '' or lane like 'b:%' and lane not like '% %')
+                       order by job_id for no key update skip locked);
   end if;
 end $$;

@@ -1,16 +1,18 @@
--- after_many: a running job says what shall follow when it has succeeded; that, and the checkpoint that says so, are one transaction.
+-- after_many: a running job says what shall follow when it has succeeded, or when it is final; that, and the checkpoint that says so, are one transaction.
 --
---   moves    nothing
+--   moves    nothing; with p_always, nothing -> waiting
 --   locks    the job's live row: its fence; then as _ask_after
 --   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; as _ask_after
 --   called   plait.store.nurseries.after_many
 --
+-- p_always: they run whatever the outcome. These are jobs that depend on this one, with on_dependency_failure = run; they exist from now on.
 -- o_status is ready, stale when the lease is lost, or canceled when the job was asked to stop. May be sent again.
 create or replace function plait.after_many(
   p_worker int, p_job uuid, p_attempt int, p_name text, p_occurrence int, p_seq int, p_hash text, p_overlapping boolean,
   p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[] default null, p_priorities int[] default null,
   p_max_attempts int[] default null, p_timeouts_s float8[] default null, p_delays_s float8[] default null,
   p_dedupe_keys text[] default null, p_limit_keys text[] default null, p_branch text default null, p_finished int default null,
+  p_always boolean default false,
   out o_status text, out o_ids uuid[]
 )
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
@@ -31,10 +33,27 @@ begin
     return;
   end if;
   select * into j from plait.jobs where id = p_job;
-  perform plait._ask_after(j, p_ids, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_delays_s,
-                           p_dedupe_keys, p_limit_keys);
-  o_ids := p_ids;
+  if p_always then
+    o_ids := array(
+      select coalesce(k.existing, i.id) from unnest(p_ids) with ordinality i(id, n)
+      left join plait.enqueue_many(
+        p_ids => p_ids, p_definitions => p_definitions, p_payloads => p_payloads, p_tenants => array[l.tenant_id], p_queues => p_queues,
+        p_priorities => p_priorities, p_timeouts_s => p_timeouts_s, p_delays_s => p_delays_s, p_dedupe_keys => p_dedupe_keys,
+        p_limit_keys => p_limit_keys, p_source => 'system', p_wait_ms => 500,
+        p_max_attempts => array(
+          select coalesce(m.given, case when d.inherits_attempts then j.max_attempts end)
+          from unnest(p_definitions, p_max_attempts) with ordinality m(definition, given, n)
+          left join plait.definitions d on d.name = m.definition order by m.n),
+        p_correlation_ids => array_fill(j.correlation_id, array[cardinality(p_ids)]),
+        p_afters => array_fill('{' || p_job || '}', array[cardinality(p_ids)]),
+        p_on_dependency_failures => array_fill('run'::text, array[cardinality(p_ids)])) k on k.requested = i.id
+      order by i.n);
+  else
+    perform plait._ask_after(j, p_ids, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_delays_s,
+                             p_dedupe_keys, p_limit_keys);
+    o_ids := p_ids;
+  end if;
   insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, overlapping, name, kind, hash, branch, finished, value)
   values (p_job, l.tenant_id, plait.now(), p_seq, p_occurrence, p_attempt, p_overlapping, p_name, 'after', p_hash, coalesce(p_branch, ''), p_finished,
-          json_build_object('ids', o_ids));
+          json_build_object('ids', o_ids, 'older', array(select n - 1 from generate_subscripts(o_ids, 1) n where o_ids[n] <> p_ids[n])));
 end $$;

@@ -7,6 +7,7 @@
 --
 -- p_waits: an array of objects with branch, name, occurrence, seq, kind, hash, delay_s or until, fan_out_id and, for a join, ended. The first call for a
 -- step fixes when it is due. p_abandoned: steps whose branch was canceled; they are not waited for any more. p_next: the number of the next end.
+-- A job that was canceled and has a grace period gets that as an end of the branch !, numbered after the others.
 -- o_status is suspended, ready (o_ended has what has come), waiting (none has, and the job goes on running), stale when the lease is lost, or canceled when
 -- the job was asked to stop. o_next_s: in how many seconds the first of them is due.
 create or replace function plait.await_steps(
@@ -62,11 +63,16 @@ begin
       end if;
     end loop;
   end if;
-  perform plait._end_waits(p_job, v_now, p_next);
+  perform plait._end_waits(p_job, v_now, p_next, p_waits);
+  if l.cancel_by is not null then   -- its handler receives that in its turn, and once
+    insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, branch, name, kind, finished)
+    values (p_job, l.tenant_id, v_now, 0, 1, p_attempt, '!', 'cancel', 'cancel', p_next + json_array_length(p_waits))
+    on conflict do nothing;
+  end if;
   o_ended := (select json_agg(json_build_array(s.branch, s.name, s.occurrence, s.finished,
                     case when s.kind = 'fan_out' then json_build_object('decision', o.decision, 'decided_ended', o.decided_ended) else s.value end, s.error)
                   order by s.finished)
-                from plait.steps s left join plait.fan_outs o on o.id = s.fan_out_id where s.job_id = p_job and s.finished between p_next and p_next + json_array_length(p_waits) - 1);  -- or by the same call before
+                from plait.steps s left join plait.fan_outs o on o.id = s.fan_out_id where s.job_id = p_job and s.finished between p_next and p_next + json_array_length(p_waits));  -- or by the same call before
   if o_ended is not null then
     o_status := 'ready';
     return;

@@ -6,6 +6,7 @@
 --   called   plait.store.jobs.cancel
 --
 -- A success that arrives after the request still counts; every other outcome becomes canceled; rescue forces it past a grace.
+-- A job with a grace period that has been started is asked too, wherever it stands: its handler receives the cancellation, and may clean up (_cancel_gently).
 -- Returns the job's status afterwards; a final job keeps its own.
 create or replace function plait.cancel(p_job uuid, p_tenant uuid default null, p_reason text default null) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
@@ -22,6 +23,9 @@ begin
       raise exception 'there is no job %', p_job using errcode = 'PL008';
     end if;
     return v_status;
+  end if;
+  if v_live.cancel_by is not null or cardinality(plait._cancel_gently(array[p_job], plait.now(), p_reason)) > 0 then
+    return (select l.state from plait.live l where l.job_id = p_job);
   end if;
   if v_live.state = 'running' then
     update plait.live set cancel_requested = plait.now(), cancel_reason = p_reason where job_id = p_job and cancel_requested is null;

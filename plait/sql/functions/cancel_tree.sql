@@ -33,9 +33,9 @@ begin
       select f.id from below b join plait.jobs j on j.root_id = v_root and j.fan_out_id = b.id join plait.fan_outs f on f.parent_id = j.id
     )
     select array_agg(s.job_id) into v_jobs from (
-      select l.job_id from plait.live l where l.job_id = p_job and l.cancel_requested is null
+      select l.job_id from plait.live l where l.job_id = p_job and l.cancel_requested is null and l.cancel_by is null
       union all
-      select l.job_id from below b join plait.live l on l.root_id = v_root and l.fan_out_id = b.id where l.cancel_requested is null
+      select l.job_id from below b join plait.live l on l.root_id = v_root and l.fan_out_id = b.id where l.cancel_requested is null and l.cancel_by is null
     ) s;
     o_left := coalesce(cardinality(v_jobs), 0);
     exit when o_left = 0;

@@ -61,10 +61,11 @@ begin
   end if;
   return query
     select 'job', j.tenant_id, j.id, json_build_object(
-      'status', coalesce(l.state, a.final), 'attempt', coalesce(l.attempt, a.attempt), 'definition_key', j.definition, 'queue', j.queue,
+      'status', coalesce(l.state, a.final), 'attempt', coalesce(l.attempt, a.attempt), 'attempt_count', plait._attempts_used(j.id, l.attempt, a.last),
+      'definition_key', j.definition, 'queue', j.queue,
       'parent_id', j.parent_id, 'root_id', j.root_id, 'fan_out_id', j.fan_out_id)::text
     from plait.jobs j left join plait.live l on l.job_id = j.id
-    left join lateral (select t.final, t.attempt from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
+    left join lateral (select t.*, t as last from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
     where j.id = any(v_jobs);
   return query
     select 'fan_out', f.tenant_id, f.id, json_build_object(

@@ -47,7 +47,7 @@ begin
     end if;
   end if;
 
-  select w.definitions, w.asleep, w.queues, exists (select from plait.live l where l.worker = p_worker and l.cancel_requested is not null) as cancels
+  select w.definitions, w.asleep, w.queues, exists (select from plait.live l where l.worker = p_worker and (l.cancel_requested is not null or l.cancel_by is not null)) as cancels
     into v_worker from plait.workers w where w.id = p_worker and w.state = 'alive' for key share;
   o_alive := found;
   if not o_alive then
@@ -104,6 +104,6 @@ begin
 
   if v_worker.cancels then
     select array_agg(l.job_id), array_agg(l.attempt) into o_cancel_jobs, o_cancel_attempts
-      from plait.live l where l.worker = p_worker and l.cancel_requested is not null;
+      from plait.live l where l.worker = p_worker and (l.cancel_requested is not null or l.cancel_by is not null);
   end if;
 end $$;

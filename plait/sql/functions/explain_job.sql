@@ -25,7 +25,7 @@ begin
     when 'scheduled' then
       return query select 'scheduled', format('it is due in %s', date_trunc('second', j.run_at - v_now));
       if j.tries > 0 then  -- not `attempt`: an operator's retry counts in that
-        return query select 'retrying', format('%s of %s tries have failed; the last: %s', j.tries, j.max_attempts, coalesce(j.error, j.reason, '?'));
+        return query select 'retrying', format('%s of %s attempts have failed; the last: %s', j.tries, j.max_attempts, coalesce(j.error, j.reason, '?'));
       end if;
       if v_leaderless then
         return query select 'no_leader', 'nobody leads, so nothing that is due becomes queued';
@@ -34,6 +34,8 @@ begin
       return query select 'running', format('worker %s runs it since %s', j.worker, date_trunc('second', v_now - j.claimed_at));
       if j.cancel_requested is not null then
         return query select 'cancel_requested', 'it was asked to stop';
+      elsif exists (select from plait.live l where l.job_id = p_job and l.cancel_by is not null) then
+        return query select 'cancel_requested', (select format('it was canceled; its handler may clean up for %s more', date_trunc('second', l.cancel_by - v_now)) from plait.live l where l.job_id = p_job);
       end if;
       return;
     when 'waiting' then
@@ -79,6 +81,13 @@ begin
   end if;
   if j.status <> 'queued' then
     return;
+  end if;
+  if plait._build(j.lane) is not null and not exists (
+       select from plait.workers w where w.state = 'alive' and w.build = plait._build(j.lane) and j.queue = any(w.queues)) then
+    return query select 'build_away', format('it began on build %s, and no living worker of that build serves queue %s; when none has been seen for '
+      'PLAIT_BUILD_FALLBACK seconds, any worker takes it', plait._build(j.lane), j.queue);
+  elsif j.reason = 'build_gone' then
+    return query select 'build_gone', coalesce(j.error, 'no worker of its build is left: any worker may run it');
   end if;
   if j.node is not null and not exists (select from plait.workers w where w.state = 'alive' and w.node = j.node) then
     return query select 'node_away', format('it is for node %s, which is %s', j.node,

@@ -33,8 +33,8 @@ begin
       where not exists (select from plait.live l where l.job_id = h.id and l.attempt = h.attempt and l.worker = p_worker);
   end if;
 
-  select count(*), array_agg(job_id) filter (where cancel_requested is not null),
-         array_agg(attempt) filter (where cancel_requested is not null)
+  select count(*), array_agg(job_id) filter (where cancel_requested is not null or cancel_by is not null),
+         array_agg(attempt) filter (where cancel_requested is not null or cancel_by is not null)
     into o_running, o_cancel_jobs, o_cancel_attempts
     from plait.live where worker = p_worker and state = 'running';
 end $$;

@@ -5,7 +5,7 @@
 --   raises   PL008 when the caller has no such job
 --   called   plait.store.jobs.job_tree
 --
--- own_s: how long its handler ran, in all slices and tries; total_s: from its start to its end, with its children.
+-- attempt: how many count against max_attempts. own_s: how long its handler ran, in all attempts; total_s: from its first start to its end, with its children.
 create or replace function plait.job_tree(
   p_job uuid, p_tenant uuid default null, p_all boolean default false,
   p_after_fan_out uuid default null, p_after_index int default null, p_limit int default 10000
@@ -25,7 +25,7 @@ begin
   end if;
   return query
     select j.id, j.parent_id, j.fan_out_id, j.fan_out_index, coalesce(j.depth, 0)::int, j.definition, j.queue,
-           coalesce(l.state, a.final)::text, coalesce(l.attempt, a.attempt), l.wait_on,
+           coalesce(l.state, a.final)::text, plait._attempts_used(j.id, l.attempt, a.last), l.wait_on,
            case when l.job_id is null and a.final <> 'succeeded' then coalesce(a.error, a.reason) end, j.created_at,
            case when l.job_id is null then a.finished_at end, d.own_s, case when l.job_id is null then extract(epoch from a.finished_at - d.began)::float8 end,
            j.node
@@ -38,7 +38,7 @@ begin
        order by t.fan_out_id, t.fan_out_index limit plait._limit(p_limit, 10000))
     ) j
     left join plait.live l on l.job_id = j.id
-    left join lateral (select t.* from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
+    left join lateral (select t.*, t as last from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
     left join lateral (
       select sum(extract(epoch from t.finished_at - t.started_at))::float8 as own_s, min(t.started_at) as began
       from plait.attempts t where t.job_id = j.id and t.started_at is not null) d on true

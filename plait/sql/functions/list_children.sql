@@ -6,7 +6,7 @@
 --   called   plait.store.search.list_children
 --
 -- p_fan_out: one of the job's; null: its first. run_at: of one that is not final, when it is due or since when it is where it is. fan_outs:
--- how many it has itself. attempts: the last hundred, as JSON: one that never ran (canceled, or an operator's retry) has no claimed_at.
+-- how many it has itself. attempt: how many count against max_attempts. attempts: the last hundred, as JSON: one that never ran (canceled, or an operator's retry) has no claimed_at.
 create or replace function plait.list_children(
   p_job uuid, p_fan_out uuid default null, p_tenant uuid default null, p_all boolean default false, p_start int default 0, p_limit int default 100
 ) returns table (id uuid, fan_out_index int, definition text, queue text, status text, attempt int, created_at timestamptz, run_at timestamptz,
@@ -26,7 +26,7 @@ begin
   select f.id into v_fan_out from plait.fan_outs f
   where f.parent_id = p_job and (p_fan_out is null or f.id = p_fan_out) order by f.created_at, f.id limit 1;
   return query
-    select j.id, j.fan_out_index, j.definition, j.queue, coalesce(l.state, a.final)::text, coalesce(l.attempt, a.attempt), j.created_at, l.run_at,
+    select j.id, j.fan_out_index, j.definition, j.queue, coalesce(l.state, a.final)::text, plait._attempts_used(j.id, l.attempt, a.last), j.created_at, l.run_at,
            case when l.job_id is null then a.finished_at end, l.wait_on, j.node,
            case when l.job_id is null and a.final <> 'succeeded' then left(coalesce(a.error, a.reason), 500) end,
            (select count(*)::int from plait.fan_outs f where f.parent_id = j.id),
@@ -37,7 +37,7 @@ begin
       order by t.fan_out_index limit plait._limit(p_limit)
     ) j
     left join plait.live l on l.job_id = j.id
-    left join lateral (select t.* from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
+    left join lateral (select t.*, t as last from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
     left join lateral (
       select json_agg(json_build_object('attempt_no', t.attempt, 'status', t.status, 'worker_id', t.worker, 'claimed_at', t.claimed_at,
                                         'started_at', t.started_at, 'finished_at', t.finished_at) order by t.attempt)::text as attempts

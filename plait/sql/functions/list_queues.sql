@@ -20,8 +20,10 @@ language sql volatile security definer set search_path = plait, pg_temp as $$
   )
   select n.name, coalesce(s.paused, false), coalesce(l.queued, 0), coalesce(l.scheduled, 0), coalesce(l.running, 0), coalesce(l.waiting, 0),
          case when l.oldest is not null then greatest(0, extract(epoch from plait.now() - l.oldest))::float8 end, coalesce(w.workers, 0), s.max_running, s.rate_count, s.rate_period_s,
-         case when s.serial then 'serial' else 'parallel' end, case when s.serial then (
-           select j.id from plait.jobs j where j.id = plait._holder(n.name) and (p_tenant is null or j.tenant_id = p_tenant)) end
+         case when s.serial then 'serial' else 'parallel' end,
+         (select j.id from plait.jobs j where j.id = h.root and (p_tenant is null or j.tenant_id = p_tenant))
   from n left join l on l.queue = n.name left join w on w.queue = n.name left join plait.queues s on s.name = n.name
+  -- Once a queue: in the condition above a volatile function would be asked for each job that there ever was.
+  left join (select q.name, plait._holder(q.name) as root from plait.queues q where q.serial offset 0) h on h.name = n.name
   order by n.name
 $$;

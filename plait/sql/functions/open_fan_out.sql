@@ -15,7 +15,7 @@ create or replace function plait.open_fan_out(
   p_cancel_remaining boolean, p_cancel_on_parent_failure boolean, p_nested boolean, p_streamed boolean,
   p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[] default null, p_priorities int[] default null,
   p_max_attempts int[] default null, p_timeouts_s float8[] default null, p_limit_keys text[] default null,
-  p_branch text default null, p_finished int default null, p_suspend boolean default true
+  p_branch text default null, p_finished int default null, p_suspend boolean default true, p_cancel_late boolean default false
 ) returns text
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
 set lock_timeout = '500ms' as $$
@@ -36,6 +36,9 @@ begin
   end if;
   if l.cancel_requested is not null then
     return 'canceled';
+  end if;
+  if l.cancel_by is not null and not exists (select from plait.steps s where s.job_id = p_job and s.kind = 'cancel') then
+    p_suspend := false;  -- its handler receives the cancellation first, with await_steps
   end if;
   if exists (select from plait.fan_outs where id = p_fan_out) then
     return 'opened';  -- by this very call, whose reply was lost
@@ -63,10 +66,10 @@ begin
   end if;
 
   insert into plait.fan_outs (id, tenant_id, parent_id, root_id, created_at, timeout_at, timeout_s, depth, total, needed, waited_for,
-                              early, streamed, nested, cancel_remaining, cancel_on_parent_failure, strategy)
+                              early, streamed, nested, cancel_remaining, cancel_on_parent_failure, strategy, cancel_late)
   values (p_fan_out, l.tenant_id, p_job, coalesce(j.root_id, p_job), v_now, v_now + make_interval(secs => p_timeout_s), p_timeout_s,
           coalesce(j.depth, 0) + 1, v_total, p_needed, case when not p_suspend then null when p_streamed then 1 else v_total end,
-          p_early, p_streamed, p_nested, p_cancel_remaining, p_cancel_on_parent_failure, p_strategy);
+          p_early, p_streamed, p_nested, p_cancel_remaining, p_cancel_on_parent_failure, p_strategy, p_cancel_late);
   with c as (
     insert into plait.jobs (id, tenant_id, created_at, timeout_s, priority, max_attempts, definition, queue, source, correlation_id,
                             limit_key, payload, parent_id, root_id, fan_out_id, fan_out_index, depth)

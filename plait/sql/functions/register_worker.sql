@@ -2,14 +2,16 @@
 --
 --   moves    nothing
 --   locks    its node's row; makes the locks of its queues' notifications
---   raises   PL012 for a lease that is not positive, or a node's name, address or labels that are none
+--   raises   PL012 for a lease that is not positive, or a node's name, address or labels, or a build's name, that are none
 --   called   plait.store.workers.register
 --
 -- With a node's name the worker is on that node, and brings it into the cluster. The first worker of a node that has none alive says its address
--- and labels, or that there are none; another beside it changes only what it gives. p_holder is its process's name in elections.
+-- and labels, or that there are none; another beside it changes only what it gives. p_holder is its process's name in elections. p_build: durable
+-- jobs that begin on this worker go on on workers of the same build.
 create or replace function plait.register_worker(
   p_host text, p_pid int, p_version text, p_queues text[], p_definitions text[], p_lease_s float8 default 30, p_metadata json default '{}',
-  p_node text default null, p_holder text default null, p_labels json default null, p_url text default null
+  p_node text default null, p_holder text default null, p_labels json default null, p_url text default null,
+  p_build text default null
 ) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
@@ -19,6 +21,9 @@ begin
   if p_lease_s is null or p_lease_s <= 0 or p_lease_s > 86400 then
     raise exception 'a lease is between 0 s and a day, not % s', p_lease_s using errcode = 'PL012';
   end if;
+  if p_build !~ '^[A-Za-z0-9_.:+-]{1,100}$' then
+    raise exception 'a build''s name must be 1 to 100 letters, digits and _ . : + -, got %', quote_literal(left(p_build, 120)) using errcode = 'PL012';
+  end if;
   if p_node is not null then
     insert into plait.nodes as n (name, url, labels) values (p_node, p_url, coalesce(p_labels::jsonb, '{}'))
     on conflict (name) do update set state = 'active', url = case when v_alone then excluded.url else coalesce(excluded.url, n.url) end,
@@ -26,9 +31,9 @@ begin
       joined_at = case when n.state in ('lost', 'left') then plait.now() else n.joined_at end;
   end if;
   insert into plait.locks (name) select distinct 'wake ' || q from unnest(p_queues) q where q is not null order by 1 on conflict do nothing;
-  insert into plait.workers (host, pid, version, queues, definitions, metadata, lease_s, started_at, seen_at, expires_at, node, holder)
+  insert into plait.workers (host, pid, version, queues, definitions, metadata, lease_s, started_at, seen_at, expires_at, node, holder, build)
   values (p_host, p_pid, p_version, p_queues, p_definitions, p_metadata, p_lease_s, plait.now(), plait.now(),
-          plait.now() + make_interval(secs => p_lease_s), p_node, p_holder)
+          plait.now() + make_interval(secs => p_lease_s), p_node, p_holder, p_build)
   returning id into v_id;
   return v_id;
 exception when check_violation then

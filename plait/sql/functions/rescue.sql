@@ -45,7 +45,7 @@ begin
   o_lost := 0; o_requeued := 0; o_dead := 0; o_canceled := 0; o_resumed := 0;
 
   for v_lost in
-    select v as job, w.suspects from plait.workers w join plait.live v on v.worker = w.id and v.state = 'running'
+    select v as job, w.suspects, w.build from plait.workers w join plait.live v on v.worker = w.id and v.state = 'running'
     where w.state = 'lost' order by w.id, v.job_id limit p_limit for update of v skip locked
   loop
     l := v_lost.job;
@@ -67,12 +67,16 @@ begin
       o_dead := o_dead + 1;
       v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'dead_letter'::plait.status;
     else
+      if v_lost.build is not null and l.lane not like 'suspect%' and exists (select from plait.steps s where s.job_id = l.job_id) then
+        l.lane := plait._lane(l.definition, l.tenant_id, l.limit_key, l.lane, v_lost.build);
+      end if;
       if l.lane like 'suspect%' then
         l.losses := greatest(1, l.losses) + v_alone::int;
         l.suspect_group := l.worker::bigint * 4 + v_half;
         v_half := 3 - v_half;
       elsif l.losses > 0 then
-        l.lane := case when l.lane = 'leader' or l.lane like 'n:%' then 'suspect:' || l.lane else 'suspect' end;
+        l.lane := case when l.lane = 'leader' or l.lane like 'n:%' then 'suspect:' || l.lane
+                       else coalesce('suspect:b:' || plait._build(l.lane), 'suspect') end;
         l.suspect_group := l.worker::bigint * 4;
       else
         l.losses := 1;
@@ -93,11 +97,14 @@ begin
     where w.state = 'lost' and not exists (select from plait.live v where v.worker = w.id and v.state = 'running');
 
   for l in
-    select v.* from plait.live v where v.cancel_requested < v_now - make_interval(secs => p_cancel_grace_s)
+    select v.* from plait.live v
+    where v.job_id in (select job_id from plait.live where cancel_requested < v_now - make_interval(secs => p_cancel_grace_s)
+                       union all select job_id from plait.live where cancel_by < v_now)
     order by v.job_id limit p_limit for update skip locked
   loop
     continue when cardinality(plait._reach(array[l.job_id])) = 0;
-    perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its handler did not stop when asked'));
+    perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason,
+      case when l.cancel_by is null then 'its handler did not stop when asked' else 'its handler did not end within its grace period' end));
     o_canceled := o_canceled + 1;
     v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
   end loop;

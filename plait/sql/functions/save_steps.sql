@@ -28,7 +28,7 @@ begin
       return array[1];
     end if;
     insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, overlapping, name, kind, hash, value, error, branch, finished, done)
-    values (p_jobs[1], v_tenant, v_now, p_seqs[1], p_occurrences[1], p_attempts[1], p_overlapping[1], p_names[1], p_kinds[1],
+    values (p_jobs[1], v_tenant, v_now, p_seqs[1], p_occurrences[1], p_attempts[1], coalesce(p_overlapping[1], false), p_names[1], p_kinds[1],
             p_hashes[1], p_values[1]::json, p_errors[1], coalesce(p_branches[1], ''), p_finished[1], coalesce(p_done[1], true))
     on conflict do nothing;
     return null;
@@ -45,7 +45,7 @@ begin
     left join held h on h.job_id = i.job_id and h.attempt = i.attempt
   ), saved as (
     insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, overlapping, name, kind, hash, value, error, branch, finished, done)
-    select x.job_id, x.tenant_id, v_now, x.seq, x.occurrence, x.attempt, x.overlapping, x.name, x.kind, x.hash, x.value::json, x.error,
+    select x.job_id, x.tenant_id, v_now, x.seq, x.occurrence, x.attempt, coalesce(x.overlapping, false), x.name, x.kind, x.hash, x.value::json, x.error,
            coalesce(x.branch, ''), x.finished, coalesce(x.done, true)
     from x where x.tenant_id is not null
     on conflict do nothing

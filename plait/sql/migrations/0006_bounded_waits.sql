@@ -1,31 +1,8 @@
 -- Bounded waits, and the defects that an examination found.
 -- Sections by subject; each part of the change adds its own.
 
--- Errors: their type and cause. First, since the view of jobs below names all columns of attempts.
+-- Errors: their type and cause. First, since the view of jobs, below, names all columns of attempts.
 alter table plait.attempts add column failure json;
-create or replace view plait.job with (security_invoker = true) as
-select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correlation_id, j.dedupe_key, j.idempotency_key,
-       j.limit_key, j.payload, j.created_at, j.scheduled_for, j.timeout_s,
-       coalesce(l.state, a.final) as status,
-       coalesce(l.attempt, a.attempt) as attempt,
-       l.tries, coalesce(l.max_attempts, j.max_attempts) as max_attempts,
-       case when l.state in ('scheduled', 'queued') then l.run_at end as run_at,
-       case when l.state = 'running' then l.worker end as worker,
-       case when l.state = 'running' then l.run_at end as claimed_at,
-       l.cancel_requested, l.lane,
-       case when l.job_id is null then a.finished_at end as finished_at,
-       case when l.job_id is null then a.result end as result,
-       a.reason, a.error,
-       case when l.state = 'running' then r.progress else a.progress end as progress,
-       j.parent_id, j.root_id, j.fan_out_id, j.fan_out_index, j.depth, j.forked_from, l.wait_on, l.wake_at, j.source_ref,
-       j.node,
-       case when l.state = 'running' then l.run_at when l.job_id is null then coalesce(a.started_at, a.claimed_at) end as started_at,
-       case when l.state = 'running' then l.worker else a.worker end as last_worker
-from plait.jobs j
-left join plait.live l on l.job_id = j.id
-left join lateral (select * from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
-left join plait.running_state r on r.job_id = j.id and l.state = 'running' and r.attempt = l.attempt;
-
 -- Workers tell that a handler blocks their event loop.
 alter table plait.workers add column blocked_since timestamptz, add column blocked_job uuid;
 -- Forks: which trees retention must keep for them.
@@ -92,9 +69,66 @@ alter table plait.keys add column parent_id uuid;
 alter table plait.steps add column finished integer, add column branch text collate "C" not null default '';
 alter table plait.steps drop constraint steps_pkey, add primary key (job_id, branch, name, occurrence);
 alter table plait.steps drop constraint steps_kind_check, add constraint steps_kind_check
-  check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after', 'join', 'timer'));
+  check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after', 'join', 'timer', 'cancel'));
 create index steps_open on plait.steps (job_id) where not done;
 
+-- Cancellation that handlers receive: within a grace period of their definition.
+alter table plait.definitions add column cancel_grace_s double precision
+  constraint definitions_cancel_grace check (cancel_grace_s > 0 and cancel_grace_s <= 3.2e9);
+alter table plait.live add column cancel_by timestamptz;
+drop index plait.live_cancel;
+create index live_cancel on plait.live (worker) where cancel_requested is not null or cancel_by is not null;
+create index live_cancel_by on plait.live (cancel_by) where cancel_by is not null;
+
+-- Fan-outs that cancel what is open also when they have succeeded.
+alter table plait.fan_outs add column cancel_late boolean not null default false;
+-- Continue as new: how often a job was begun anew.
+alter table plait.jobs add column runs integer;
+
+-- Builds: a durable job goes on where it began.
+alter table plait.workers add column build text collate "C" constraint workers_build check (build ~ '^[A-Za-z0-9_.:+-]{1,100}$');
+create index workers_builds on plait.workers (build) where build is not null;
+
+-- Times and attempts: when a job first started, how many of its attempts count, and its runs.
+create or replace view plait.job with (security_invoker = true) as
+select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correlation_id, j.dedupe_key, j.idempotency_key,
+       j.limit_key, j.payload, j.created_at, j.scheduled_for, j.timeout_s,
+       coalesce(l.state, a.final) as status,
+       coalesce(l.attempt, a.attempt) as attempt,
+       l.tries, coalesce(l.max_attempts, j.max_attempts) as max_attempts,
+       case when l.state in ('scheduled', 'queued') then l.run_at end as run_at,
+       case when l.state = 'running' then l.worker end as worker,
+       case when l.state = 'running' then l.run_at end as claimed_at,
+       l.cancel_requested, l.lane,
+       case when l.job_id is null then a.finished_at end as finished_at,
+       case when l.job_id is null then a.result end as result,
+       a.reason, a.error,
+       case when l.state = 'running' then r.progress else a.progress end as progress,
+       j.parent_id, j.root_id, j.fan_out_id, j.fan_out_index, j.depth, j.forked_from, l.wait_on, l.wake_at, j.source_ref,
+       j.node,
+       coalesce(f.at, case when l.state = 'running' then l.run_at end) as started_at,  -- the first time, whatever came after
+       case when l.state = 'running' then l.worker else a.worker end as last_worker,
+       -- Those that count against max_attempts, with the one under way: no suspensions, snoozes, releases and losses.
+       case when l.job_id is null then coalesce(u.n, (a.claimed_at is not null and a.status not in ('lost', 'released', 'snoozed'))::int)
+            else l.tries + coalesce(l.state = 'running' or a.status = 'suspended' and a.reason is distinct from 'continued'
+                            or l.state = 'waiting' and a.status in ('failed', 'timeout'), false)::int end as attempts_used,
+       coalesce(j.runs, 1) as runs
+from plait.jobs j
+left join plait.live l on l.job_id = j.id
+left join lateral (select * from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
+left join lateral (
+  select coalesce(t.started_at, t.claimed_at) as at from plait.attempts t
+  where t.job_id = j.id and t.claimed_at is not null and not (t.status = 'released' and t.started_at >= t.finished_at)  -- given back unstarted
+  order by t.attempt limit 1) f on true
+left join lateral (
+  select (count(*) filter (where t.status in ('failed', 'timeout'))
+          + (coalesce(max(t.attempt) filter (where t.claimed_at is not null and t.status in ('succeeded', 'skipped', 'canceled', 'suspended')), 0)
+             > coalesce(max(t.attempt) filter (where t.status in ('failed', 'timeout')), 0))::int)::int as n
+  from plait.attempts t
+  where t.job_id = j.id and t.attempt > coalesce((select max(r.attempt) from plait.attempts r
+                                                  where r.job_id = j.id and r.reason in ('retried', 'continued')), 0)
+  having l.job_id is null and a.attempt > 1) u on true
+left join plait.running_state r on r.job_id = j.id and l.state = 'running' and r.attempt = l.attempt;
 -- Artifacts: results of steps and signals that are too large for a row.
 alter table plait.artifacts drop constraint artifacts_kind_check, add constraint artifacts_kind_check
   check (kind in ('payload', 'result', 'step', 'signal'));

@@ -1,4 +1,4 @@
--- What was asked. A row never changes; it goes when retention removes the job.
+-- What was asked. A row never changes, but by continue_as_new; it goes when retention removes the job.
 
 create table plait.jobs (
   id              uuid primary key,
@@ -25,7 +25,8 @@ create table plait.jobs (
   forked_from     uuid,
   after           uuid[],                            -- as asked: it waits for these to succeed
   source_ref      text,                              -- schedule: its trigger; event: the event
-  node            text collate "C"                   -- only there: one of a node job's nodes
+  node            text collate "C",                  -- only there: one of a node job's nodes
+  runs            integer                            -- how often its handler was begun anew, with other arguments (continue_as_new); null: once
 );
 
 create index jobs_tenant on plait.jobs (tenant_id, id);

@@ -17,7 +17,8 @@ create table plait.live (
   metered          boolean not null default false,   -- counts toward its tenant's max_queued
   queue            text collate "C" not null,
   lane             text collate "C" not null default '',  -- '' | suspect | d:<definition> | k:<definition>:<tenant>:<key>
-                                                     -- | n:<node> | leader; a suspect of these two keeps it: suspect:n:<node>
+                                                     -- | n:<node> | leader | b:<build>, with a space and a limit's lane after it
+                                                     -- where it has one; a suspect of these three keeps it: suspect:n:<node>
   definition       text collate "C" not null,
   dedupe_key       text collate "C",
   limit_key        text collate "C",
@@ -28,6 +29,7 @@ create table plait.live (
   wait_on          text,                             -- waiting only: fan_out <id> | signal <name> | sleep | turn | several: what its open steps say
   tied             boolean not null default false,   -- children, follow-ups or other jobs hang on its end: _settle_tied sees to it
   suspect_group    bigint,                           -- of a suspect: those with the same one may run on one worker at the same time, see rescue
+  cancel_by        timestamptz,                      -- it was canceled, and its handler may clean up until then
 
   constraint live_state check (state in ('scheduled', 'queued', 'running', 'waiting')),
   constraint live_running_has_a_worker check ((state = 'running') = (worker is not null)),
@@ -50,7 +52,8 @@ create index live_running on plait.live (worker) where state = 'running';
 -- These are empty for whoever does not use what they serve.
 create index live_lanes on plait.live (queue, lane, tenant_id, priority, run_at, job_id) with (deduplicate_items = off)
   where state = 'queued' and lane <> '';
-create index live_cancel on plait.live (worker) where cancel_requested is not null;
+create index live_cancel on plait.live (worker) where cancel_requested is not null or cancel_by is not null;
+create index live_cancel_by on plait.live (cancel_by) where cancel_by is not null;
 create index live_limited on plait.live (definition, tenant_id, limit_key) with (deduplicate_items = off)
   where state = 'running' and lane <> '';
 create index live_metered on plait.live (tenant_id) with (deduplicate_items = off) where metered;

@@ -22,13 +22,15 @@ create table plait.workers (
   blocked_since timestamptz,                                      -- its event loop does not turn, as of its last heartbeat
   blocked_job uuid,                                               -- the job whose handler blocks it; null: not known
   suspects    integer not null default 0,                         -- how many suspects it ran when it was declared lost
-  prefetched  integer not null default 0                          -- claimed before a slot was free, as of its last heartbeat
+  prefetched  integer not null default 0,                         -- claimed before a slot was free, as of its last heartbeat
+  build       text collate "C" constraint workers_build check (build ~ '^[A-Za-z0-9_.:+-]{1,100}$')   -- of its code: durable jobs that begin here go on there
 ) with (fillfactor = 50);
 
 create index workers_asleep on plait.workers (id) where asleep;
 create index workers_expiry on plait.workers (expires_at) where state = 'alive';
 create index workers_lost on plait.workers (id) where state = 'lost';
 create index workers_node on plait.workers (node) where state = 'alive';
+create index workers_builds on plait.workers (build) where build is not null;
 
 -- The machines of the cluster. One lives for as long as a worker on it does: leases are the workers'.
 create table plait.nodes (

@@ -39,6 +39,7 @@ create table plait.fan_outs (
   on_timeout    text check (on_timeout in ('proceed', 'fail')),   -- these three only of a node job's: its children are the nodes' parts
   on_node_failure text check (on_node_failure in ('fail', 'tolerate')),
   rule          text check (rule in ('quorum', 'timeout', 'node_failed', 'quorum_lost')),   -- which decided it
+  cancel_late   boolean not null default false,      -- also when it has succeeded, what is still open is canceled
   constraint fan_outs_counts check (succeeded >= 0 and failed >= 0 and canceled >= 0 and succeeded + failed + canceled <= total),
   constraint fan_outs_decided check ((decided_at is null) = (decision is null))
 ) with (fillfactor = 50);
@@ -75,7 +76,7 @@ create table plait.steps (
   overlapping    boolean not null default false,        -- another step was under way beside it: their order means nothing
   done        boolean not null default true,         -- false, with an error: its branch was canceled before it ended
   name        text collate "C" not null,
-  kind        text not null check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after', 'join', 'timer')),
+  kind        text not null check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after', 'join', 'timer', 'cancel')),
   hash        text,                                  -- of its arguments; null: they can't be compared
   value       json,
   error       text,                                  -- a permanent one: others are not kept, and tried again

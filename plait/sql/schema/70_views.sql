@@ -16,9 +16,26 @@ select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correla
        case when l.state = 'running' then r.progress else a.progress end as progress,
        j.parent_id, j.root_id, j.fan_out_id, j.fan_out_index, j.depth, j.forked_from, l.wait_on, l.wake_at, j.source_ref,
        j.node,
-       case when l.state = 'running' then l.run_at when l.job_id is null then coalesce(a.started_at, a.claimed_at) end as started_at,
-       case when l.state = 'running' then l.worker else a.worker end as last_worker
+       coalesce(f.at, case when l.state = 'running' then l.run_at end) as started_at,  -- the first time, whatever came after
+       case when l.state = 'running' then l.worker else a.worker end as last_worker,
+       -- Those that count against max_attempts, with the one under way: no suspensions, snoozes, releases and losses.
+       case when l.job_id is null then coalesce(u.n, (a.claimed_at is not null and a.status not in ('lost', 'released', 'snoozed'))::int)
+            else l.tries + coalesce(l.state = 'running' or a.status = 'suspended' and a.reason is distinct from 'continued'
+                            or l.state = 'waiting' and a.status in ('failed', 'timeout'), false)::int end as attempts_used,
+       coalesce(j.runs, 1) as runs
 from plait.jobs j
 left join plait.live l on l.job_id = j.id
 left join lateral (select * from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
+left join lateral (
+  select coalesce(t.started_at, t.claimed_at) as at from plait.attempts t
+  where t.job_id = j.id and t.claimed_at is not null and not (t.status = 'released' and t.started_at >= t.finished_at)  -- given back unstarted
+  order by t.attempt limit 1) f on true
+left join lateral (
+  select (count(*) filter (where t.status in ('failed', 'timeout'))
+          + (coalesce(max(t.attempt) filter (where t.claimed_at is not null and t.status in ('succeeded', 'skipped', 'canceled', 'suspended')), 0)
+             > coalesce(max(t.attempt) filter (where t.status in ('failed', 'timeout')), 0))::int)::int as n
+  from plait.attempts t
+  where t.job_id = j.id and t.attempt > coalesce((select max(r.attempt) from plait.attempts r
+                                                  where r.job_id = j.id and r.reason in ('retried', 'continued')), 0)
+  having l.job_id is null and a.attempt > 1) u on true
 left join plait.running_state r on r.job_id = j.id and l.state = 'running' and r.attempt = l.attempt;

@@ -18,6 +18,7 @@ export interface LiveEvent {
   tenant_id?: string;
   status?: string;
   attempt?: number;
+  attempt_count?: number;
   definition_key?: string;
   queue?: string;
   parent_id?: string | null;

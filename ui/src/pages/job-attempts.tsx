@@ -33,11 +33,11 @@ export function Attempts({ job }: { job: JobPage }) {
 
 function Running({ job }: { job: JobPage }) {
   return (
-    <details className="attempt" open data-attempt={job.attempt_count}>
+    <details className="attempt" open data-attempt={job.attempt_no}>
       <summary>
-        <span className="mono quiet">{job.attempt_count}</span>
+        <span className="mono quiet">{job.attempt_no}</span>
         <Badge status="running" />
-        <Since from={job.started_at} />
+        <Since from={job.claimed_at} />
         <span>worker {job.claimed_by_worker}</span>
         <Icon name="down" />
       </summary>

@@ -39,7 +39,7 @@ export function jobColumns(tenantOf: ((id: string) => string) | null): JobColumn
     {
       key: "attempts", name: "Attempts", title: "Attempts", width: "80px", usual: true, align: "right",
       cell: (job) => (
-        <span title={`begun ${job.attempt_count} times; ${job.max_attempts} tries at most`}>
+        <span title={`${job.attempt_count} of at most ${job.max_attempts} attempts`}>
           {job.attempt_count}
           <span className="quiet">{` / ${job.max_attempts}`}</span>
         </span>
@@ -51,7 +51,7 @@ export function jobColumns(tenantOf: ((id: string) => string) | null): JobColumn
     { key: "started", name: "Started", title: "Started", width: "96px", usual: true, cell: (job) => <Time at={job.started_at} /> },
     { key: "finished", name: "Finished", title: "Finished", width: "96px", usual: true, cell: (job) => <Time at={job.finished_at} /> },
     {
-      key: "ran", name: "Ran for", title: "Ran for", width: "96px", usual: false, align: "right",
+      key: "ran", name: "Run time", title: "Run time", width: "96px", usual: false, align: "right",
       cell: (job) => <Since from={job.started_at} to={job.finished_at} />,
     },
     {

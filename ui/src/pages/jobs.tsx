@@ -169,7 +169,7 @@ function useJobs(query: JobQuery) {
     const { ids } = known.current;
     const changed = jobs.filter((event) => event.id && ids.has(event.id));
     if (changed.length)
-      setMoved((old) => new Map([...old, ...changed.map((event) => [event.id!, { status: event.status, attempt_count: event.attempt } as Partial<JobBrief>] as const)]));
+      setMoved((old) => new Map([...old, ...changed.map((event) => [event.id!, { status: event.status, attempt_count: event.attempt_count } as Partial<JobBrief>] as const)]));
     setFresh((old) => new Set([...old, ...jobs.filter((event) => !event.id || !ids.has(event.id)).map((event) => event.id ?? "reset")]));
   });
 

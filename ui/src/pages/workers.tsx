@@ -226,7 +226,7 @@ function One({ worker, onClose }: { worker: Worker; onClose: () => void }) {
                       {job.definition_key}
                     </Link>
                     <span className="quiet">
-                      attempt {job.attempt_count}, for <Since from={job.started_at} />
+                      attempt {job.attempt_count}, for <Since from={job.claimed_at} />
                     </span>
                     <span className="quiet">{job.queue}</span>
                   </li>

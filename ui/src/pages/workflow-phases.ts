@@ -26,13 +26,12 @@ export interface Timed {
   created_at: string;
   /** When it is due, or since when it is where it is. */
   since: string | null;
-  attempt_count: number;
   attempts: readonly (Span | Attempt)[];
 }
 
 const AFTER: Record<string, PhaseKind> = { suspended: "wait", failed: "backoff", timeout: "backoff", lost: "backoff", snoozed: "backoff" };
 
-export function phasesOf({ status, created_at, since, attempt_count, attempts }: Timed, now: number): Phase[] {
+export function phasesOf({ status, created_at, since, attempts }: Timed, now: number): Phase[] {
   const found: Phase[] = [];
   let at = Date.parse(created_at);
   let between: PhaseKind = status === "scheduled" && !attempts.length ? "backoff" : "queue";
@@ -53,7 +52,7 @@ export function phasesOf({ status, created_at, since, attempt_count, attempts }:
     add({ kind: "queue", from: moved, to: now });
   } else if (status === "running") {
     add({ kind: between, from: at, to: moved });
-    add({ kind: "run", from: moved, to: now, status: "running", attempt: attempt_count });
+    add({ kind: "run", from: moved, to: now, status: "running", attempt: (attempts.at(-1)?.attempt_no ?? 0) + 1 });
   } else if (status === "scheduled") add({ kind: "backoff", from: at, to: now });
   else if (status === "waiting") add({ kind: "wait", from: at, to: now });
   return found;

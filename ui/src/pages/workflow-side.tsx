@@ -10,7 +10,7 @@ import { Id } from "../parts/Code";
 import { Json } from "../parts/Json";
 import { Facts } from "../parts/Page";
 import { Answered, NotFound } from "../parts/States";
-import { Since, Time } from "../parts/Time";
+import { Duration, Since, Time } from "../parts/Time";
 import { jobsWith } from "./job-filter";
 import { fanOutOf } from "./workflow-rows";
 import { FanOutBar, FanOutWords, ruleOf } from "./workflow-tree";
@@ -145,7 +145,9 @@ function JobInShort({ root, job, onSelect }: { root: JobPage; job: JobPage; onSe
             ["Asked for", <Time at={job.created_at} />],
             ["Due", job.status === "scheduled" && <Time at={job.run_at} />],
             ["Started", job.started_at && <Time at={job.started_at} />],
-            [job.finished_at ? "Ran for" : "Runs for", job.started_at && <Since from={job.started_at} to={job.finished_at} />],
+            ["Run time", job.started_at && <Since from={job.started_at} to={job.finished_at} />],
+            ["Own time", job.own_s !== null && <Duration seconds={job.own_s} />],
+            ["Waiting time", job.waiting_s !== null && <Duration seconds={job.waiting_s} />],
             ["Worker", job.last_worker],
             ["Waits for", job.wait_on && <code>{job.wait_on.split(" ")[0]}</code>],
           ]}

@@ -173,7 +173,7 @@ function FanOutLane({ row: { fanOut, name, parent }, ranging: { now, range, zoom
 
 function RootLane({ root, ranging }: { root: JobPage; ranging: Ranging }) {
   const attempts = useRead("GET /jobs/{job_id}/attempts", { path: { job_id: root.id } }, { live: ["job"], when: (event) => event.id === root.id });
-  const since = root.status === "running" ? root.started_at : root.run_at;
+  const since = root.status === "running" ? root.claimed_at : root.run_at;
   return <Phases phases={phasesOf({ ...root, since, attempts: attempts.data?.items ?? [] }, ranging.now)} range={ranging.range} />;
 }
 

@@ -181,8 +181,8 @@ function Name({ row }: { row: Row }) {
 export const TREE_TRACKS = "minmax(200px, 2fr) 118px 76px 96px minmax(140px, 2fr)";
 
 export function TreeHeads() {
-  return ["Status", "Attempts", "Ran for", "Error"].map((title) => (
-    <span key={title} role="columnheader" className={`td ${title === "Attempts" || title === "Ran for" ? "right" : ""}`}>
+  return ["Status", "Attempts", "Run time", "Error"].map((title) => (
+    <span key={title} role="columnheader" className={`td ${title === "Attempts" || title === "Run time" ? "right" : ""}`}>
       {title}
     </span>
   ));

@@ -1,0 +1,54 @@
+"""`first`: the first of several waits that ends; the others are canceled."""
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Any
+
+from plait.model.errors import InvalidArguments
+from plait.sdk.context import running_attempt
+from plait.sdk.sending import surely
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """Which one ended first, and what it returned."""
+
+    index: int
+    """Its place among those that were given, from 0."""
+    name: str | None
+    """The name that it was given by."""
+    value: Any
+
+
+async def first(*waits: Awaitable[Any], **named: Awaitable[Any]) -> First:
+    """Wait for the first of these to end: signals, sleeps, fan-outs, jobs, or any other awaitable. If it raises, that is raised.
+
+    The others are canceled: a branch receives CancelledError, and the sub-jobs of a fan-out are canceled too (unless it was opened with
+    `cancel_remaining=False`). Returns when they have ended. A replay has the same winner.
+    """
+    given = [*waits, *named.values()]
+    if not given:
+        raise InvalidArguments("first must be given at least one thing to wait for")
+    tasks = [asyncio.ensure_future(one) for one in given]
+    running = running_attempt()
+    owner = running.durable() if running is not None and running.branches() is not None else None
+    paths = owner.branches.paths(tasks) if owner is not None else []
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        ended = [index for index, task in enumerate(tasks) if task.done()]
+        losers = [task for index, task in enumerate(tasks) if index not in ended[:1]]
+        for task in losers:
+            task.cancel()
+        if losers:
+            await asyncio.wait(losers)
+        for task in losers:
+            if not task.cancelled():
+                task.exception()  # it lost: nobody else is told
+    if owner is not None and (left := owner.turns.left_by(paths)):
+        with owner.reading():
+            await surely(lambda: owner.store.trees.leave_fan_outs(owner.lease, left))
+    index = ended[0]
+    names = [None] * len(waits) + list(named)
+    return First(index, names[index], tasks[index].result())

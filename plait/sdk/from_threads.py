@@ -1,0 +1,31 @@
+"""Durable operations of `def` handlers: they run on the worker's loop, while the handler's thread waits."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from plait.model.errors import NotDurable
+from plait.sdk.durable import Durable
+from plait.sdk.operations import Suspended
+
+T = TypeVar("T")
+
+
+def call_from_thread(owner: Durable, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    with contextlib.suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise NotDurable("the sync form was called on a loop, which it would block: use the async one")
+    coroutine = function()
+    try:
+        future = asyncio.run_coroutine_threadsafe(coroutine, owner.loop)
+    except BaseException:
+        coroutine.close()  # the loop is closed: the worker has gone, and so has the lease
+        raise
+    try:
+        return future.result()
+    except BaseException as error:
+        future.cancel()
+        if owner.holder.suspended and not isinstance(error, Suspended):
+            raise Suspended from None
+        raise
