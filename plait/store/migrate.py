@@ -36,6 +36,8 @@ _LOCK: Final = 0x706C616974  # "plait"
 LOCK_MS: Final = 400
 """So long a statement waits for a table, and with it all who want that table after it: less than the second after which the server
 looks for a deadlock, so that it is the migration that gives way."""
+FIRST_LOCK_MS: Final = 60_000
+"""The same for the first installation in a database, which nobody uses yet: it may wait for one in another database that makes the same roles."""
 FIRST_LOCKED: Final = ("tenants", "definitions")
 """In the order in which an enqueue reads them."""
 STATEMENT_S: Final = 3600.0
@@ -149,7 +151,8 @@ async def migrate_connection(
     try:
         plan = await _plan(connection, grant_client)
         if not plan_only and not plan.empty:
-            await connection.execute(f"set local lock_timeout = '{LOCK_MS}ms'")
+            wait_ms = LOCK_MS if plan.installed is not None else FIRST_LOCK_MS
+            await connection.execute(f"set local lock_timeout = '{wait_ms}ms'")
             await _exclude_others(connection)
             plan = await _plan(connection, grant_client)
             if not allow_blocking:

@@ -136,6 +136,7 @@ async def _declare_lost(world: World, process: WorkerProcess) -> None:
 
 async def _all_are(world: World, status: str, jobs: int) -> None:
     async def are() -> bool:
+        await world.rescue()  # as a leader does: a row that was locked is the next call's
         found = await world.sql("select count(*) from plait.job where status = $1::plait.status", status)
         return bool(found == jobs)
 

@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from plait import Nodes, Plait, PlaitError, after, fan_out, spawn, sub, values
+from plait import Nodes, Plait, PlaitError, after, continue_as_new, dependencies, fan_out, spawn, sub, values
 from plait.leader.sweep import Sweep
 from plait.model.errors import ArtifactAltered, ArtifactMissing, InvalidJob, JobFailed, TooLarge
 from plait.runtime.objects import Directory
@@ -102,6 +102,30 @@ async def test_sub_jobs_get_and_give_large_values(app: Plait, drain: Drain, over
     spawned = app.handle(await handle.result(timeout=120))
     assert await spawned.result(timeout=120) == LARGE
     assert await over.sql("select count(*) from plait.artifacts") == 6
+
+
+async def test_chains_dependents_and_continued_runs_get_large_values(app: Plait, drain: Drain, over: World) -> None:
+    @app.job
+    async def make() -> str:
+        return "x" * 3_000_000
+
+    @app.job
+    async def measure(text: str, times: int = 1) -> int:
+        [made] = await dependencies()
+        assert made.value == text
+        return len(text) * times
+
+    @app.job
+    async def again(text: str = "") -> int:
+        if not text:
+            await continue_as_new("y" * 2_000_000)
+        return len(text)
+
+    *_, last = await app.chain(sub(make), sub(measure, 2))
+    handle = await again.enqueue()
+    await drain(app)
+    assert await last.result(timeout=120) == 6_000_000
+    assert await handle.result(timeout=120) == 2_000_000
 
 
 async def test_a_node_jobs_parts_and_its_leader_see_large_values(app: Plait, database: TestDatabase) -> None:

@@ -1,11 +1,12 @@
 """What is around every page: signing in and out, the navigation, the theme, keys, the palette, the stream."""
 
+import asyncio
 import re
 from datetime import timedelta
 
 import httpx
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from plait.model.tokens import hash_of, new_token
 
@@ -221,3 +222,22 @@ async def test_a_server_that_is_away_for_a_while_signs_nobody_out(world: World, 
     await page.unroute("**/api/v1/**")
     await page.get_by_role("button", name="Try again").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
+
+
+async def test_a_change_before_the_stream_is_open_is_shown_when_it_is(world: World, visit: Visitor) -> None:
+    await world.enqueue("add")
+    page = await visit("viewer", "/jobs")
+    await expect(page.locator("[data-live=live]")).to_be_visible()
+    opening = asyncio.Event()
+
+    async def later(route: Route) -> None:
+        await opening.wait()
+        await route.continue_()
+
+    await page.route("**/api/v1/stream*", later)
+    await page.reload()
+    await expect(page.locator("[data-key]")).to_have_count(1)
+    await expect(page.locator("[data-live=live]")).to_have_count(0)
+    await world.enqueue("add")
+    opening.set()
+    await expect(page.locator("[data-key]")).to_have_count(2)

@@ -71,9 +71,9 @@ export function useLiveState(): LiveState {
 
 function become(next: LiveState): void {
   if (state === next) return;
-  const back = next === "live" && state === "polling";
   state = next;
-  if (back) take({ kind: "reset" });
+  // What was read before the stream was open may have changed since, and nobody has told.
+  if (next === "live") take({ kind: "reset" });
   for (const watcher of watchers) watcher();
 }
 
@@ -98,23 +98,23 @@ export function watch(tenant: string | null): () => void {
   }
   const name = `plait.stream.${tenant ?? ""}`;
   const others = new BroadcastChannel(name);
-  others.onmessage = (message: MessageEvent<{ state?: LiveState; event?: LiveEvent }>) => {
+  let own: LiveState | undefined; // of the stream that this tab reads; undefined: another one does
+  others.onmessage = (message: MessageEvent<{ state?: LiveState; event?: LiveEvent; asked?: true }>) => {
+    if (message.data.asked && own) others.postMessage({ state: own });
     if (message.data.state) become(message.data.state);
     if (message.data.event) take(message.data.event);
   };
   const tell = (said: { state?: LiveState; event?: LiveEvent }) => {
     if (ending.signal.aborted) return;
-    if (said.state) become(said.state);
+    if (said.state) become((own = said.state));
     if (said.event) take(said.event);
     others.postMessage(said);
   };
   become("connecting");
   if (navigator.locks) {
-    // Until this tab has the lock another one reads, and says so when it is asked.
+    // Until this tab has the lock another one reads, and says so when it is asked: that a lock is held does not mean that its stream is open.
     void navigator.locks.request(name, { signal: ending.signal }, () => read(tenant, tell, ending.signal)).catch(() => undefined);
-    void navigator.locks.query().then((locks) => {
-      if (locks.held?.some((lock) => lock.name === name)) become("live");
-    });
+    others.postMessage({ asked: true });
   } else {
     void read(tenant, tell, ending.signal);
   }
