@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Busy,
         DatabaseUnreachable,
         DeterminismError,
+        ErrorInfo,
         FanOutError,
         IdempotencyConflict,
         InvalidArguments,
@@ -78,10 +79,8 @@ if TYPE_CHECKING:
         dependencies_sync,
     )
     from plait.sdk.fan_out import (
-        Sub,
         fan_out,
         fan_out_stream,
-        sub,
     )
     from plait.sdk.first import First, first
     from plait.sdk.handle import (
@@ -122,6 +121,10 @@ if TYPE_CHECKING:
         transaction,
         version,
     )
+    from plait.sdk.sub_jobs import (
+        Sub,
+        sub,
+    )
     from plait.sdk.updates import (
         Update,
         wait_for_update,
@@ -143,6 +146,7 @@ _HOME = {
     "DatabaseUnreachable": "plait.model.errors",
     "DeterminismError": "plait.model.errors",
     "StepFailed": "plait.model.errors",
+    "ErrorInfo": "plait.model.errors",
     "FanOutError": "plait.model.errors",
     "First": "plait.sdk.first",
     "Handle": "plait.sdk.handle",
@@ -175,7 +179,7 @@ _HOME = {
     "Spawned": "plait.sdk.spawn",
     "Status": "plait.model.states",
     "Strategy": "plait.model.strategies",
-    "Sub": "plait.sdk.fan_out",
+    "Sub": "plait.sdk.sub_jobs",
     "StateNotReached": "plait.model.errors",
     "StreamClosed": "plait.model.errors",
     "StreamFull": "plait.model.errors",
@@ -213,7 +217,7 @@ _HOME = {
     "spawn_many_sync": "plait.sdk.spawn",
     "spawn_sibling": "plait.sdk.spawn",
     "spawn_sibling_sync": "plait.sdk.spawn",
-    "sub": "plait.sdk.fan_out",
+    "sub": "plait.sdk.sub_jobs",
     "threshold": "plait.model.strategies",
     "transaction": "plait.sdk.steps",
     "values": "plait.sdk.results",
@@ -229,6 +233,7 @@ __all__ = [
     "Current",
     "DatabaseUnreachable",
     "DeterminismError",
+    "ErrorInfo",
     "FanOutError",
     "First",
     "Handle",

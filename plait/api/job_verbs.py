@@ -11,8 +11,9 @@ from plait.api.job_shapes import Moved
 from plait.api.jobs import json_text
 from plait.api.shapes import Json
 from plait.api.tenancy import Ask
-from plait.model.errors import InvalidArguments
+from plait.model.errors import InvalidArguments, TooLarge
 from plait.model.states import Status
+from plait.sdk.codec import MAX_BYTES
 
 router = new_router("jobs")
 
@@ -106,5 +107,8 @@ async def signal(ask: Ask, job_id: UUID, body: Signal) -> Response:
     tenant_id = await ask.job_tenant(job_id)
     jobs = ask.changing("job.signal", job_id, tenant_id=tenant_id, name=body.name).jobs
     payload = None if body.payload is None else json_text(body.payload)
+    if payload is not None and len(payload) > MAX_BYTES:  # ASCII
+        large = TooLarge(f"a signal's payload has at most {MAX_BYTES:,} bytes", payload)
+        payload = await ask.request.app.state.artifacts.keep(large, job_id=job_id, tenant_id=tenant_id, kind="signal")
     status = await jobs.signal(job_id, body.name, payload, tenant_id=tenant_id, signal_id=body.id)
     return Json({"id": job_id, "status": status, "jobs": 1})

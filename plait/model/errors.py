@@ -17,6 +17,7 @@
 `Outcome` exceptions, which a handler raises to steer what becomes of its job, are at the end.
 """
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar
 from uuid import UUID
@@ -168,7 +169,7 @@ class NotLeader(PlaitError):
 
 
 class InvalidDefinition(PlaitError):
-    """A job is not defined properly."""
+    """A job, or a step, is not defined properly."""
 
 
 class InvalidArguments(PlaitError):
@@ -273,16 +274,30 @@ class UpdateRejected(PlaitError):
     """The job rejected the update, or ended before it replied."""
 
 
-class SubJobFailure(PlaitError):
-    """A sub-job failed or was canceled."""
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """An error that a handler raised, as it is stored: the name of its type (`ValueError`, `shop.CardDeclined`), its message, and the error that caused it."""
 
-    def __init__(self, *, index: int, job_id: UUID, error: str, attempt: int, status: str) -> None:
+    type: str
+    message: str
+    cause: "ErrorInfo | None" = None
+
+
+class SubJobFailure(PlaitError):
+    """A sub-job failed or was canceled. `error_type`, `error_message` and `cause` tell of the error that its handler raised, if it raised one."""
+
+    def __init__(
+        self, *, index: int, job_id: UUID, error: str, attempt: int, status: str, failure: ErrorInfo | None = None
+    ) -> None:
         super().__init__(f"sub-job {index} {status}: {error}")
         self.index = index
         self.job_id = job_id
         self.error = error
         self.attempt = attempt
         self.status = status
+        self.error_type = None if failure is None else failure.type
+        self.error_message = None if failure is None else failure.message
+        self.cause = None if failure is None else failure.cause
 
 
 class FanOutError(PlaitError):
@@ -310,13 +325,24 @@ class FanOutError(PlaitError):
 
 
 class JobFailed(PlaitError):
-    """The job failed."""
+    """The job failed. `error_type`, `error_message` and `cause` tell of the error that its handler raised, if it raised one."""
 
-    def __init__(self, job_id: UUID, message: str, *, reason: str | None = None, traceback: str | None = None) -> None:
+    def __init__(
+        self,
+        job_id: UUID,
+        message: str,
+        *,
+        reason: str | None = None,
+        traceback: str | None = None,
+        failure: ErrorInfo | None = None,
+    ) -> None:
         super().__init__(message)
         self.job_id = job_id
         self.reason = reason
         self.traceback = traceback
+        self.error_type = None if failure is None else failure.type
+        self.error_message = None if failure is None else failure.message
+        self.cause = None if failure is None else failure.cause
 
 
 class JobDeadLettered(JobFailed):

@@ -21,6 +21,14 @@ class Backoff:
     max: float | str = 3600.0
     jitter: float = 0.2
 
+    def pause_s(self, number: int) -> float:
+        """Before the retry of this number, from 1; without jitter."""
+        longest = seconds(self.max)
+        try:
+            return float(min(seconds(self.base) * self.factor ** (number - 1), longest))
+        except OverflowError:
+            return longest
+
     def __post_init__(self) -> None:
         seconds(self.base, what="backoff base")
         seconds(self.max, what="backoff max")

@@ -27,12 +27,12 @@ from plait.sdk.commands import CommandCodec, command_of, commands_in, handler_of
 from plait.sdk.definition import Definition, JobOptions, define
 from plait.sdk.enqueuer import Enqueuer
 from plait.sdk.events import NewEvent
-from plait.sdk.fan_out import Sub
 from plait.sdk.handle import Handle
 from plait.sdk.job import Decorator, Job
 from plait.sdk.node_jobs import NodeJob, NodeOptions, PartOptions, apart, leading
 from plait.sdk.options import check_tenant
 from plait.sdk.portal import Portal
+from plait.sdk.sub_jobs import Sub
 from plait.sdk.target import Target
 from plait.sdk.tenants import Tenants
 from plait.sdk.triggers import Declared, Duration, TriggerOptions, declaring, event_settings, schedule_settings

@@ -1,4 +1,4 @@
-"""Artifacts: payloads and results that are too large for a row are kept in a store of bytes, and the row has a reference.
+"""Artifacts: payloads, results, results of steps and signals that are too large for a row are kept in a store of bytes, and the row has a reference.
 
     {"$artifact":{"sha256":"…","size":5242880}}
 

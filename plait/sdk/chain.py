@@ -7,10 +7,10 @@ from uuid import UUID
 
 from plait.model.errors import InvalidArguments
 from plait.sdk.dependencies import link_payload
-from plait.sdk.fan_out import Sub
 from plait.sdk.handle import Handle
 from plait.sdk.job import App, Job
 from plait.sdk.sent import send_once
+from plait.sdk.sub_jobs import Sub
 from plait.store.new_jobs import NewJob
 
 

@@ -2,14 +2,16 @@
 
 A payload is an object: the arguments by name, so that other languages and people can write one. What the handler gets is what
 the payload says, decoded by type: the same on the first run, on a retry and on a replay. What has no annotation comes back as
-plain JSON: a date as text, a tuple as a list.
+plain JSON: a date as text, a tuple as a list. An annotation that can't be decoded is refused when the job is defined.
 """
 
 import contextlib
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, Never, NoReturn, get_type_hints
 
 import msgspec
@@ -24,6 +26,16 @@ from plait.model.errors import (
     TooLarge,
 )
 from plait.model.texts import message_of
+from plait.sdk.annotations import (
+    Undecodable,
+    decode_other,
+    encode_other,
+    is_adapted,
+    misread,
+    plain,
+    readable,
+    reader_of,
+)
 
 MAX_BYTES = 1024 * 1024
 """A payload or a result in a row is at most this long. Larger ones are kept in the artifact store, with a reference here."""
@@ -46,7 +58,9 @@ class _Types:
     unset: bool
     """Some argument has a default that only the function can give."""
     arguments: msgspec.json.Decoder[Any]
-    result: msgspec.json.Decoder[Any]
+    result: "_Result"
+    adapted: Mapping[str, Any]
+    """Arguments that pydantic encodes and decodes, by name."""
     plain_result: type | None
     """A result of exactly this type is right as it is."""
     none_fits: bool
@@ -76,12 +90,13 @@ class Codec:
 
     def encode_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """The payload of a call; an error when the arguments do not fit the signature."""
+        given = self._bind(args, kwargs)
         try:
-            text = self.payload(args, kwargs)
+            text = self._encode(given)
         except TooLarge as large:
-            self._decode(large.text)
+            self._verify(given, large.text)
             raise
-        self._decode(text)
+        self._verify(given, text)
         return text
 
     def first_before(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
@@ -96,19 +111,30 @@ class Codec:
         """The arguments of a call but for the first, which is not known yet; an error when one of them does not fit."""
         rest = dict(self._signature.bind(None, *args, **kwargs).arguments)
         del rest[first]
-        text = encode(rest, what=self._arguments)
-        self.check()
+        text = self._encode(rest)
         try:
-            decoder_of(
-                msgspec.defstruct("rest", [one for one in self._fields if one[0] != first], kw_only=True)
-            ).decode(text)
+            fields = [one for one in self._fields if one[0] != first]
+            msgspec.json.Decoder(msgspec.defstruct("rest", fields, kw_only=True), dec_hook=decode_other).decode(text)
         except Exception as error:  # noqa: BLE001 - as in _decode
             raise InvalidArguments(self._fault(error)) from None
         return text
 
     def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """The same for arguments that were checked before: only whether they can be bound and stored."""
-        return encode(self._bind(args, kwargs), what=self._arguments)
+        return self._encode(self._bind(args, kwargs))
+
+    def _encode(self, given: dict[str, Any]) -> str:
+        adapted = (self._types or self._resolve()).adapted
+        if adapted:
+            given = {name: plain(adapted[name], one) if name in adapted else one for name, one in given.items()}
+        return encode(given, what=self._arguments)
+
+    def _verify(self, given: dict[str, Any], text: str) -> None:
+        """What the handler would get is what was given."""
+        read = self._decode(text)
+        for name in (self._types or self._resolve()).adapted:
+            if name in given and (why := misread(given[name], getattr(read, name))) is not None:
+                raise InvalidArguments(f"{self._name}: {name}: {why}")
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name, in the order of the signature."""
@@ -156,22 +182,10 @@ class Codec:
         if type(value) is types.plain_result and (type(value) is not str or len(value) < 1000):
             with contextlib.suppress(Exception):  # a number too large, a lone surrogate: told below
                 return _ENCODE(value).decode()
-        try:
-            text = encode(value, what="the result")
-        except TooLarge as large:
-            self.decode_result(large.text)
-            raise
-        self.decode_result(text)
-        return text
+        return types.result.encode(value, what="the result")
 
     def decode_result(self, text: str | None) -> Any:
-        if text is None:
-            return None
-        types = self._types or self._resolve()
-        try:
-            return types.result.decode(text)
-        except Exception as error:  # noqa: BLE001 - a model's own validators may raise anything
-            raise InvalidResult(f"{self._name}: the result does not fit the annotation: {message_of(error)}") from None
+        return None if text is None else (self._types or self._resolve()).result.decode(text)
 
     def argument(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Any:
         """The value of one argument of a call."""
@@ -179,10 +193,10 @@ class Codec:
         bound.apply_defaults()
         return bound.arguments[name]
 
-    def check(self) -> None:
-        """An error when an annotation can't be decoded by. Not at decoration: it may name what is defined further down."""
+    def check(self, *, early: bool = False) -> None:
+        """An error when an annotation can't be decoded by. `early`: at decoration, when it may name what is defined further down."""
         if self._types is None:
-            self._resolve()
+            self._resolve(early=early)
 
     @property
     def parameters(self) -> list[str]:
@@ -192,14 +206,26 @@ class Codec:
     def required(self) -> set[str]:
         return self._required
 
-    def _resolve(self) -> _Types:
+    def _resolve(self, *, early: bool = False) -> Any:
         try:
             hints = get_type_hints(self._function, include_extras=True)
+            self._types = self._types_of(hints)
+        except Undecodable as error:
+            raise InvalidDefinition(f"job {self._name}: {error}") from None
         except Exception as error:  # noqa: BLE001 - an annotation is an expression: it may raise anything
-            raise InvalidDefinition(f"job {self._name}: its annotations cannot be read: {message_of(error)}") from None
+            if not early:
+                raise InvalidDefinition(
+                    f"job {self._name}: its annotations cannot be read: {message_of(error)}"
+                ) from None
+        return self._types
+
+    def _types_of(self, hints: dict[str, Any]) -> _Types:
         fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+        adapted: dict[str, Any] = {}
         for name, parameter in self._signature.parameters.items():
-            kind = hints.get(name, Any)
+            kind = readable(hints.get(name, Any))
+            if is_adapted(kind):
+                adapted[name] = kind
             if parameter.default is parameter.empty:
                 fields.append((name, kind))
             elif type(parameter.default) in _PLAIN:
@@ -207,57 +233,88 @@ class Codec:
             else:
                 # UNSET stands for "not given": the function's own default applies, as in a plain call.
                 fields.append((name, kind | msgspec.UnsetType, msgspec.UNSET))
-        returned = hints.get("return", Any)
-        if returned in (type(None), NoReturn, Never):
-            returned = Any
         self._fields = fields
-        try:
-            struct = msgspec.defstruct(f"{self._name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
-            result = msgspec.json.Decoder(returned, dec_hook=_decode_other)
-            self._types = _Types(
-                unset=msgspec.UNSET in struct.__struct_defaults__,
-                arguments=msgspec.json.Decoder(struct, dec_hook=_decode_other),
-                result=result,
-                plain_result=returned if returned in (int, str, bool) else None,
-                none_fits=_fits(result, "null"),
-            )
-        except (TypeError, ValueError) as error:
-            raise InvalidDefinition(f"job {self._name}: {error}") from None
-        return self._types
+        result = _Result(hints.get("return", Any), self._name)
+        struct = msgspec.defstruct(f"{self._name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
+        return _Types(
+            unset=msgspec.UNSET in struct.__struct_defaults__,
+            arguments=msgspec.json.Decoder(struct, dec_hook=decode_other),
+            adapted=adapted,
+            result=result,
+            plain_result=result.kind if result.kind in (int, str, bool) else None,
+            none_fits=result.fits("null"),
+        )
 
 
-class ResultCodec:
-    """The result of a plain function, by its annotation where that can be read."""
+class _Result:
+    """What a function returns, by its annotation."""
 
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
+    def __init__(self, returned: Any, name: str) -> None:
         self._name = name
-        try:
-            returned = get_type_hints(function, include_extras=True).get("return", Any)
-        except Exception:  # noqa: BLE001 - an annotation is an expression: it may raise anything
-            returned = Any
-        if returned in (type(None), NoReturn, Never):
-            returned = Any
-        try:
-            self._decoder = decoder_of(returned)
-        except (TypeError, ValueError):
-            self._decoder = decoder_of(Any)
+        self.kind, self._decoder = reader_of(Any if returned in (type(None), NoReturn, Never) else returned)
+        self._adapted = is_adapted(self.kind)
 
-    def encode_result(self, value: Any) -> str | None:
-        text = None if value is None else encode(value, what=f"the result of {self._name}")
-        self.decode_result(text)
+    def encode(self, value: Any, *, what: str) -> str:
+        try:
+            text = encode(plain(self.kind, value) if self._adapted else value, what=what)
+        except TooLarge as large:
+            self._check(value, large.text)
+            raise
+        self._check(value, text)
         return text
 
-    def decode_result(self, text: str | None) -> Any:
-        if text is None:
-            return None
+    def _check(self, value: Any, text: str) -> None:
+        read = self.decode(text)
+        if self._adapted and (why := misread(value, read)) is not None:
+            raise InvalidResult(f"{self._name}: the result does not fit the annotation: {why}")
+
+    def decode(self, text: str) -> Any:
         try:
             return self._decoder.decode(text)
         except Exception as error:  # noqa: BLE001 - a model's own validators may raise anything
             raise InvalidResult(f"{self._name}: the result does not fit the annotation: {message_of(error)}") from None
 
+    def fits(self, text: str) -> bool:
+        try:
+            self._decoder.decode(text)
+        except Exception:  # noqa: BLE001 - whatever it says, it does not fit
+            return False
+        return True
 
-def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(kind, dec_hook=_decode_other)
+
+class ResultCodec:
+    """The result of a step: a plain function, by its annotation. An error when that can't be read, or not be decoded by."""
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self._name = name
+        try:
+            self._result = _Result(_returned(function), name)
+        except Undecodable as error:
+            raise InvalidDefinition(f"step {name}: {error}") from None
+        except Exception as error:  # noqa: BLE001 - an annotation is an expression: it may raise anything
+            raise InvalidDefinition(f"step {name}: its return annotation cannot be read: {message_of(error)}") from None
+
+    def encode_result(self, value: Any) -> str | None:
+        return None if value is None else self._result.encode(value, what=f"the result of {self._name}")
+
+    def decode_result(self, text: str | None) -> Any:
+        return None if text is None else self._result.decode(text)
+
+
+def _returned(function: Any) -> Any:
+    """The annotation of what it returns; Any where there is none. Those of its arguments may be unreadable: they do not matter."""
+    while isinstance(function, partial):
+        function = function.func
+    if not inspect.isroutine(function):
+        function = getattr(type(function), "__call__", function)  # noqa: B004 - its annotations, not whether it can be called
+    function = inspect.unwrap(function)
+    said = getattr(function, "__annotations__", None) or {}
+    returned = said.get("return", Any)
+    if returned is Any or returned is None or isinstance(returned, type):
+        return type(None) if returned is None else returned
+    only = SimpleNamespace(__annotations__={"return": returned})
+    names = getattr(getattr(function, "__func__", function), "__globals__", {})
+    return get_type_hints(only, globalns=names, include_extras=True)["return"]
 
 
 def encode(value: Any, *, what: str) -> str:
@@ -281,6 +338,14 @@ def encode(value: Any, *, what: str) -> str:
     return text.decode()
 
 
+def encode_signal(payload: Any) -> tuple[str, TooLarge | None]:
+    """The payload of a signal as text; where it is too large for a row, also the error, with which it can be kept elsewhere."""
+    try:
+        return encode(payload, what="the signal's payload"), None
+    except TooLarge as large:
+        return large.text, large
+
+
 def _nests_too_deeply(text: bytes) -> bool:
     """Whether brackets nest deeper than MAX_DEPTH: each pass takes away the innermost pairs of all branches."""
     outside_strings = b"".join(text.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2])
@@ -298,7 +363,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 def _has_nan(value: Any) -> bool:
     """Whether a float without a JSON form is in it: msgspec would write null in its place, without a word."""
-    left = [msgspec.to_builtins(value, enc_hook=_encode_other)]
+    left = [msgspec.to_builtins(value, enc_hook=encode_other)]
     while left:
         match left.pop():
             case float() as number if not math.isfinite(number):
@@ -312,28 +377,4 @@ def _has_nan(value: Any) -> bool:
     return False
 
 
-def _fits(decoder: msgspec.json.Decoder[Any], text: str) -> bool:
-    try:
-        decoder.decode(text)
-    except Exception:  # noqa: BLE001 - whatever it says, it does not fit
-        return False
-    return True
-
-
-def _encode_other(value: Any) -> Any:
-    """What msgspec does not know: pydantic models, by their own rules."""
-    if hasattr(type(value), "model_dump"):
-        return value.model_dump(mode="json", by_alias=True, round_trip=True)
-    raise NotImplementedError(f"objects of type {type(value).__name__} have no JSON form")
-
-
-_ENCODE = msgspec.json.Encoder(enc_hook=_encode_other).encode
-
-
-def _decode_other(kind: Any, value: Any) -> Any:
-    validate = getattr(kind, "model_validate_json", None)
-    if validate is not None:
-        return validate(msgspec.json.encode(value))  # as JSON: also a strict model reads a date from text then
-    if isinstance(kind, type) and isinstance(value, kind):
-        return value
-    raise NotImplementedError(f"values of type {getattr(kind, '__name__', kind)} cannot be read from JSON")
+_ENCODE = msgspec.json.Encoder(enc_hook=encode_other).encode

@@ -72,7 +72,7 @@ class CommandCodec(Codec):
         self._signature = inspect.Signature()
         self._required: set[str] = set(command.schema.get("required", ()))
 
-    def check(self) -> None:
+    def check(self, *, early: bool = False) -> None:
         pass
 
     @property

@@ -47,6 +47,8 @@ class Definition:
     """Fields that viewers and operators are not shown: names, or ends of paths."""
     cancel_grace_s: float | None = None
     """How long its handlers may clean up when they are canceled; None: they end at once."""
+    deadline_s: float | None = None
+    """Of a job as a whole, waits and retries included; None: none."""
     defaults: str = field(init=False, repr=False, default="")
     """What an enqueue needs of it where no worker has made it known yet, as JSON."""
 
@@ -84,6 +86,7 @@ class Definition:
             "search_keys": self.search_keys,
             "sensitive": self.sensitive,
             "cancel_grace_s": self.cancel_grace_s,
+            "deadline_s": self.deadline_s,
             **(_node_row(self.nodes) if self.nodes else {}),
         }
 
@@ -149,6 +152,8 @@ class JobOptions(TypedDict, total=False):
     """Arguments, or paths in them, by which an index finds its jobs."""
     sensitive: Sequence[str] | None
     """Fields that are not shown to viewers and operators."""
+    deadline: float | str | None
+    """Of the whole run, its waits and retries included; none by default."""
     cancel_grace: float | str | None
     """Canceled, its handler receives CancelledError and may clean up for so long; by default it ends at once."""
 
@@ -175,6 +180,7 @@ def define(
     search_keys: Sequence[str] | None = None,
     sensitive: Sequence[str] | None = None,
     cancel_grace: float | str | None = None,
+    deadline: float | str | None = None,
 ) -> Definition:
     """Check what a decorator was given, and make a definition of it."""
     if name is not None and not is_text(name, most=1_000_000):
@@ -205,6 +211,9 @@ def define(
     timeout_s = seconds(timeout, what=f"job {name}: timeout")
     if timeout_s <= 0:
         raise InvalidDefinition(f"job {name}: a timeout is more than 0")
+    deadline_s = None if deadline is None else seconds(deadline, what=f"job {name}: deadline")
+    if deadline_s == 0:
+        raise InvalidDefinition(f"job {name}: deadline must be more than 0")
     if backoff is not None and not isinstance(backoff, Backoff):
         example = f"base={backoff!r}" if isinstance(backoff, str) and len(backoff) < 20 else "base='1s'"
         raise InvalidDefinition(
@@ -216,6 +225,7 @@ def define(
             f"job {name}: cancel_grace must be more than 0, and the job an async def without isolation"
         )
     codec = Codec(function, name)
+    codec.check(early=True)
     limits = Limits(max_running=max_running, rate=rate, key_max_running=key_max_running, key_rate=key_rate)
     if key is not None and not isinstance(key, str) and not callable(key):
         raise InvalidDefinition(
@@ -249,6 +259,7 @@ def define(
         search_keys=_checked_keys(name, codec, search_keys),
         sensitive=_checked_fields(name, sensitive),
         cancel_grace_s=cancel_grace_s,
+        deadline_s=deadline_s,
     )
 
 

@@ -33,8 +33,7 @@ from plait.store.trees import Checkpoint, Lease, StepKey, StepKind, Suspension, 
 
 T = TypeVar("T")
 
-REFUSALS: Final = 1000
-"""A handler that goes on and on after its job was suspended is held from here on."""
+REFUSALS: Final = 1000  # a handler that goes on and on after its job was suspended is held from here on
 NESTED: Final = ("call", "transaction", "version", "spawn", "after")
 """Steps that may be part of another one."""
 UNWIND_S: Final = 5.0
@@ -75,9 +74,8 @@ class Durable:
             self.turns.history = History()
         self._loading: asyncio.Task[History] | None = None
         self._seq = 0
-        self._size = 0
-        """Of what this run has recorded, in bytes."""
-        self._unrecorded = Unrecorded()
+        self._size = 0  # of what this run has recorded, in bytes
+        self.unrecorded = self._unrecorded = Unrecorded()
         self._refused = 0
         self._canceling = False
         self._gone = False
@@ -105,6 +103,8 @@ class Durable:
                 await self._record_the_rest()
             if history.replaying and not nested:
                 await self.turns.replay(step)
+            if step.row is not None and step.row.left_out:
+                step.row = await history.whole(step.row) or await self.stop_for("stale")
         except BaseException:
             step.__exit__()
             raise
@@ -150,7 +150,7 @@ class Durable:
         if rows is None:  # else it would begin anew, and do again what another does already
             await self.stop_for("stale")
         self._size += sum(len(row.value) for row in rows if row.value)
-        return History(rows)
+        return History(rows, lambda row: surely(lambda: self.store.trees.step_values(self.lease, row)))
 
     async def record(self, step: Step, write: Callable[[int], Awaitable[T]]) -> T:
         """Record the end of a step; returns when it is this end's turn to reach the handler."""

@@ -7,10 +7,8 @@ sub itself, the fan-out, the sub's own definition; retries, where none of these 
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
-from datetime import timedelta
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -20,68 +18,20 @@ from plait.model.errors import FanOutError, InvalidArguments, SubJobFailure, Too
 from plait.model.ids import new_id
 from plait.model.states import Status
 from plait.model.strategies import Strategy, collect_all, fail_fast
-from plait.model.texts import is_storable, shown
 from plait.sdk.artifacts import is_reference
-from plait.sdk.codec import encode
-from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, durable
 from plait.sdk.options import Options
-from plait.sdk.results import Result
+from plait.sdk.results import Result, read_failure
 from plait.sdk.sending import surely
-from plait.store.trees import ChildRow, NewChild, NewFanOut, Suspension
+from plait.sdk.sub_jobs import Duration, Sub, SubKind
+from plait.store.trees import PAGE_BYTES, ChildRow, NewChild, NewFanOut, Suspension
 
 PAGE = 2000
-"""So many results are held at once, beside those that the caller keeps."""
+"""A page of results has at most so many, and at most so many that they come to PAGE_BYTES."""
 MAX_FAILURES = 1000
 """A stream that fails names no more of its failures: it must not hold them all."""
-_NOT_OF_SUBS = (
-    "tenant", "delay", "scheduled_for", "dedupe_key", "idempotency_key", "idempotency_ttl", "correlation_id", "job_id",
-    "after", "on_dependency_failure", "conn",
-)  # fmt: skip
 BREATH = 1000
 """After so many sub-jobs made, others on the loop have their turn."""
-
-Duration = float | str | timedelta
-
-_NONE = Options()
-"""Most sub-jobs say nothing of their own: they share this."""
-
-
-class Target(Protocol):
-    """A job, as far as a sub-job needs it."""
-
-    definition: Definition
-
-    @property
-    def given(self) -> Options: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Sub:
-    """A sub-job that is asked for; made by `sub()`."""
-
-    job: Target | str
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    options: Options
-
-
-def sub(
-    job: Target | str,
-    /,
-    *args: Any,
-    queue: str | None = None,
-    priority: int | None = None,
-    retries: int | None = None,
-    timeout: Duration | None = None,
-    **kwargs: Any,
-) -> Sub:
-    """A sub-job, for `fan_out`: a job or its name, its arguments, and what shall differ for this one. An argument of the job's that
-    is called like one of these options is given by position."""
-    options = _NONE
-    if not (queue is None and priority is None and retries is None and timeout is None):
-        options = Options(queue=queue, priority=priority, retries=retries, timeout=timeout)
-    return Sub(job, args, kwargs, options)
 
 
 async def fan_out(
@@ -110,11 +60,7 @@ async def fan_out(
     )
     if opened is None:
         return []
-    results: list[Result[Any]] = []
-    while page := await opened.page():
-        results.extend(page)
-        if len(page) < PAGE:
-            break
+    results = [result async for result in opened.results()]
     if opened.decision != "succeeded":
         raise opened.error([result.error for result in results if result.error is not None], results)
     return results
@@ -136,7 +82,7 @@ async def fan_out_stream(
 ) -> AsyncIterator[Result[Any]]:
     """The same, one result at a time, in the order in which sub-jobs end. That order is kept: a replay sees the same.
 
-    `collect_all()` is the strategy where none is given: each result tells for itself. Memory holds one page of results. Each time
+    `collect_all()` is the strategy where none is given: each result tells for itself. Memory holds one page, of 8 MB. Each time
     the job goes on it reads the stream from its start, so it does not go on for every result but when a quarter more are there.
     """
     given = Options(queue=queue, priority=priority, retries=retries, timeout=sub_timeout)
@@ -157,7 +103,7 @@ async def fan_out_stream(
     while opened.decision is None or opened.position < opened.ended:
         if opened.position >= opened.ended:
             await opened.join(opened.position + max(1, opened.position // 4))
-        for result in await opened.page():
+        async for result in opened.page():
             if result.error is not None and len(failures) < MAX_FAILURES:
                 failures.append(result.error)
             yield result
@@ -181,23 +127,38 @@ class Opened:
         self.ended = 0
         """Of a stream: how many of its children had ended when it was last looked; those may be read."""
         self.position = 0 if streamed else -1
+        self._read = False
 
-    async def page(self) -> list[Result[Any]]:
-        """The next results; none when all that there are have been read."""
+    async def results(self) -> AsyncIterator[Result[Any]]:
+        """All that have not been read."""
+        while not self._read:
+            async for result in self.page():
+                yield result
+
+    async def page(self) -> AsyncIterator[Result[Any]]:
+        """The next results. Each is decoded when it is its turn, and not held here any more."""
         trees, job_id = self._owner.store.trees, self._owner.lease.job_id
+        limit = min(PAGE, self.ended - self.position) if self._streamed else PAGE
         with self._owner.reading():
-            limit = min(PAGE, self.ended - self.position) if self._streamed else PAGE
-            rows = await surely(lambda: trees.gather(job_id, self._id, after=self.position, limit=limit))
-            if rows:
-                self.position = rows[-1].position
-            return [self._result(await self._resolved(row) if is_reference(row.result) else row) for row in rows]
+            rows = await surely(
+                lambda: trees.gather(job_id, self._id, after=self.position, limit=limit, most_bytes=PAGE_BYTES)
+            )
+        # Fewer than were asked for, and too small for the bound even with four bytes a character: there are no more.
+        size = sum(len(row.result or "") + len(row.error or "") for row in rows)
+        self._read = len(rows) < limit and 4 * size < PAGE_BYTES
+        rows.reverse()
+        while rows:
+            row = rows.pop()
+            self.position = row.position
+            yield self._result(await self._resolved(row) if is_reference(row.result) else row)
 
     async def _resolved(self, row: ChildRow) -> ChildRow:
         """With what its result stands for: that was too large for a row."""
         assert row.result is not None
         owner = self._owner
-        result = await owner.artifacts.resolve(row.result, job_id=row.job_id, tenant_id=owner.tenant_id, kind="result")
-        return replace(row, result=result)
+        with owner.reading():
+            kept = owner.artifacts.resolve(row.result, job_id=row.job_id, tenant_id=owner.tenant_id, kind="result")
+            return replace(row, result=await kept)
 
     async def join(self, ended: int | None) -> None:
         """Until so many have ended, or it is decided: a step of its own, so that a replay reads as much as was there."""
@@ -234,6 +195,7 @@ class Opened:
             error=row.error or row.reason or "no reason was given",
             attempt=row.attempt,
             status=str(row.status),
+            failure=read_failure(row.failure),
         )
         return Result(index=row.index, job_id=row.job_id, error=error)
 
@@ -307,13 +269,13 @@ async def _read(owner: Durable, given: Options, subs: Iterable[Sub], *, keep: bo
     """The sub-jobs as the database takes them, how many, and a hash of them all; on a replay only the latter two are needed."""
     digest = hashlib.blake2b(digest_size=8)
     children: list[NewChild] = []
-    kinds: dict[tuple[int, int], _Kind] = {}
+    kinds: dict[tuple[int, int], SubKind] = {}
     total = 0
     for asked in subs:
         if not isinstance(asked, Sub):
             raise InvalidArguments(f"fan_out takes sub(job, …), not {type(asked).__name__}")
         key = (id(asked.job), id(asked.options))  # not used again for others meanwhile: the kind holds both
-        kind = kinds.get(key) or kinds.setdefault(key, _Kind(owner, asked, given))
+        kind = kinds.get(key) or kinds.setdefault(key, SubKind(owner, asked, given))
         large: TooLarge | None = None
         try:
             payload = kind.payload(asked, check=keep)
@@ -333,66 +295,6 @@ async def _kept(owner: Durable, child: NewChild, large: TooLarge) -> NewChild:
     """A child whose payload is an artifact."""
     reference = await owner.artifacts.keep(large, job_id=child.id, tenant_id=owner.tenant_id, kind="payload")
     return replace(child, payload=reference)
-
-
-class _Kind:
-    """What sub-jobs have in common that were asked for with the same job and the same options: most often all of them."""
-
-    def __init__(self, owner: Durable, asked: Sub, given: Options) -> None:
-        self._asked = asked
-        self.name, definition, said = resolved(owner, asked.job)
-        for option in _NOT_OF_SUBS:
-            if getattr(said, option) is not None:
-                raise InvalidArguments(f"{self.name}: a sub-job is run at once, for its parent: it takes no {option}")
-        options = (asked.options, given, said)
-        retries = _nearest("retries", *options)
-        queue, priority = _nearest("queue", *options), _nearest("priority", *options)
-        self._definition = definition
-        # What is not said here is the database's: the definition's, as an operator may have set it, or the parent's.
-        self._queue, self._priority = queue, priority
-        self._max_attempts = None if retries is None else retries + 1
-        self._timeout_s = next((s for o in options if (s := o.seconds_of("timeout")) is not None), None)
-        self._limit_key = said.limit_key
-
-    def payload(self, asked: Sub, *, check: bool) -> str:
-        """Checked against the job's signature, unless that was done when it was first asked for."""
-        if self._definition is not None:
-            codec = self._definition.codec
-            return codec.encode_call(asked.args, asked.kwargs) if check else codec.payload(asked.args, asked.kwargs)
-        if asked.args:
-            raise InvalidArguments(f"{self.name} is not a job of this app: give its arguments by name")
-        return encode(asked.kwargs, what=f"{self.name}: the arguments")
-
-    def child(self, asked: Sub, payload: str) -> NewChild:
-        limit_key = self._limit_key
-        if limit_key is None and self._definition is not None:
-            limit_key = self._definition.limit_key_of(asked.args, asked.kwargs)
-        return NewChild(
-            id=new_id(),
-            definition=self.name,
-            payload=payload,
-            queue=self._queue,
-            priority=self._priority,
-            max_attempts=self._max_attempts,
-            timeout_s=self._timeout_s,
-            limit_key=limit_key,
-        )
-
-
-def resolved(owner: Durable, job: Target | str) -> tuple[str, Definition | None, Options]:
-    """A job, or the name of one: its name, its definition where this app has it, and its own options."""
-    if isinstance(job, str):
-        if not is_storable(job):
-            raise InvalidArguments(f"a job's name has no NUL or surrogates: {shown(job)}")
-        return job, owner.definitions.get(job), _NONE
-    if not isinstance(getattr(job, "definition", None), Definition):
-        raise InvalidArguments(f"a job or its name is wanted, not {shown(job)}")
-    return job.definition.name, job.definition, job.given
-
-
-def _nearest(name: str, *options: Options) -> Any:
-    """What the first of them says that says anything: a 0 is a 0 (T19)."""
-    return next((value for one in options if (value := getattr(one, name)) is not None), None)
 
 
 def _plain(text: str | None) -> Any:

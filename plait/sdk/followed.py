@@ -14,8 +14,9 @@ from plait.model.ids import new_id
 from plait.model.states import Status
 from plait.model.texts import shown
 from plait.model.tokens import hash_of, new_token
+from plait.sdk.annotations import decoder_of
 from plait.sdk.artifacts import Artifacts
-from plait.sdk.codec import decoder_of, encode
+from plait.sdk.codec import encode, encode_signal
 from plait.sdk.sent import send_once
 from plait.sdk.waiter import Waiter
 from plait.store import Store
@@ -60,9 +61,11 @@ class Followed:
     ) -> Status:
         """Tell the job something: what its `wait_for_signal(name)` returns. Its status afterwards. With `conn=` the signal is part of that
         transaction. Sent again with the same `id` (a UUID, or text such as a webhook's delivery id) it is the same signal."""
-        text = encode(payload, what="the signal's payload")
+        text, large = encode_signal(payload)
         signal_id = _signal_id(self.id, id)
         if conn is not None:
+            if large is not None:
+                raise large
             if not is_async(conn):
                 raise InvalidArguments("this connection is sync: use signal_sync with it")
             return Status(await signal_async_on(conn, str(self.id), name, text, self._tenant_text(), str(signal_id)))
@@ -70,7 +73,11 @@ class Followed:
         status: list[Status] = []
 
         async def send() -> list[UUID]:
-            status.append(await jobs.signal(self.id, name, text, tenant_id=tenant_id, signal_id=signal_id))
+            given = text
+            if large is not None:
+                artifacts = await self._app.artifacts()
+                given = await artifacts.keep(large, job_id=self.id, tenant_id=tenant_id, kind="signal")
+            status.append(await jobs.signal(self.id, name, given, tenant_id=tenant_id, signal_id=signal_id))
             return [signal_id]
 
         await send_once(f"send {name}", send)

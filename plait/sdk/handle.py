@@ -20,6 +20,7 @@ from plait.model.states import Status
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import Codec
 from plait.sdk.followed import Connected, Followed
+from plait.sdk.results import read_failure
 from plait.store.job_rows import JobRow, NodeRow, OutcomeRow, TreeCanceled
 
 R = TypeVar("R")
@@ -151,6 +152,7 @@ class Handle(Followed, Generic[R]):
             f"job {self.id} {_SAID.get(outcome.status, outcome.status)}: {outcome.error or outcome.reason or 'no reason was given'}",
             reason=outcome.reason,
             traceback=outcome.traceback,
+            failure=read_failure(outcome.failure),
         )
 
     def _decode(self, text: str | None) -> R:

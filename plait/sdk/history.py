@@ -5,8 +5,10 @@ delivered in the recorded order, so that a race has the same winner again.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
+
+from msgspec.structs import replace
 
 from plait.model.errors import DeterminismError
 from plait.store.trees import StepKey, StepKind, StepRow
@@ -18,10 +20,14 @@ _ADVICE = (
 )
 NESTED = "/"
 Key = tuple[str, str, int]
+Values = Callable[[StepRow], Awaitable["dict[Key, str] | None"]]
+PAGES = 2
+"""So many pages of values are held: branches may be at different places of the record."""
 
 
 class History:
-    def __init__(self, rows: Iterable[StepRow] = ()) -> None:
+    def __init__(self, rows: Iterable[StepRow] = (), more: Values | None = None) -> None:
+        """`more` gives the values that were left out of the rows: of a step, and of those after it."""
         self._rows: dict[Key, StepRow] = {}
         self._left: dict[str, dict[Key, StepRow]] = {}
         """Those that have not been asked for, by branch, in the order in which they were asked for before."""
@@ -41,6 +47,8 @@ class History:
             sorted((row for row in ended if NESTED not in row.branch), key=lambda row: row.finished or 0)
         )
         """Ends that have not been delivered."""
+        self._more = more
+        self._pages: deque[dict[Key, str]] = deque(maxlen=PAGES)
 
     @property
     def is_empty(self) -> bool:
@@ -53,6 +61,18 @@ class History:
         if not self._ended and not self.pending and not any(self._left.values()):
             self._ended = True
         return not self._ended
+
+    async def whole(self, row: StepRow) -> StepRow | None:
+        """The row with its value, which was left out; None when the lease is lost. A value is held until it is asked for, or until so many pages are newer."""
+        key = (row.branch, row.name, row.occurrence)
+        page = next((page for page in self._pages if key in page), None)
+        if page is None:
+            assert self._more is not None
+            page = await self._more(row)
+            if page is None:
+                return None
+            self._pages.append(page)
+        return replace(row, value=page.pop(key, None), left_out=False)
 
     def end(self) -> None:
         """All that can be asked for of the record has been."""

@@ -14,12 +14,13 @@ from plait.model.strategies import Strategy
 from plait.sdk.codec import encode
 from plait.sdk.definition import Definition
 from plait.sdk.enqueuer import Enqueuer
-from plait.sdk.fan_out import Duration, Sub, fan_out
+from plait.sdk.fan_out import fan_out
 from plait.sdk.followed import Connected
 from plait.sdk.handle import Handle
 from plait.sdk.options import Options, OptionsDict
 from plait.sdk.results import Result
 from plait.sdk.sent import send_once
+from plait.sdk.sub_jobs import Duration, Sub
 from plait.store.connections import Enqueued, enqueue_async_on, enqueue_sync_on, is_async, start_async_on
 from plait.store.jobs import WAIT_MS, patiently
 from plait.store.new_jobs import MAX_WAIT_MS, NewJob
@@ -268,6 +269,7 @@ class Job(Generic[P, R]):
             scheduled_for=options.scheduled_for,
             delay_s=options.seconds_of("delay"),
             timeout_s=options.seconds_of("timeout"),
+            deadline_s=definition.deadline_s if options.deadline is None else options.seconds_of("deadline"),
             dedupe_key=options.dedupe_key,
             idempotency_key=options.idempotency_key,
             idempotency_ttl_s=options.seconds_of("idempotency_ttl"),

@@ -12,7 +12,7 @@ from plait.model.policies import QUEUE_NAME
 from plait.model.texts import is_storable, shown
 
 _TEXTS = ("queue", "dedupe_key", "idempotency_key", "limit_key", "correlation_id")
-_DURATIONS = ("timeout", "delay", "idempotency_ttl")
+_DURATIONS = ("timeout", "deadline", "delay", "idempotency_ttl")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,8 @@ class Options:
     priority: int | None = None
     retries: int | None = None
     timeout: float | str | timedelta | None = None
+    deadline: float | str | timedelta | None = None
+    """Of the whole run, from when it may start: its waits, in the queue too, and its retries are part of it."""
     delay: float | str | timedelta | None = None
     scheduled_for: datetime | None = None
     dedupe_key: str | None = None
@@ -50,8 +52,9 @@ class Options:
             self.seconds_of(name)
         _check_whole("priority", self.priority, -32768, 32767)
         _check_whole("retries", self.retries, 0, 9999)
-        if self.timeout is not None and self.seconds_of("timeout") == 0:
-            raise InvalidJob("timeout is more than 0")
+        for name in ("timeout", "deadline"):
+            if self.seconds_of(name) == 0:
+                raise InvalidJob(f"{name} is more than 0")
         _check_kind("scheduled_for", self.scheduled_for, datetime)
         if self.scheduled_for is not None and self.scheduled_for.utcoffset() is None:
             raise InvalidJob("scheduled_for needs a time zone")
@@ -91,6 +94,7 @@ class OptionsDict(TypedDict, total=False):
     priority: int | None
     retries: int | None
     timeout: float | str | timedelta | None
+    deadline: float | str | timedelta | None
     delay: float | str | timedelta | None
     scheduled_for: datetime | None
     dedupe_key: str | None

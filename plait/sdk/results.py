@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 from uuid import UUID
 
-from plait.model.errors import SubJobFailure
+import msgspec
+
+from plait.model.errors import ErrorInfo, SubJobFailure
 
 T = TypeVar("T")
 
@@ -23,6 +25,14 @@ class Result(Generic[T]):
     @property
     def succeeded(self) -> bool:
         return self.error is None
+
+
+def read_failure(text: str | None) -> ErrorInfo | None:
+    """What a handler raised, as it is stored. None where that is nothing, or was written by others in another form."""
+    try:
+        return None if text is None else msgspec.json.decode(text, type=ErrorInfo)
+    except msgspec.MsgspecError:
+        return None
 
 
 def values(results: Iterable[Result[T]]) -> list[T]:

@@ -23,11 +23,12 @@ from plait.model.policies import ChildMode, Children, OnChildFailure
 from plait.model.texts import shown
 from plait.sdk.codec import MAX_BYTES, encode
 from plait.sdk.durable import Durable, durable
-from plait.sdk.fan_out import PAGE, Duration, Opened, Target, resolved
+from plait.sdk.fan_out import Opened
 from plait.sdk.from_threads import call_from_thread
 from plait.sdk.options import Options
 from plait.sdk.results import Result
 from plait.sdk.sending import surely
+from plait.sdk.sub_jobs import Duration, Target, resolved
 from plait.store.nurseries import NewSpawn, SpawnStep
 
 P = ParamSpec("P")
@@ -215,10 +216,7 @@ class Nursery(_Spawner):
         if kind is not None or opened is None:
             return False
         await opened.join(None)
-        while page := await opened.page():
-            self.results.extend(page)
-            if len(page) < PAGE:
-                break
+        self.results.extend([result async for result in opened.results()])
         if opened.decision != "succeeded":
             opened.total = len(self.results)
             raise opened.error([one.error for one in self.results if one.error is not None], self.results)

@@ -1,21 +1,24 @@
 """Steps that are done here: `call`, `transaction`, `version`."""
 
 import asyncio
+import functools
 import hashlib
 import inspect
 import weakref
 from collections.abc import Awaitable, Callable
-from functools import partial
-from typing import Any, NoReturn, TypeVar, overload
+from typing import Any, NamedTuple, NoReturn, TypeVar, overload
 
-from plait.model.errors import DeterminismError, InvalidArguments, NotSerializable, PermanentError
+from plait.model.errors import DeterminismError, InvalidArguments, NotSerializable, PermanentError, TooLarge
+from plait.model.policies import Backoff
 from plait.model.texts import is_storable, message_of, shown
-from plait.sdk.codec import ResultCodec, encode
+from plait.sdk.artifacts import is_reference
+from plait.sdk.codec import Codec, ResultCodec, encode
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, durable
-from plait.sdk.fan_out import Target
 from plait.sdk.operations import Step
+from plait.sdk.retrying import RetryOn, Tries, refuse_ambiguous
 from plait.sdk.step_errors import MAX_ERROR, rebuild_error
+from plait.sdk.sub_jobs import Duration, Target
 from plait.store.trees import SAVE_STEPS, Checkpoint, step_columns
 from plait.telemetry.tracing import span
 
@@ -25,41 +28,122 @@ _codecs: "weakref.WeakKeyDictionary[Callable[..., Any], ResultCodec]" = weakref.
 
 
 @overload
-async def call(function: Callable[..., Awaitable[R]], /, *args: Any, name: str | None = None, **kwargs: Any) -> R: ...
+async def call(
+    function: Callable[..., Awaitable[R]],
+    /,
+    *args: Any,
+    name: str | None = None,
+    retries: int | None = None,
+    backoff: Backoff | None = None,
+    timeout: Duration | None = None,
+    retry_on: RetryOn | None = None,
+    **kwargs: Any,
+) -> R: ...
 @overload
-async def call(function: Callable[..., R], /, *args: Any, name: str | None = None, **kwargs: Any) -> R: ...
+async def call(
+    function: Callable[..., R],
+    /,
+    *args: Any,
+    name: str | None = None,
+    retries: int | None = None,
+    backoff: Backoff | None = None,
+    timeout: Duration | None = None,
+    retry_on: RetryOn | None = None,
+    **kwargs: Any,
+) -> R: ...
 @overload
-async def call(function: Target | str, /, *args: Any, name: str | None = None, **kwargs: Any) -> Any: ...
-async def call(function: Any, /, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+async def call(
+    function: Target | str,
+    /,
+    *args: Any,
+    name: str | None = None,
+    retries: int | None = None,
+    backoff: Backoff | None = None,
+    timeout: Duration | None = None,
+    retry_on: RetryOn | None = None,
+    **kwargs: Any,
+) -> Any: ...
+async def call(
+    function: Any,
+    /,
+    *args: Any,
+    name: str | None = None,
+    retries: int | None = None,
+    backoff: Backoff | None = None,
+    timeout: Duration | None = None,
+    retry_on: RetryOn | None = None,
+    **kwargs: Any,
+) -> Any:
     """Run a function, a job or a job by its name, here, and checkpoint what it returns: on a replay it is not run again.
 
     A PermanentError is checkpointed too, and raised again on a replay; any other error is not, and the step is tried again with
     the job's next try. What it returns is what a replay returns: decoded by its annotation. `def` runs in a thread.
+
+    With `retries` it is run again, within this attempt of the job, when it raises one of `retry_on` (any Exception, but for outcomes such as PermanentError); `backoff`
+    says after which pauses. `timeout` raises TimeoutError in each try that takes longer. A function that has an argument of one of these names gets it by
+    `functools.partial(function, timeout=…)`.
     """
-    owner = durable()
+    owner, partial = durable(), isinstance(function, functools.partial)
     function, args, kwargs = _unwrapped(function, args, kwargs)
     run, definition = _resolve(owner, function)
     what = _name(name, definition.name if definition else getattr(run, "__name__", ""))
-    with await owner.begin(what, "call") as step:
-        step.check(_hash(definition, args, kwargs))
-        codec = definition.codec if definition else _codec(run)
+    codec = definition.codec if definition else _codec(run)
+    asked = _Asked(owner, run, definition, codec, what, args, kwargs)
+    if retries is None and backoff is None and timeout is None and retry_on is None:
+        return await _once(asked, None)
+    options: dict[str, Any] = {"retries": retries, "backoff": backoff, "timeout": timeout, "retry_on": retry_on}
+    if not partial:
+        refuse_ambiguous(run, what, options)
+    tries = Tries(what, **options)
+    return await tries.run(owner, lambda: _once(asked, tries))
+
+
+class _Asked(NamedTuple):
+    owner: Durable
+    run: Callable[..., Any]
+    definition: Definition | None
+    codec: Codec | ResultCodec
+    what: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+async def _once(asked: _Asked, tries: Tries | None) -> Any:
+    owner, codec = asked.owner, asked.codec
+    with await owner.begin(asked.what, "call") as step:
+        step.check(_hash(asked.definition, asked.args, asked.kwargs))
         if step.row is not None:
-            return _replayed(step, codec.decode_result)
+            return await _replayed(owner, step, codec, tries)
         try:
-            with span(f"step {what}"):
-                if inspect.iscoroutinefunction(run):
-                    value = await run(*args, **kwargs)
-                else:
-                    value = await asyncio.to_thread(run, *args, **kwargs)
-                    if inspect.isawaitable(value):
-                        value = await value
+            with span(f"step {asked.what}"):
+                value = await (_run(asked) if tries is None else _run_within(asked, tries.timeout_s))
         except PermanentError as error:
             await _fail(owner, step, error)
         except Exception as error:  # noqa: BLE001 - whatever it is: it reaches the handler in its turn
+            if tries is not None:
+                tries.failed(step, error)
             await owner.fail(step, error)
-        text = codec.encode_result(value)
-        await owner.save(step, text)
+        text, stored = await _encoded(owner, codec, value)
+        await owner.save(step, stored)
         return codec.decode_result(text)
+
+
+async def _run(asked: _Asked) -> Any:
+    if inspect.iscoroutinefunction(asked.run):
+        return await asked.run(*asked.args, **asked.kwargs)
+    value = await asyncio.to_thread(asked.run, *asked.args, **asked.kwargs)
+    return await value if inspect.isawaitable(value) else value
+
+
+async def _run_within(asked: _Asked, timeout_s: float | None) -> Any:
+    limit = asyncio.timeout(timeout_s)
+    try:
+        async with limit:
+            return await _run(asked)
+    except TimeoutError:
+        if limit.expired():
+            raise TimeoutError(f"step {asked.what!r} took longer than {timeout_s:g} s") from None
+        raise
 
 
 async def transaction(
@@ -69,11 +153,11 @@ async def transaction(
     together. So its effects exist exactly once, whatever crashes when. `conn` is a connection of asyncpg's."""
     owner = durable()
     inside, all_args, all_kwargs = _unwrapped(function, args, kwargs)
+    codec = _codec(inside)
     with await owner.begin(_name(name, getattr(inside, "__name__", "")), "transaction") as step:
         step.check(_hash(None, all_args, all_kwargs))
-        codec = _codec(inside)
         if step.row is not None:
-            replayed: R = _replayed(step, codec.decode_result)
+            replayed: R = await _replayed(owner, step, codec)
             return replayed
         try:
             with span(f"step {step.key.name}"):
@@ -96,8 +180,8 @@ async def _run_in_transaction(
     owner: Durable, step: Step, function: Callable[[Any], Awaitable[Any]], codec: ResultCodec
 ) -> str | None:
     async with owner.store.database.lend() as conn:
-        text = codec.encode_result(await function(conn))
-        checkpoint = Checkpoint(owner.lease, step.key, step.kind, owner.turns.reserve(step), step.hash, text, None)
+        text, stored = await _encoded(owner, codec, await function(conn))
+        checkpoint = Checkpoint(owner.lease, step.key, step.kind, owner.turns.reserve(step), step.hash, stored, None)
         # The fence is the last word before the commit: who has lost the lease writes nothing.
         within = owner.store.database.statement_s
         if await conn.fetchval(SAVE_STEPS, owner.lease.worker, *step_columns([checkpoint]), timeout=within):
@@ -139,7 +223,7 @@ def _unwrapped(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """The function inside a `functools.partial`, which has a name and annotations, and all its arguments."""
-    while isinstance(function, partial):
+    while isinstance(function, functools.partial):
         function, args, kwargs = function.func, (*function.args, *args), {**function.keywords, **kwargs}
     return function, args, kwargs
 
@@ -186,11 +270,27 @@ def _codec(function: Callable[..., Any]) -> ResultCodec:
     return found
 
 
-def _replayed(step: Step, decode: Callable[[str | None], Any]) -> Any:
+async def _encoded(owner: Durable, codec: Codec | ResultCodec, value: Any) -> tuple[str | None, str | None]:
+    """What a step has returned, as text, and as its row has it: a reference where it is too large for that."""
+    try:
+        text = codec.encode_result(value)
+    except TooLarge as large:
+        job_id, tenant_id = owner.lease.job_id, owner.tenant_id
+        return large.text, await owner.artifacts.keep(large, job_id=job_id, tenant_id=tenant_id, kind="step")
+    return text, text
+
+
+async def _replayed(owner: Durable, step: Step, codec: Codec | ResultCodec, tries: Tries | None = None) -> Any:
     assert step.row is not None
+    text = step.row.value
     if step.row.error is not None:
-        raise rebuild_error(step.row.value, step.row.error)
-    return decode(step.row.value)
+        error = rebuild_error(text, step.row.error)
+        if tries is not None:
+            tries.failed(step, error)
+        raise error
+    if is_reference(text):
+        text = await owner.artifacts.resolve(text, job_id=owner.lease.job_id, tenant_id=owner.tenant_id, kind="step")
+    return codec.decode_result(text)
 
 
 async def _fail(owner: Durable, step: Step, error: PermanentError) -> NoReturn:

@@ -41,11 +41,11 @@ class Unrecorded:
 class Failure:
     """An error of a step, which the handler has seen."""
 
-    def __init__(self, error: Exception, step: Step, number: int) -> None:
+    def __init__(self, error: Exception, step: Step, number: int, *, recorded: bool = False) -> None:
         self.error = error
         self.step = step
         self.number = number
-        self.recorded = False
+        self.recorded = recorded
 
     @property
     def seen_by(self) -> list[str]:

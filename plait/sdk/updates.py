@@ -12,7 +12,8 @@ import msgspec
 
 from plait.model.errors import InvalidArguments
 from plait.model.texts import is_storable, is_text, message_of, shown
-from plait.sdk.codec import decoder_of, encode
+from plait.sdk.annotations import decoder_of
+from plait.sdk.codec import encode
 from plait.sdk.durable import Durable, durable
 from plait.sdk.sending import surely
 from plait.sdk.waits import Duration, wait_for_signal

@@ -11,8 +11,10 @@ import msgspec
 
 from plait.model.durations import seconds
 from plait.model.errors import InvalidArguments, SignalTimeout
-from plait.model.texts import is_storable, is_text, shown
-from plait.sdk.codec import decoder_of, encode
+from plait.model.texts import is_storable, is_text, message_of, shown
+from plait.sdk.annotations import decoder_of
+from plait.sdk.artifacts import is_reference
+from plait.sdk.codec import encode, encode_signal
 from plait.sdk.durable import durable
 from plait.sdk.sending import surely
 
@@ -45,19 +47,25 @@ async def sleep_until(moment: datetime, *, name: str = "sleep_until") -> None:
 async def wait_for_signal(name: str, *, timeout: Duration | None = None) -> Any: ...
 @overload
 async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: type[T]) -> T: ...
+@overload
+async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: Any) -> Any: ...
 async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: Any = Any) -> Any:  # noqa: A002 - reads well where it is used
     """The payload of the next signal of this name, sent before or after; each is given out once, in the order in which they came.
 
-    Raises SignalTimeout when none comes in time. `type` checks and decodes the payload.
+    Raises SignalTimeout when none comes in time. `type` checks and decodes the payload; one that can't be decoded from JSON is refused at once.
     """
     _check_name(name)
+    decoder = decoder_of(type)
     delay_s = None if timeout is None else seconds(timeout, what="timeout")
     owner = durable()
     with await owner.begin(f"signal {name}", "signal") as step:
         text, late = await owner.wait(step, delay_s=delay_s)
+        if is_reference(text):
+            job_id, tenant_id = owner.lease.job_id, owner.tenant_id
+            text = await owner.artifacts.resolve(text, job_id=job_id, tenant_id=tenant_id, kind="signal")
     if late is not None:
         raise SignalTimeout(f"no signal {name!r} came in time")
-    return _decoded(text, type, f"signal {name!r} has a payload that does not fit")
+    return _decoded(decoder, text, f"signal {name!r} has a payload that does not fit")
 
 
 @overload
@@ -81,7 +89,7 @@ async def wait_for_event(
         raise InvalidArguments(f"an event's name must be 1 to 200 letters, digits and _ . : / -, got {shown(name)}")
     if match is not None and not isinstance(match, Mapping):
         raise InvalidArguments(f"match must be a mapping, got {shown(match)}")
-    wanted = encode(dict(match or {}), what="match")
+    wanted, decoder = encode(dict(match or {}), what="match"), decoder_of(type)
     delay_s = None if timeout is None else seconds(timeout, what="timeout")
     owner = durable()
     branch = owner.branches.here().path
@@ -95,29 +103,31 @@ async def wait_for_event(
         text, late = await owner.wait(step, delay_s=delay_s)
     if late is not None:
         raise SignalTimeout(f"no event {name!r} came in time")
-    return _decoded(text, type, f"event {name!r} has data that do not fit")
+    return _decoded(decoder, text, f"event {name!r} has data that do not fit")
 
 
 async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
     """Send a signal from a handler to another job of its tenant: a step, so it is sent once. Elsewhere: `handle.signal(…)`."""
     _check_name(name)
     target = job_id if isinstance(job_id, UUID) else UUID(job_id)
-    text = encode(payload, what="the signal's payload")
+    text, large = encode_signal(payload)
     owner = durable()
     with await owner.begin(f"send {name}", "call") as step:
         step.check(f"{target}")
         if step.row is None:
             # Sent again after a crash before the checkpoint it has the same id, and is the same signal.
             signal_id = uuid5(owner.lease.job_id, f"{step.key.branch}\0{step.key.name}\0{step.key.occurrence}")
+            if large is not None:
+                text = await owner.artifacts.keep(large, job_id=target, tenant_id=owner.tenant_id, kind="signal")
             await owner.store.jobs.signal(target, name, text, tenant_id=owner.tenant_id, signal_id=signal_id)
             await owner.save(step, None)
 
 
-def _decoded(text: str | None, kind: Any, fault: str) -> Any:
+def _decoded(decoder: msgspec.json.Decoder[Any], text: str | None, fault: str) -> Any:
     try:
-        return decoder_of(kind).decode(text or "null")
-    except msgspec.ValidationError as error:
-        raise InvalidArguments(f"{fault}: {error}") from None
+        return decoder.decode(text or "null")
+    except Exception as error:  # noqa: BLE001 - a model's own validators may raise anything
+        raise InvalidArguments(f"{fault}: {message_of(error)}") from None
 
 
 def _check_name(name: object) -> None:

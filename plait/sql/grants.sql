@@ -11,7 +11,7 @@ alter default privileges revoke execute on functions from public;
 -- Applications and tenants' logins read through functions alone. SELECT on a table or a view also allows EXPLAIN, whose estimates come
 -- from every tenant's statistics. plait_admin reads across tenants anyway.
 grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.search_values, plait.job,
-  plait.fan_outs, plait.fan_out_order, plait.steps, plait.signals, plait.dependencies, plait.follow_ups, plait.triggers, plait.fires,
+  plait.fan_outs, plait.fan_out_order, plait.steps, plait.signals, plait.dependencies, plait.follow_ups, plait.deadlines, plait.triggers, plait.fires,
   plait.events, plait.endpoints, plait.connectors, plait.artifacts, plait.streams, plait.stream_items, plait.job_states,
   plait.event_waits, plait.update_replies
   to plait_admin;
@@ -48,7 +48,7 @@ grant execute on function plait.list_schemas to plait_client, plait_tenant, plai
 grant execute on function
   plait.register_worker, plait.define, plait.queues_of, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.log_attempt, plait.worker_key, plait.leave,
   plait.elect, plait.promote, plait.rescue, plait.prune, plait.sweep_artifacts, plait.count_live, plait.roll_up,
-  plait.open_fan_out, plait.suspend, plait.await_steps, plait.save_steps, plait.drop_steps, plait.leave_fan_outs, plait.load_steps, plait.resume_steps, plait.gather, plait.continue_as_new, plait.resume, plait.resume_missed, plait.release_builds, plait.cancel_remaining,
+  plait.open_fan_out, plait.suspend, plait.await_steps, plait.save_steps, plait.drop_steps, plait.leave_fan_outs, plait.load_steps, plait.resume_steps, plait.step_values, plait.gather, plait.continue_as_new, plait.resume, plait.resume_missed, plait.release_builds, plait.cancel_remaining,
   plait.spawn_many, plait.after_many, plait.open_nursery, plait.list_dependencies,
   plait.declare_triggers, plait.due_schedules, plait.fire, plait.release_fires,
   plait.pending_events, plait.dispatch,

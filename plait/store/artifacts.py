@@ -8,7 +8,7 @@ from uuid import UUID
 
 from plait.store.database import Database
 
-Kind = Literal["payload", "result"]
+Kind = Literal["payload", "result", "step", "signal"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -168,6 +168,8 @@ class OutcomeRow:
     reason: str | None
     error: str | None
     traceback: str | None
+    failure: str | None = None
+    """What its handler raised, as JSON."""
 
 
 _AS_TEXT: Final = ("status", "payload", "result", "progress")

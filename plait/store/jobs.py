@@ -196,7 +196,7 @@ class Jobs:
     async def get_outcomes(self, jobs: Sequence[tuple[UUID, UUID]]) -> list[OutcomeRow]:
         """Those of the (job, tenant) that are final, or not there at all."""
         rows = await self._db.fetch(
-            "select job_id, status, result, reason, error, traceback from plait.get_outcomes($1, $2)",
+            "select job_id, status, result, reason, error, traceback, failure from plait.get_outcomes($1, $2)",
             [job for job, _ in jobs],
             [tenant for _, tenant in jobs],
         )

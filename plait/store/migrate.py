@@ -220,7 +220,8 @@ async def _locks(connection: asyncpg.Connection, pending: list[Path]) -> tuple[L
     """What they lock, with how many rows there are."""
     found = await connection.fetch(_ROWS)
     rows = {row["name"]: (row["of"], row["rows"]) for row in found}
-    locks = [lock for path in pending for lock in locks_in(path.read_text())]
+    # As one text: a later one may alter a table that an earlier one makes, and which is not there yet.
+    locks = locks_in("\n;\n".join(path.read_text() for path in pending))
     known = [(lock, *rows.get(lock.table, (lock.table, None))) for lock in locks]
     return tuple(replace(lock, table=table, rows=count) for lock, table, count in known)
 

@@ -10,7 +10,7 @@ import msgspec
 ENQUEUE: Final = """select requested, existing from plait.enqueue_many(
   $1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::int[], $7::int[], $8::timestamptz[], $9::float8[], $10::float8[],
   $11::text[], $12::text[], $13::float8[], $14::text[], $15::text[], $16::text, $17::boolean,
-  $18::text[], $19::text[], $20::int, $21::text::json)"""
+  $18::text[], $19::text[], $20::int, $21::text::json, $22::float8[])"""
 
 
 ENQUEUE_ONE: Final = "select plait.enqueue_one($1, $2, $3, $4, $5, $6, $7)"
@@ -39,6 +39,7 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     on_dependency_failure: str | None = None
     defaults: str | None = None
     """What the code says of the definition, as JSON: it counts where no worker has made the definition known yet."""
+    deadline_s: float | None = None
 
     def is_plain(self) -> bool:
         """To run at once, and without keys: `enqueue_one` will do."""
@@ -53,6 +54,7 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
                 self.limit_key,
                 self.correlation_id,
                 self.after,
+                self.deadline_s,
             )
         )
 
@@ -61,7 +63,7 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.dedupe_key is not None or self.idempotency_key is not None or self.after is not None
 
 
-_PLAIN: Final = NewJob.__struct_fields__[:-3]
+_PLAIN: Final = NewJob.__struct_fields__[:-4]
 _COMMON: Final = ("definition", "tenant_id", "queue", "priority", "max_attempts")
 
 
@@ -86,7 +88,9 @@ def enqueue_arguments(
     waits: list[Any] = [None, None]
     if any(job.after is not None for job in jobs):
         waits = [[job.after for job in jobs], [job.on_dependency_failure for job in jobs]]
-    return [*arrays, source, in_transaction, *waits, wait_ms, defaults_of(jobs, arrays[1])]
+    deadlines = [job.deadline_s for job in jobs]
+    bounds = deadlines if any(one is not None for one in deadlines) else None
+    return [*arrays, source, in_transaction, *waits, wait_ms, defaults_of(jobs, arrays[1]), bounds]
 
 
 def defaults_of(jobs: Sequence[NewJob], definitions: Sequence[str]) -> str | None:

@@ -28,6 +28,8 @@ StepKind = Literal[
 ]
 Suspension = Literal["suspended", "opened", "ready", "waiting", "stale", "canceled"]
 
+PAGE_BYTES: Final = 8 * 1024 * 1024
+"""Values of steps and results of children are loaded by pages: one ends with the value by which it comes to this size. A value in a row has at most 1 MiB."""
 SAVE_STEPS: Final = "select plait.save_steps($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
 
 
@@ -68,7 +70,7 @@ class Checkpoint(msgspec.Struct, frozen=True, gc=False):
 
 
 class StepRow(msgspec.Struct, frozen=True, gc=False):
-    """A step on record. `decision` and what follows it tell of its fan-out."""
+    """A step on record. `decision`, `decided_ended` and `total` tell of its fan-out. `left_out`: it has a value, which is not here."""
 
     branch: str
     name: str
@@ -85,6 +87,7 @@ class StepRow(msgspec.Struct, frozen=True, gc=False):
     decision: str | None
     decided_ended: int | None
     total: int | None
+    left_out: bool = False
 
 
 class Wait(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -160,6 +163,7 @@ class ChildRow(msgspec.Struct, frozen=True, gc=False):
     error: str | None
     reason: str | None
     attempt: int
+    failure: str | None = None
 
 
 class Trees:
@@ -171,14 +175,24 @@ class Trees:
         stale = await self._db.fetchval(SAVE_STEPS, worker, *step_columns(steps))
         return [position - 1 for position in stale or ()]
 
-    async def resume_steps(self, lease: Lease) -> list[StepRow] | None:
-        """What the job has done so far, in order; None when the lease is lost."""
-        rows = await self._db.fetch(
-            "select * from plait.resume_steps($1, $2, $3)", lease.worker, lease.job_id, lease.attempt
-        )
+    async def resume_steps(self, lease: Lease, *, most_bytes: int = PAGE_BYTES) -> list[StepRow] | None:
+        """What the job has done so far, in order; None when the lease is lost. Values that come after `most_bytes` are left out."""
+        sql = "select * from plait.resume_steps($1, $2, $3, $4)"
+        rows = await self._db.fetch(sql, lease.worker, lease.job_id, lease.attempt, most_bytes)
         if rows and rows[0]["name"] is None:
             return None
         return [StepRow(*row) for row in rows]
+
+    async def step_values(
+        self, lease: Lease, first: StepRow, *, most_bytes: int = PAGE_BYTES
+    ) -> dict[tuple[str, str, int], str] | None:
+        """The value of a step, and of those after it, by branch, name and occurrence; None when the lease is lost."""
+        sql = "select * from plait.step_values($1, $2, $3, $4, $5, $6, $7, $8)"
+        key = first.branch, first.name, first.occurrence, first.seq
+        rows = await self._db.fetch(sql, lease.worker, lease.job_id, lease.attempt, *key, most_bytes)
+        if rows and rows[0]["name"] is None:
+            return None
+        return {(row[0], row[1], row[2]): row[3] for row in rows}
 
     async def drop_steps(self, lease: Lease, branches: Sequence[str], *, since: int) -> None:
         """What these branches did from the step of this number on is done again with the next try."""
@@ -227,10 +241,15 @@ class Trees:
         )  # fmt: skip
         return status
 
-    async def gather(self, job_id: UUID, fan_out_id: UUID, *, after: int = -1, limit: int = 5000) -> list[ChildRow]:
-        rows = await self._db.fetch("select * from plait.gather($1, $2, $3, $4)", job_id, fan_out_id, after, limit)
+    async def gather(
+        self, job_id: UUID, fan_out_id: UUID, *, after: int = -1, limit: int = 5000, most_bytes: int | None = None
+    ) -> list[ChildRow]:
+        """How children ended: `limit` of them, or fewer when their results and errors come to `most_bytes`; at least one, if there is one."""
+        sql = "select * from plait.gather($1, $2, $3, $4, $5)"
+        rows = await self._db.fetch(sql, job_id, fan_out_id, after, limit, most_bytes)
         return [
-            ChildRow(row[0], row[1], row[2], row[3], Status(row[4]), row[5], row[6], row[7], row[8]) for row in rows
+            ChildRow(row[0], row[1], row[2], row[3], Status(row[4]), row[5], row[6], row[7], row[8], row[9])
+            for row in rows
         ]
 
     async def await_steps(

@@ -306,7 +306,9 @@ class _RecordedTrees:
     async def resume_steps(self, _: Lease) -> list[StepRow]:
         return self.rows
 
-    async def gather(self, _: UUID, fan_out_id: UUID, *, after: int = -1, limit: int = 5000) -> list[ChildRow]:
+    async def gather(
+        self, _: UUID, fan_out_id: UUID, *, after: int = -1, limit: int = 5000, **_options: Any
+    ) -> list[ChildRow]:
         rows = [
             ChildRow(
                 one.position, one.index, one.job_id, one.definition, one.status, _text(one.result), one.error,

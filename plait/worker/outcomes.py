@@ -34,6 +34,7 @@ from plait.model.texts import clean, message_of, safely
 from plait.sdk.codec import Codec
 
 MAX_ERROR, MAX_TRACEBACK, MAX_LEAVES = 4_000, 32_000, 20
+MAX_CAUSE, MAX_CAUSES = 1_000, 5
 
 _SAYS_IT_ALL = NotSerializable | InvalidPayload | InvalidResult | CommandFailed | RequestFailed
 """Their messages are whole sentences, and happen in no line of the handler's."""
@@ -142,6 +143,7 @@ def failed(
         detail=_detail(
             error=clean(text, MAX_ERROR),
             traceback=trace,
+            failure=_failure(error, ending),
             reason=reason,
             permanent=permanent or None,
             delay_s=delay_s,
@@ -149,6 +151,32 @@ def failed(
             exit_code=exit_code,
         ),
     )
+
+
+def _failure(error: BaseException | str, ending: Ending) -> dict[str, Any] | None:
+    """Its type, message and cause, for who waits for the job."""
+    if isinstance(error, str):
+        return {"type": "TimeoutError", "message": clean(error, MAX_CAUSE)} if ending is Ending.TIMEOUT else None
+    chain: list[BaseException] = [error]
+    while (
+        len(chain) < MAX_CAUSES and (cause := _cause(chain[-1])) is not None and all(cause is not one for one in chain)
+    ):
+        chain.append(cause)
+    told: dict[str, Any] | None = None
+    for one in reversed(chain):
+        told = {"type": _type(one), "message": message_of(one, MAX_CAUSE), "cause": told}
+    return told
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _type(error: BaseException) -> str:
+    """As one would write it: `ValueError`, `shop.errors.CardDeclined`."""
+    kind = type(error)
+    prefix = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return safely(lambda: clean(f"{prefix}{kind.__qualname__}", 200), "Exception")
 
 
 def ended(ending: Ending, error: str | None = None, *, exit_code: int | None = None) -> Finished:

@@ -81,3 +81,15 @@ async def test_without_a_store_a_large_payload_is_refused(api: Calling, world: W
     await world.define("add")
     answer = await (await api.acting()).post("/jobs", {"definition_key": "add", "payload": LARGE})
     assert (answer.status_code, answer.json()["type"]) == (413, "urn:plait:problem:too-large")
+
+
+async def test_a_large_signal_is_kept_for_the_job_that_gets_it(kept: Calling, world: World) -> None:
+    operator = await kept.acting("operator")
+    job = await operator.ok("POST", "/jobs", {"definition_key": "add"})
+    await operator.ok("POST", f"/jobs/{job['id']}/signal", {"name": "go", "payload": LARGE})
+    [row] = await world.rows(
+        "select s.payload::text, a.sha256, a.job_id from plait.signals s cross join plait.artifacts a"
+    )
+    assert json.loads(row["payload"])["$artifact"]["sha256"] == row["sha256"]
+    assert row["job_id"] == UUID(job["id"])
+    assert (await operator.get(f"/jobs/{job['id']}/artifacts/{row['sha256']}")).json() == LARGE

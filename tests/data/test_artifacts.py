@@ -357,7 +357,7 @@ async def test_a_forked_job_has_the_payload_of_the_job_before(app: Plait, drain:
 
 
 @pytest.mark.parametrize(
-    "bad", [{"kind": "step"}, {"sha256": "z" * 64}, {"size": 0}, {"sha256": None}, {"kind": None}, {"job": None}]
+    "bad", [{"kind": "other"}, {"sha256": "z" * 64}, {"size": 0}, {"sha256": None}, {"kind": None}, {"job": None}]
 )
 async def test_an_artifact_that_is_none_is_refused(over: World, bad: dict[str, Any]) -> None:
     given = {"job": (await over.new_job()).id, "kind": "payload", "sha256": "0" * 64, "size": 5, **bad}

@@ -30,6 +30,8 @@ from pg_proc p where p.pronamespace = 'plait'::regnamespace and p.proname !~ '^_
 """
 
 GROWN = {
+    "get_outcomes": "its caller names the columns that it reads",
+    "gather": "workers read its first nine columns, by position",
     "prune": "its caller reads o_pruned and o_cursor by name, and no others",
     "cycle": "workers read its columns by name; o_busy is null unless they ask for p_careful, which those of before do not",
 }

@@ -9,7 +9,7 @@ import pytest
 
 from plait import Backoff, Plait, Rate
 from plait.model.errors import InvalidDefinition, InvalidJob, InvalidTrigger
-from plait.sdk.app import Plait as App
+from plait.sdk.definition import JobOptions
 from plait.sdk.options import Options, OptionsDict
 
 WRONG: dict[str, Any] = {
@@ -38,6 +38,7 @@ JOB_OPTIONS: dict[str, set[str]] = {
     "priority": {"a negative number"},
     "retries": {"None"},
     "timeout": {"text", "a fraction", "a duration"},
+    "deadline": {"None", "text", "a fraction", "a duration"},
     "backoff": {"None"},
     "max_running": {"None"},
     "rate": {"None"},
@@ -51,6 +52,7 @@ JOB_OPTIONS: dict[str, set[str]] = {
     "cancel_on_parent_failure": {"a boolean"},
     "search_keys": {"None", "a list"},
     "sensitive": {"None", "a list"},
+    "cancel_grace": {"None", "text", "a fraction", "a duration"},
 }
 ENQUEUE_OPTIONS: dict[str, set[str]] = {
     "tenant": {"text", "an id"},
@@ -58,6 +60,7 @@ ENQUEUE_OPTIONS: dict[str, set[str]] = {
     "priority": {"a negative number"},
     "retries": set(),
     "timeout": {"text", "a fraction", "a duration"},
+    "deadline": {"text", "a fraction", "a duration"},
     "delay": {"text", "a fraction", "a duration"},
     "scheduled_for": set(),
     "dedupe_key": {"text"},
@@ -108,7 +111,7 @@ def _refuses(make: Callable[[], object], right: bool, name: str, *kinds: type[Ex
 
 @pytest.mark.parametrize(("name", "value", "right"), _cases(JOB_OPTIONS, none=True))
 def test_an_option_of_a_job_is_of_its_type(name: str, value: Any, right: bool) -> None:
-    def handler(x: int = 1) -> None: ...
+    async def handler(x: int = 1) -> None: ...
 
     def make() -> object:
         more = {"key": "x"} if name.startswith("key_") else {}
@@ -118,10 +121,7 @@ def test_an_option_of_a_job_is_of_its_type(name: str, value: Any, right: bool) -
 
 
 def test_the_tables_name_every_option() -> None:
-    import inspect
-
-    decorator = set(inspect.signature(App.job).parameters) - {"self", "function"}
-    assert decorator == set(JOB_OPTIONS)
+    assert set(JobOptions.__annotations__) == set(JOB_OPTIONS)
     assert set(OptionsDict.__annotations__) - {"conn"} == set(ENQUEUE_OPTIONS)
 
 

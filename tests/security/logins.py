@@ -205,7 +205,14 @@ async def fan_out(store: Store, tenant: UUID) -> None:
 async def hang_on(store: Store, tenant: UUID, job: UUID) -> None:
     """What follows a job, one that waits for it, and a fork of it."""
     await store.database.fetchval("select plait.after($1, 'work', tenant => $2)", job, str(tenant))
-    waits = NewJob(id=uuid_utils.compat.uuid7(), definition="work", payload="{}", tenant_id=tenant, after=f"{{{job}}}")
+    waits = NewJob(
+        id=uuid_utils.compat.uuid7(),
+        definition="work",
+        payload="{}",
+        tenant_id=tenant,
+        after=f"{{{job}}}",
+        deadline_s=3600,
+    )
     await store.jobs.enqueue_many([waits])
     await store.jobs.fork(job, tenant_id=tenant)
 

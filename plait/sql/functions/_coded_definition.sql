@@ -13,6 +13,6 @@ language sql stable as $$
     plait.now(), coalesce(d.child_mode, 'concurrent'), coalesce(d.on_child_failure, 'continue'), coalesce(d.allow_nested, true),
     coalesce(d.cancel_on_parent_failure, false), d.schema, coalesce(d.description, ''), d.on_node, coalesce(d.on_leader, false),
     coalesce(d.quorum, 'majority'), coalesce(d.quorum_timeout_s, 10), coalesce(d.on_timeout, 'proceed'), coalesce(d.on_node_failure, 'fail'),
-    nullif(d.search_keys, '{}'), null, null, false, nullif(d.sensitive, '{}'), d.cancel_grace_s)::plait.definitions
+    nullif(d.search_keys, '{}'), null, null, false, nullif(d.sensitive, '{}'), d.cancel_grace_s, d.deadline_s)::plait.definitions
   from json_populate_record(null::plait.definitions, p_coded) d
 $$;

@@ -5,7 +5,8 @@
 --   raises   nothing: NUL and lone surrogates are replaced, a number that is none is left out, what is no JSON object is the error
 --   called   _settle
 create or replace function plait._detail(
-  p_detail text, out error text, out traceback text, out reason text, out permanent boolean, out delay_s float8, out pid int, out exit_code int
+  p_detail text, out error text, out traceback text, out reason text, out permanent boolean, out delay_s float8, out pid int, out exit_code int,
+  out failure json
 ) language plpgsql immutable as $$
 declare v_detail json;
 begin
@@ -23,6 +24,7 @@ begin
       delay_s := substring(v_detail ->> 'delay_s' from '^-?\d{1,15}(?:\.\d+)?(?:[eE][+-]?\d{1,2})?$')::float8;
       delay_s := case when delay_s is not null then least(greatest(0, delay_s), 3.2e9) end;
       pid := substring(v_detail ->> 'pid' from '^-?\d{1,9}$')::int;
+      failure := case when json_typeof(v_detail -> 'failure') = 'object' then v_detail -> 'failure' end;
       exit_code := substring(v_detail ->> 'exit_code' from '^-?\d{1,9}$')::int;
       return;
     exception when data_exception or program_limit_exceeded then

@@ -68,6 +68,7 @@ begin
   select array_agg(distinct queue), array_agg(job_id), array_agg(definition) into v_queues, v_jobs, v_definitions from l;
   if v_queues is not null then
     perform plait._make_searchable(v_jobs, v_definitions);
+    perform plait._set_deadlines(v_jobs, v_definitions);
     perform plait._wake(v_queues);
   end if;
 end $$;

@@ -21,6 +21,7 @@ begin
   delete from plait.job_tokens where job_id = any(p_jobs);
   delete from plait.fan_out_order where fan_out_id in (select id from plait.fan_outs where parent_id = any(p_jobs));
   delete from plait.dependencies where on_id = any(p_jobs);
+  delete from plait.deadlines where job_id = any(p_jobs);
   delete from plait.follow_ups where job_id = any(p_jobs);
   delete from plait.forks where job_id = any(p_jobs);
   delete from plait.fan_outs where parent_id = any(p_jobs);

@@ -71,6 +71,7 @@ begin
   if v_metered then
     perform plait._reserve(p_job.tenant_id, 1, true);
   end if;
+  perform plait._set_deadlines(array[p_job.id], array[p_job.definition], p_again => true);
   insert into plait.attempts (job_id, tenant_id, finished_at, attempt, status, reason)
   values (p_job.id, p_job.tenant_id, p_now, v_attempt + 1, 'released', 'retried');
 

@@ -27,7 +27,8 @@ begin
       perform plait._end(
         l, p_now, case o_final when 'dead_letter' then 'failed' else o_final::text end::plait.ending, o_final,
         case when p_fan_out.parent_final is not null then a.reason when o_final = 'failed' then 'children_failed' end,
-        case when p_fan_out.parent_final is not null then a.error when o_final = 'failed' then plait._failures(p_fan_out) end, a.result);
+        case when p_fan_out.parent_final is not null then a.error when o_final = 'failed' then plait._failures(p_fan_out) end, a.result,
+        p_failure => case when p_fan_out.parent_final is not null then a.failure end);
     elsif p_fan_out.strategy = 'after' and p_fan_out.decision = 'failed' then
       o_final := 'canceled';
       perform plait._end(l, p_now, 'canceled', o_final, 'dependency_failed', 'a job that it depended on did not succeed');

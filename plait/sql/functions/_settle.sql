@@ -30,6 +30,9 @@ declare
   v_lock_timeout text;
   v_build     text;                -- of this worker: durable jobs that it gives back, or fails, go on there
 begin
+  if 'timeout' = any(p_outcomes) and exists (select from plait.deadlines where due_at is not null) then
+    p_details := plait._past_deadline(p_now, p_jobs, p_outcomes, p_details);
+  end if;
   if p_outcomes is null then
     if p_attempts[1] <> any(p_attempts) then
       p_outcomes := array_fill('succeeded'::text, array[cardinality(p_jobs)]);
@@ -71,7 +74,7 @@ begin
         select l.job_id, l.tenant_id, l.run_at, l.queue, l.dedupe_key, l.cancel_requested, l.definition, l.limit_key, l.fan_out_id,
                greatest(l.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(x.ran_ms, 3.2e12)), 3.2e12) / 1000)) as started_at,
                case when l.cancel_requested is not null or l.cancel_by is not null then coalesce(x.error, l.cancel_reason) else x.error end as error,
-               coalesce(d.kind = 'node', false) as node, x.traceback, x.reason, x.pid, x.exit_code, x.result,
+               coalesce(d.kind = 'node', false) as node, x.traceback, x.reason, x.pid, x.exit_code, x.failure, x.result,
                case when l.cancel_requested is not null then 'canceled'
                     when x.outcome = 'canceled' and l.cancel_by is null then 'released'      -- nobody asked: the worker only gave it back
                     else x.outcome end as outcome,
@@ -113,13 +116,13 @@ begin
           and u.tenant_id = c.tenant_id and u.key = c.dedupe_key and u.job_id = c.job_id
       ), a as (
         insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final,
-                                    pid, exit_code, reason, error, traceback, result)
+                                    pid, exit_code, reason, error, traceback, failure, result)
         select c.job_id, c.tenant_id, c.run_at, c.started_at, p_now,
                v_attempt, p_worker, c.outcome::plait.ending, c.final::plait.status,
                c.pid, c.exit_code,
                coalesce(c.reason, case c.final when 'dead_letter' then 'attempts_exhausted' when 'failed' then 'permanent'
                                                             when 'canceled' then 'cancel_requested' end),
-               c.error, c.traceback, c.result::json
+               c.error, c.traceback, c.failure, c.result::json
         from c returning 1
       )
       select count(*), (select array_agg(distinct queue) from c where final is null and delay_s <= 0),

@@ -50,7 +50,7 @@ begin
       update plait.attempts set status = case when v_final = 'canceled' then 'canceled' else r.outcome end::plait.ending,
         reason = coalesce(r.reason, case v_final when 'dead_letter' then 'attempts_exhausted' when 'failed' then 'permanent'
                                                  when 'canceled' then 'cancel_requested' end),
-        error = coalesce(r.error, l.cancel_reason), traceback = r.traceback, pid = r.pid, exit_code = r.exit_code
+        error = coalesce(r.error, l.cancel_reason), traceback = r.traceback, failure = r.failure, pid = r.pid, exit_code = r.exit_code
       where job_id = l.job_id and attempt = l.attempt;
     end if;
     o_returned := o_returned || l.job_id; o_outcomes := o_outcomes || v_final;

@@ -108,6 +108,7 @@ begin
     raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
   end;
   perform plait._make_searchable(v_ids, p_definitions);
+  perform plait._set_deadlines(v_ids, p_definitions);
   update plait.fan_outs set total = total + cardinality(v_ids), cancel_due = cancel_due or v_stopped,
     turn = case when serial and v_free then v_ids[1] else turn end where id = f.id;
   if v_metered then

@@ -44,7 +44,7 @@ begin
     on_timeout = excluded.on_timeout, on_node_failure = excluded.on_node_failure,
     search_keys = excluded.search_keys, search_from = excluded.search_from, coded = excluded.coded,
     inherits_attempts = excluded.inherits_attempts, sensitive = excluded.sensitive,
-    cancel_grace_s = excluded.cancel_grace_s;
+    cancel_grace_s = excluded.cancel_grace_s, deadline_s = excluded.deadline_s;
   if r.kind = 'node' then   -- enqueued before anybody knew what it is
     update plait.live set lane = 'leader', tied = true
       where job_id in (select job_id from plait.live where definition = r.name and lane not in ('leader', 'suspect:leader') order by job_id for no key update);

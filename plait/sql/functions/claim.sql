@@ -42,7 +42,7 @@ begin
     update plait.workers set cursors = cursors || jsonb_build_object(p_queue, v_next), asleep = v_sleeps where id = p_worker;
   end if;
   return query
-    select x.id, x.attempt, x.tries::int, x.max::int, j.tenant_id, j.definition, j.payload::text, coalesce(j.timeout_s, d.timeout_s), j.correlation_id
+    select x.id, x.attempt, x.tries::int, x.max::int, j.tenant_id, j.definition, j.payload::text, plait._time_left(j.id, j.definition, coalesce(j.timeout_s, d.timeout_s)), j.correlation_id
     from unnest(c.o_jobs, c.o_attempts, c.o_tries, c.o_max) x(id, attempt, tries, max) join plait.jobs j on j.id = x.id
     left join plait.definitions d on d.name = j.definition
     where j.id = any(c.o_jobs)

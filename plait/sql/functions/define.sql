@@ -22,7 +22,7 @@ begin
     where k not in ('name', 'kind', 'queue', 'priority', 'max_attempts', 'timeout_s', 'backoff_base_s', 'backoff_factor', 'backoff_max_s',
                     'backoff_jitter', 'max_running', 'rate_count', 'rate_period_s', 'key_max_running', 'key_rate_count', 'key_rate_period_s',
                     'child_mode', 'on_child_failure', 'allow_nested', 'cancel_on_parent_failure', 'schema', 'description',
-                    'on_node', 'on_leader', 'quorum', 'quorum_timeout_s', 'on_timeout', 'on_node_failure', 'search_keys', 'sensitive', 'cancel_grace_s');
+                    'on_node', 'on_leader', 'quorum', 'quorum_timeout_s', 'on_timeout', 'on_node_failure', 'search_keys', 'sensitive', 'cancel_grace_s', 'deadline_s');
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;

@@ -13,6 +13,7 @@
 -- p_wait_ms: how long to wait for each of those before PL016; a shorter lock_timeout of the session holds.
 -- Queue, priority and attempts of a job that says none are its definition's; p_defaults, {definition: {queue, priority, max_attempts}}, are the
 -- code's, for definitions that no worker has made known yet.
+-- p_deadlines_s: within how many seconds from when a job may start it must have ended, see _set_deadlines.
 -- Ids come from the caller, so a call whose reply was lost can be sent again: what is there already is left alone.
 -- Returns a row only for jobs that were not made because an older one holds their key.
 create or replace function plait.enqueue_many(
@@ -36,7 +37,8 @@ create or replace function plait.enqueue_many(
   p_afters           text[] default null,
   p_on_dependency_failures text[] default null,
   p_wait_ms          int default 5000,
-  p_defaults         json default null
+  p_defaults         json default null,
+  p_deadlines_s      float8[] default null
 ) returns table (requested uuid, existing uuid)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 #variable_conflict use_column
@@ -52,6 +54,7 @@ declare
   v_plain    boolean;
   v_inactive boolean;
   v_searchable boolean;
+  v_timed    boolean;
   v_definition plait.definitions;
   v_queues   text[];
   v_there    uuid[];
@@ -72,7 +75,10 @@ begin
   v_plain := v_tenant is not null and cardinality(p_definitions) = 1 and coalesce(cardinality(p_queues), 1) = 1
     and coalesce(cardinality(p_priorities), 1) = 1 and coalesce(cardinality(p_max_attempts), 1) = 1
     and num_nonnulls(p_scheduled_for, p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s,
-                     p_limit_keys, p_correlation_ids, p_afters) = 0;
+                     p_limit_keys, p_correlation_ids, p_afters, p_deadlines_s) = 0;
+  if exists (select from unnest(p_deadlines_s) d where not (d > 0 and d <= 3.2e9)) then
+    raise exception 'a deadline is more than 0 and at most 100 years' using errcode = 'PL001';
+  end if;
   v_payloads := plait._check_jobs(
     v_now, p_ids, p_tenants, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s,
     p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids, p_source);
@@ -90,7 +96,7 @@ begin
 
   if v_plain and not v_quota then
     select * into v_definition from plait.definitions where name = p_definitions[1];
-    if v_definition.active is not false and v_definition.kind is distinct from 'node' then
+    if v_definition.active is not false and v_definition.kind is distinct from 'node' and v_definition.deadline_s is null then
       begin
         v_queues := array[coalesce(p_queues[1], v_definition.queue, plait._default(p_defaults, p_definitions[1], 'queue'), 'default')];
         perform plait._enqueue_plain(
@@ -125,7 +131,7 @@ begin
     end loop;
   end if;
 
-  select bool_or(not d.active), bool_or(d.search_keys is not null) into v_inactive, v_searchable
+  select bool_or(not d.active), bool_or(d.search_keys is not null), bool_or(d.deadline_s is not null) into v_inactive, v_searchable, v_timed
     from plait.definitions d where d.name = any(p_definitions);
   if v_inactive then
     select min(d.name) into v_bad from unnest(p_ids, p_definitions) n(id, name) join plait.definitions d on d.name = n.name
@@ -212,6 +218,10 @@ begin
 
   if v_searchable then
     perform plait._make_searchable(v_ids, p_definitions);
+  end if;
+  if v_timed or p_deadlines_s is not null then
+    perform plait._set_deadlines(v_ids, p_definitions, case when p_deadlines_s is not null then
+      array(select i.deadline_s from unnest(p_ids, p_deadlines_s) i(id, deadline_s) where i.id = any(v_ids) order by array_position(v_ids, i.id)) end);
   end if;
   if v_nodes is not null then
     perform plait._ask_nodes(v_now, array(select j.id from plait.jobs j where j.id = any(v_nodes) and j.after is null), p_in_transaction);

@@ -34,7 +34,7 @@ begin
   end;
   select d.queue, d.priority, d.max_attempts, exists (select from plait.workers where asleep) as asleep into r
     from plait.tenants t join plait.definitions d on d.name = p_definition
-    where d.active and d.kind <> 'node' and d.max_running is null and d.rate_count is null and d.search_keys is null
+    where d.active and d.kind <> 'node' and d.max_running is null and d.rate_count is null and d.search_keys is null and d.deadline_s is null
       and t.id = p_tenant and t.max_queued is null and not exists (select from plait.logins l where l.login = session_user);
   if not found or json_typeof(v_payload) <> 'object' then
     perform plait._tenant(p_tenant);

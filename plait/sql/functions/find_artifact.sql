@@ -5,7 +5,7 @@
 --   raises   PL004 for a foreign tenant; nothing where there is none
 --   called   plait.store.artifacts.find_artifact
 --
--- A forked job has its payload from the job before, and a node's part of a node job from that. A worker has to name the tenant, as everybody: it knows it from its claim.
+-- A forked job has its payload and the steps that it was given from the job before, and a node's part of a node job from that. A worker has to name the tenant, as everybody: it knows it from its claim.
 create or replace function plait.find_artifact(p_job uuid, p_sha256 text, p_kind text default null, p_tenant uuid default null,
   p_all boolean default false)
 returns table (id uuid, tenant_id uuid, job_id uuid, kind text, size bigint, sha256 text, created_at timestamptz)
@@ -23,6 +23,6 @@ begin
     )
     select a.id, a.tenant_id, a.job_id, a.kind, a.size, a.sha256, a.created_at
     from origin o join plait.artifacts a on a.job_id = o.id and a.tenant_id = o.tenant_id
-    where a.sha256 = p_sha256 and (p_kind is null or a.kind = p_kind) and a.doomed_at is null and (o.id = p_job or a.kind = 'payload')
+    where a.sha256 = p_sha256 and (p_kind is null or a.kind = p_kind) and a.doomed_at is null and (o.id = p_job or a.kind <> 'result')
     limit 1;
 end $$;

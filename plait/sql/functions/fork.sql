@@ -54,6 +54,7 @@ begin
   select v_tenant, coalesce(j.root_id, j.id), v_id
   union select v_tenant, f.root_id, v_id from plait.steps s join plait.fan_outs f on f.id = s.fan_out_id where s.job_id = v_id;
   perform plait._make_searchable(array[v_id], array[j.definition]);
+  perform plait._set_deadlines(array[v_id], array[j.definition]);
   if v_metered then
     perform plait._reserve(v_tenant, 1, true);
   end if;

@@ -28,5 +28,5 @@ begin
   returning id into v_id;
   return v_id;
 exception when check_violation then
-  raise exception 'an artifact is a payload or a result, with a SHA-256 in hex and a size' using errcode = 'PL001';
+  raise exception 'an artifact is a payload, a result, a step or a signal, with a SHA-256 in hex and a size' using errcode = 'PL001';
 end $$;

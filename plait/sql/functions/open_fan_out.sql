@@ -94,6 +94,7 @@ begin
   )
   select array_agg(distinct queue) into v_queues from w;
   perform plait._make_searchable(p_ids, p_definitions);
+  perform plait._set_deadlines(p_ids, p_definitions);
   if v_metered then
     perform plait._reserve(l.tenant_id, v_total, true);
   end if;

@@ -1,7 +1,8 @@
--- resume: what waits for a time, and need not any more, goes on: sleeps and signals that are due, fan-outs that have timed out.
+-- resume: what waits for a time, and need not any more, goes on: sleeps and signals that are due, fan-outs that have timed out. Jobs that are past their deadline fail.
 --
---   moves    waiting -> queued; waiting -> any final, for a node job whose nodes have timed out
---   locks    live rows and fan-outs, SKIP LOCKED: safe to run anywhere, at once. Never waits
+--   moves    waiting -> queued; waiting -> any final, for a node job whose nodes have timed out; scheduled | queued | waiting -> failed, for a job that is
+--            past its deadline. One that runs is ended by its worker, which knows how long it may
+--   locks    live rows, fan-outs and deadlines, SKIP LOCKED: safe to run anywhere, at once. Never waits
 --   raises   nothing
 --   called   plait.store.leader.resume
 --
@@ -13,11 +14,28 @@ declare
   v_queues text[];
   f        plait.fan_outs;
   e        record;
+  k        plait.deadlines;
+  v_live   plait.live;
+  v_error  json;
   v_ended  uuid[];
   v_fans   uuid[];
   v_finals plait.status[];
 begin
   perform plait._require_read_committed();
+  o_timed_out := 0;
+  for k in select * from plait.deadlines where due_at <= v_now order by due_at limit p_limit for update skip locked loop
+    select * into v_live from plait.live where job_id = k.job_id for update skip locked;
+    if not found then
+      update plait.deadlines set due_at = null where job_id = k.job_id and not exists (select from plait.live v where v.job_id = k.job_id);
+      continue;
+    end if;
+    continue when v_live.state = 'running' or cardinality(plait._reach(array[v_live.job_id])) = 0;
+    v_error := plait._deadline_error(k.deadline_s, true);
+    perform plait._end(v_live, v_now, 'timeout', 'failed', 'deadline', v_error ->> 'error', p_failure => v_error -> 'failure');
+    update plait.deadlines set due_at = null where job_id = k.job_id;
+    v_ended := v_ended || v_live.job_id; v_fans := v_fans || v_live.fan_out_id; v_finals := v_finals || 'failed'::plait.status;
+    o_timed_out := o_timed_out + 1;
+  end loop;
   with due as materialized (
     select l.job_id from plait.live l where l.wake_at <= v_now order by l.wake_at limit p_limit for update skip locked
   ), u as (
@@ -28,7 +46,6 @@ begin
   if o_resumed > 0 then
     perform plait._wake(v_queues);
   end if;
-  o_timed_out := 0;
   for f in
     select * from plait.fan_outs where timeout_at <= v_now and decided_at is null
     order by depth desc, timeout_at limit p_limit for update skip locked
@@ -47,6 +64,7 @@ begin
   end if;
   select greatest(0, extract(epoch from least(
       (select min(wake_at) from plait.live where wake_at > v_now),
-      (select min(timeout_at) from plait.fan_outs where timeout_at > v_now and decided_at is null)) - v_now))
+      (select min(timeout_at) from plait.fan_outs where timeout_at > v_now and decided_at is null),
+      (select min(due_at) from plait.deadlines where due_at > v_now)) - v_now))
     into o_next_s;
 end $$;

@@ -1,6 +1,8 @@
 -- Bounded waits, and the defects that an examination found.
 -- Sections by subject; each part of the change adds its own.
 
+-- Errors: their type and cause. First, since the view of jobs, below, names all columns of attempts.
+alter table plait.attempts add column failure json;
 -- Workers tell that a handler blocks their event loop.
 alter table plait.workers add column blocked_since timestamptz, add column blocked_job uuid;
 -- Forks: which trees retention must keep for them.
@@ -228,4 +230,23 @@ alter table plait.update_replies enable row level security;
 alter table plait.update_replies force row level security;
 create policy owner on plait.update_replies to plait_owner using (true) with check (true);
 create policy tenant on plait.update_replies for select to plait_client, plait_tenant, plait_worker, plait_admin
+-- Artifacts: results of steps and signals that are too large for a row.
+alter table plait.artifacts drop constraint artifacts_kind_check, add constraint artifacts_kind_check
+  check (kind in ('payload', 'result', 'step', 'signal'));
+
+-- Deadlines of jobs as a whole.
+alter table plait.definitions add column deadline_s double precision
+  constraint definitions_deadline check (deadline_s > 0 and deadline_s <= 3.2e9);
+create table plait.deadlines (
+  job_id     uuid primary key,
+  tenant_id  uuid not null,
+  due_at     timestamptz,                            -- null: it was seen to, or the job had ended before
+  deadline_s double precision not null check (deadline_s > 0 and deadline_s <= 3.2e9)
+);
+create index deadlines_due on plait.deadlines (due_at) where due_at is not null;
+
+alter table plait.deadlines enable row level security;
+alter table plait.deadlines force row level security;
+create policy owner on plait.deadlines to plait_owner using (true) with check (true);
+create policy tenant on plait.deadlines for select to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));

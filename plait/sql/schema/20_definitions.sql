@@ -43,6 +43,7 @@ create table plait.definitions (
   sensitive       text[] constraint definitions_sensitive check (cardinality(sensitive) between 1 and 50 and array_position(sensitive, null) is null
                                 and '' <> all(sensitive) and octet_length(sensitive::text) <= 5000),
   cancel_grace_s  double precision constraint definitions_cancel_grace check (cancel_grace_s > 0 and cancel_grace_s <= 3.2e9),  -- canceled, its handlers may clean up for so long; null: they end at once
+  deadline_s      double precision constraint definitions_deadline check (deadline_s > 0 and deadline_s <= 3.2e9),   -- of a job as a whole, waits and retries included; null: none
   constraint definitions_node check (case when kind = 'node'
     then (on_node is not null or on_leader) and num_nonnulls(max_running, rate_count, key_max_running, key_rate_count) = 0
     else on_node is null and not on_leader end),

@@ -17,6 +17,7 @@ create table plait.attempts (
   traceback   text,
   result      json,
   progress    json,
+  failure     json,                                  -- what the handler raised: {type, message, cause}; null where it raised nothing
   primary key (job_id, attempt),
   constraint attempts_final check (final in ('succeeded', 'failed', 'dead_letter', 'canceled', 'skipped'))
 );

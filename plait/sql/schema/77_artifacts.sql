@@ -1,4 +1,4 @@
--- Artifacts: payloads and results that are too large for a row. What they are is here, their bytes are in a store of their own,
+-- Artifacts: payloads, results, results of steps and signals that are too large for a row. What they are is here, their bytes are in a store of their own,
 -- under the tenant's id and the artifact's. A job's payload or result names one by its hash; it is the job's alone.
 
 create table plait.artifacts (
@@ -9,7 +9,7 @@ create table plait.artifacts (
   expires_at timestamptz,                            -- looked at by then: is there such a job? null: there was, and it is not forgotten
   doomed_at  timestamptz,                            -- nobody needs it: its bytes go, then this row
   size       bigint not null check (size > 0),
-  kind       text not null check (kind in ('payload', 'result')),
+  kind       text not null check (kind in ('payload', 'result', 'step', 'signal')),
   sha256     text collate "C" not null check (sha256 ~ '^[0-9a-f]{64}$')
 );
 

@@ -1,0 +1,133 @@
+"""How often a step is tried within one attempt of its job: `call(…, retries=, backoff=, timeout=, retry_on=)`.
+
+Each try is a step of its own, so its error is on record, and a worker that is lost in between goes on with the tries that are left. A short pause before the next try
+is spent here, and holds the job's slot. A longer one is a durable sleep: the job is suspended. When no try is left the error is the step's; should it end the attempt, the
+next attempt of the job has all tries again.
+"""
+
+import asyncio
+import inspect
+import random
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any, Final, TypeVar
+
+from plait.model.durations import seconds
+from plait.model.errors import DeterminismError, InvalidArguments, InvalidDefinition, NotDurable, Outcome, StepFailed
+from plait.model.policies import Backoff
+from plait.model.texts import shown
+from plait.sdk.branches import in_step
+from plait.sdk.durable import Durable
+from plait.sdk.operations import Step
+from plait.sdk.unrecorded import Failure
+
+T = TypeVar("T")
+
+IN_PLACE_S: Final = 10.0
+"""A longer pause does not hold the slot."""
+RetryOn = type[Exception] | tuple[type[Exception], ...]
+_NEVER: Final = (Outcome, DeterminismError, NotDurable)
+
+
+class Tries:
+    """What a call with options was given, and the tries that have failed."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        retries: int | None,
+        backoff: Backoff | None,
+        timeout: float | str | timedelta | None,
+        retry_on: RetryOn | None,
+    ) -> None:
+        if retries is None and (backoff is not None or retry_on is not None):
+            raise InvalidArguments(f"step {what}: backoff and retry_on need retries=…")
+        if retries is not None and not (type(retries) is int and 0 <= retries <= 9999):
+            raise InvalidArguments(f"step {what}: retries must be a whole number from 0 to 9999, got {shown(retries)}")
+        if backoff is not None and not isinstance(backoff, Backoff):
+            raise InvalidArguments(
+                f"step {what}: backoff must be a Backoff, such as Backoff(base='1s'), got {shown(backoff)}"
+            )
+        kinds: tuple[Any, ...] = (
+            retry_on if isinstance(retry_on, tuple) else (Exception if retry_on is None else retry_on,)
+        )
+        if not kinds or not all(isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds):
+            raise InvalidArguments(
+                f"step {what}: retry_on must be an exception type or a tuple of them, got {shown(retry_on)}"
+            )
+        self._what = what
+        self._retries = retries or 0
+        self._backoff = backoff or Backoff()
+        self._retry_on: tuple[type[Exception], ...] = (
+            *kinds,
+            StepFailed,
+        )  # an error whose type is gone was retried before
+        self.timeout_s = None if timeout is None else _positive(timeout, what)
+        self._failed: list[tuple[Step, Exception]] = []
+
+    def failed(self, step: Step, error: Exception) -> None:
+        """A try has failed, now or in an earlier run."""
+        self._failed.append((step, error))
+
+    async def run(self, owner: Durable, once: Callable[[], Awaitable[T]]) -> T:
+        for number in range(1, self._retries + 2):
+            try:
+                return await once()
+            except Exception as error:
+                step, last = self._failed[-1] if self._failed else (None, None)
+                if step is None or last is not error:
+                    raise  # not the function's: there is no try on record
+                if number > self._retries or isinstance(error, _NEVER) or not isinstance(error, self._retry_on):
+                    self._blame(owner)
+                    raise
+            await self._pause(owner, number, step)
+        raise AssertionError("the last try returns or raises")
+
+    async def _pause(self, owner: Durable, number: int, step: Step) -> None:
+        pause_s = self._backoff.pause_s(number)
+        # The same in each run, and another for each step.
+        jitter = random.Random(f"{owner.lease.job_id} {step.key.branch} {self._what} {step.key.occurrence}").uniform(
+            -1, 1
+        )
+        spread_s = pause_s * (1 + self._backoff.jitter * jitter)
+        if pause_s > IN_PLACE_S and in_step.get() is None:
+            with await owner.begin(f"retry {self._what}"[:200], "sleep") as waiting:
+                await owner.wait(waiting, delay_s=spread_s)
+        elif step.row is None:  # else it has been waited for, in an earlier run
+            await asyncio.sleep(spread_s)
+
+    def _blame(self, owner: Durable) -> None:
+        """If the last error ends the attempt, all tries are run again with the next one."""
+        last = self._failed[-1][1]
+        known = owner.unrecorded.failures
+        for step, error in self._failed[:-1]:
+            found = next((failure for failure in known if failure.error is error), None)
+            if found is not None:
+                found.error = last
+            elif step.row is not None and step.row.finished is not None:
+                known.append(Failure(last, step, step.row.finished, recorded=True))
+
+
+def refuse_ambiguous(function: Any, what: str, given: dict[str, Any]) -> None:
+    """An error where the function takes an argument by the name of an option that was given: which of them was meant?"""
+    try:
+        taken = inspect.signature(function).parameters
+    except (ValueError, TypeError):
+        return
+    for name, value in given.items():
+        if value is not None and name in taken:
+            raise InvalidArguments(
+                f"call({what}, {name}=…): {name} is an option of call, and {what} takes an argument of that name. For the argument write"
+                f" call(functools.partial({what}, {name}=…), …); for the option call(functools.partial({what}), …, {name}=…)"
+            )
+
+
+def _positive(timeout: float | str | timedelta, what: str) -> float:
+    try:
+        timeout_s = seconds(timeout, what=f"step {what}: timeout")
+    except InvalidDefinition as error:
+        raise InvalidArguments(str(error)) from None
+    if timeout_s <= 0:
+        raise InvalidArguments(f"step {what}: timeout must be more than 0, got {shown(timeout)}")
+    return timeout_s

@@ -1,0 +1,125 @@
+"""Sub-jobs as they are asked for, and as the database takes them.
+
+What a sub-job takes is decided from the nearest to the farthest: the sub itself, the fan-out, the sub's own definition; retries, where none of these says anything, are
+the parent's.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Protocol
+
+from plait.model.errors import InvalidArguments
+from plait.model.ids import new_id
+from plait.model.texts import is_storable, shown
+from plait.sdk.codec import encode
+from plait.sdk.definition import Definition
+from plait.sdk.durable import Durable
+from plait.sdk.options import Options
+from plait.store.trees import NewChild
+
+_NOT_OF_SUBS = (
+    "tenant", "delay", "scheduled_for", "dedupe_key", "idempotency_key", "idempotency_ttl", "correlation_id", "job_id",
+    "after", "on_dependency_failure", "conn", "deadline",
+)  # fmt: skip
+
+Duration = float | str | timedelta
+
+_NONE = Options()
+"""Most sub-jobs say nothing of their own: they share this."""
+
+
+class Target(Protocol):
+    """A job, as far as a sub-job needs it."""
+
+    definition: Definition
+
+    @property
+    def given(self) -> Options: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sub:
+    """A sub-job that is asked for; made by `sub()`."""
+
+    job: Target | str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    options: Options
+
+
+def sub(
+    job: Target | str,
+    /,
+    *args: Any,
+    queue: str | None = None,
+    priority: int | None = None,
+    retries: int | None = None,
+    timeout: Duration | None = None,
+    **kwargs: Any,
+) -> Sub:
+    """A sub-job, for `fan_out`: a job or its name, its arguments, and what shall differ for this one. An argument of the job's that
+    is called like one of these options is given by position."""
+    options = _NONE
+    if not (queue is None and priority is None and retries is None and timeout is None):
+        options = Options(queue=queue, priority=priority, retries=retries, timeout=timeout)
+    return Sub(job, args, kwargs, options)
+
+
+class SubKind:
+    """What sub-jobs have in common that were asked for with the same job and the same options: most often all of them."""
+
+    def __init__(self, owner: Durable, asked: Sub, given: Options) -> None:
+        self._asked = asked
+        self.name, definition, said = resolved(owner, asked.job)
+        for option in _NOT_OF_SUBS:
+            if getattr(said, option) is not None:
+                raise InvalidArguments(f"{self.name}: a sub-job is run at once, for its parent: it takes no {option}")
+        options = (asked.options, given, said)
+        retries = _nearest("retries", *options)
+        queue, priority = _nearest("queue", *options), _nearest("priority", *options)
+        self._definition = definition
+        # What is not said here is the database's: the definition's, as an operator may have set it, or the parent's.
+        self._queue, self._priority = queue, priority
+        self._max_attempts = None if retries is None else retries + 1
+        self._timeout_s = next((s for o in options if (s := o.seconds_of("timeout")) is not None), None)
+        self._limit_key = said.limit_key
+
+    def payload(self, asked: Sub, *, check: bool) -> str:
+        """Checked against the job's signature, unless that was done when it was first asked for."""
+        if self._definition is not None:
+            codec = self._definition.codec
+            return codec.encode_call(asked.args, asked.kwargs) if check else codec.payload(asked.args, asked.kwargs)
+        if asked.args:
+            raise InvalidArguments(f"{self.name} is not a job of this app: give its arguments by name")
+        return encode(asked.kwargs, what=f"{self.name}: the arguments")
+
+    def child(self, asked: Sub, payload: str) -> NewChild:
+        limit_key = self._limit_key
+        if limit_key is None and self._definition is not None:
+            limit_key = self._definition.limit_key_of(asked.args, asked.kwargs)
+        return NewChild(
+            id=new_id(),
+            definition=self.name,
+            payload=payload,
+            queue=self._queue,
+            priority=self._priority,
+            max_attempts=self._max_attempts,
+            timeout_s=self._timeout_s,
+            limit_key=limit_key,
+        )
+
+
+def resolved(owner: Durable, job: Target | str) -> tuple[str, Definition | None, Options]:
+    """A job, or the name of one: its name, its definition where this app has it, and its own options."""
+    if isinstance(job, str):
+        if not is_storable(job):
+            raise InvalidArguments(f"a job's name has no NUL or surrogates: {shown(job)}")
+        return job, owner.definitions.get(job), _NONE
+    if not isinstance(getattr(job, "definition", None), Definition):
+        raise InvalidArguments(f"a job or its name is wanted, not {shown(job)}")
+    return job.definition.name, job.definition, job.given
+
+
+def _nearest(name: str, *options: Options) -> Any:
+    """What the first of them says that says anything: a 0 is a 0 (T19)."""
+    return next((value for one in options if (value := getattr(one, name)) is not None), None)
