@@ -123,7 +123,10 @@ async def _once(asked: _Asked, tries: Tries | None) -> Any:
             if tries is not None:
                 tries.failed(step, error)
             await owner.fail(step, error)
-        text, stored = await _encoded(owner, codec, value)
+        try:
+            text = stored = codec.encode_result(value)
+        except TooLarge as large:
+            text, stored = large.text, await _kept(owner, large)
         await owner.save(step, stored)
         return codec.decode_result(text)
 
@@ -180,7 +183,11 @@ async def _run_in_transaction(
     owner: Durable, step: Step, function: Callable[[Any], Awaitable[Any]], codec: ResultCodec
 ) -> str | None:
     async with owner.store.database.lend() as conn:
-        text, stored = await _encoded(owner, codec, await function(conn))
+        value = await function(conn)
+        try:
+            text = stored = codec.encode_result(value)
+        except TooLarge as large:
+            text, stored = large.text, await _kept(owner, large)
         checkpoint = Checkpoint(owner.lease, step.key, step.kind, owner.turns.reserve(step), step.hash, stored, None)
         # The fence is the last word before the commit: who has lost the lease writes nothing.
         within = owner.store.database.statement_s
@@ -270,14 +277,9 @@ def _codec(function: Callable[..., Any]) -> ResultCodec:
     return found
 
 
-async def _encoded(owner: Durable, codec: Codec | ResultCodec, value: Any) -> tuple[str | None, str | None]:
-    """What a step has returned, as text, and as its row has it: a reference where it is too large for that."""
-    try:
-        text = codec.encode_result(value)
-    except TooLarge as large:
-        job_id, tenant_id = owner.lease.job_id, owner.tenant_id
-        return large.text, await owner.artifacts.keep(large, job_id=job_id, tenant_id=tenant_id, kind="step")
-    return text, text
+async def _kept(owner: Durable, large: TooLarge) -> str:
+    """A reference to what a step has returned: it is too large for a row."""
+    return await owner.artifacts.keep(large, job_id=owner.lease.job_id, tenant_id=owner.tenant_id, kind="step")
 
 
 async def _replayed(owner: Durable, step: Step, codec: Codec | ResultCodec, tries: Tries | None = None) -> Any:
