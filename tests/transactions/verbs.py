@@ -130,7 +130,7 @@ MACHINERY = {
     "admit_requests", "after_many", "announce", "cancel_remaining", "claim", "claim_waits", "close_endpoint", "continue_as_new", "count_live", "cycle",
     "declare_triggers", "dispatch", "drain", "due_schedules", "elect", "fire", "gather", "gather_nodes", "heartbeat", "leave", "leave_fan_outs", "load_steps", "await_steps", "drop_steps", "resume_steps",
     "log_attempt", "open_fan_out", "open_nodes", "open_nursery", "pending_events", "progress", "promote", "prune", "register_worker",
-    "release_builds", "release_fires", "report_requests", "rescue", "resume", "resume_missed", "roll_up", "save_steps", "settle", "spawn_many", "suspend", "sweep_artifacts",
+    "release_builds", "release_fires", "report_requests", "rescue", "resume", "resume_missed", "roll_up", "save_steps", "settle", "spawn_many", "step_values", "suspend", "sweep_artifacts",
     "worker_key", "write_streams", "await_event", "reply_update", "open_link", "follow_link",
 }  # fmt: skip
 """Called by plait's own processes, each in a transaction of its own."""
