@@ -1,8 +1,8 @@
-"""One attempt of a durable job: what it has done before, what it asks for now, and when it waits.
+"""One attempt of a durable job: its recorded steps, the steps that its handler calls now, and its waits.
 
-A handler becomes durable by the operations that it calls: `call`, `fan_out`, `sleep` … Each is a step, identified by its branch (the task that asks for it),
-its name and its occurrence there. What a step has come to is recorded before the handler sees it. When the job goes on, after a wait or a crash, its handler runs
-from its start, and steps on record return what they returned before, without being run.
+A handler becomes durable by the operations that it calls: `call`, `fan_out`, `sleep` … Each is a step, identified by its branch (the task that calls it),
+its name and its occurrence there. The result of a step is recorded before the handler receives it. When the job resumes, after a wait or a crash, its handler runs
+from its start, and recorded steps return what they returned before, without being run.
 
 The ends of steps reach the handler one at a time, in a fixed order, each after everything that follows from the one before has happened (see branches.py). That
 order is recorded, and a replay delivers in it: so whatever the handler builds from tasks, the same things happen again.

@@ -1,4 +1,4 @@
-"""A step that a branch of a handler is in, from the moment it is asked for until the branch's own code goes on."""
+"""A step that a branch of a handler executes, from its call until the branch's own code continues."""
 
 import asyncio
 from typing import Protocol
@@ -10,7 +10,7 @@ from plait.store.trees import StepEnd, StepKey, StepKind, StepRow, Wait
 
 
 class Suspended(asyncio.CancelledError):
-    """The job waits; its handler ends here, and runs again from its start. Nothing that it does meanwhile has an effect."""
+    """The job is suspended: its handler ends here, and runs again from its start when the job resumes. What the handler does while it ends has no effect."""
 
 
 class Holder(Protocol):

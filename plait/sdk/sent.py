@@ -1,7 +1,7 @@
 """What a handler sends to others by calls that work anywhere: `job.enqueue`, `emit`, `handle.signal`. In a durable handler they are steps.
 
-A handler is not known to be durable before it asks for its first step. What it has sent until then is recorded together with that step; a handler that never asks for one
-pays nothing, and may send again with its next try, as any code may.
+A handler is not known to be durable before it calls its first step. What it has sent until then is recorded together with that step. A handler that never calls one
+pays nothing, and may send again with its next try.
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""In which order the ends of steps reach a handler, and when nothing in it can make progress.
+"""The order in which a handler receives the ends of its steps, and the decision to suspend it.
 
 One end at a time reaches the handler, in the order of their numbers, each when the handler has settled: when everything that follows from the one before has happened (see
 branches.py). A replay delivers the recorded ends in the recorded order; steps that are new then begin when all of these have been delivered: in the
