@@ -10,6 +10,7 @@ from plait.model.errors import DatabaseUnreachable, PlaitError, SchemaOutdated
 from plait.store import Store
 from plait.store import migrate as migrating
 from plait.store.migrate import Plan, migrate, migrate_connection, schema_version
+from plait.store.roles import ensure_dev_login
 from plait.testing import TestDatabase, TestServer
 
 from ..security.logins import as_superuser, connected
@@ -22,6 +23,7 @@ async def test_an_empty_database_is_installed(empty: TestDatabase) -> None:
     plan = await migrate(empty.admin_url)
     assert (plan.installed, plan.target, plan.functions) == (None, schema_version(), True)
     assert plan.migrations[0] == "0001_first.sql"
+    await ensure_dev_login(empty.admin_url)
     store = await Store.open(empty.url)
     assert [tenant.slug for tenant in await store.tenants.list_tenants()] == ["default"]
     await store.close()
