@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    nothing; tokens that have expired SKIP LOCKED
---   raises   PL008 when the caller has no such job, PL012 for a time that is not positive, or more than 31 days
+--   raises   PL008 when the caller has no such job, PL012 for a time that is not positive, or more than 31 days, or a null
 --   called   plait.store.streams.open_stream
 create or replace function plait.open_stream(
   p_job uuid, p_hash text, p_ttl interval, p_tenant uuid default null, p_redacted boolean default false
@@ -14,6 +14,9 @@ declare
 begin
   if p_ttl is null or p_ttl <= interval '0' or p_ttl > interval '31 days' then
     raise exception 'a stream token''s time to live must be more than 0 and at most 31 days, got %', coalesce(p_ttl::text, 'null') using errcode = 'PL012';
+  end if;
+  if p_hash is null or p_redacted is null then
+    raise exception 'a stream token''s hash, and whether it is redacted, must not be null' using errcode = 'PL012';
   end if;
   perform from plait.jobs where id = p_job and tenant_id = v_tenant;
   if not found then

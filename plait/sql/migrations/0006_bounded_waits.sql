@@ -230,6 +230,8 @@ alter table plait.update_replies enable row level security;
 alter table plait.update_replies force row level security;
 create policy owner on plait.update_replies to plait_owner using (true) with check (true);
 create policy tenant on plait.update_replies for select to plait_client, plait_tenant, plait_worker, plait_admin
+  using (tenant_id = (select plait._visible_tenant()));
+
 -- Artifacts: results of steps and signals that are too large for a row.
 alter table plait.artifacts drop constraint artifacts_kind_check, add constraint artifacts_kind_check
   check (kind in ('payload', 'result', 'step', 'signal'));
