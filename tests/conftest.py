@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import hypothesis
 import pytest
 
+from plait.model import redaction
 from plait.testing import TestDatabase, TestServer
 
 from .pooler.ways import Way, way
@@ -17,6 +18,13 @@ T = TypeVar("T")
 
 hypothesis.settings.register_profile("plait", deadline=None)  # how long an example takes is the machine's affair
 hypothesis.settings.load_profile("plait")
+
+
+@pytest.fixture(autouse=True)
+def _secrets_of_this_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process remembers the secrets that it has read: those of other tests must not be hidden in this one."""
+    monkeypatch.setattr(redaction, "_values", set())
+    monkeypatch.setattr(redaction, "_forms", ())
 
 
 @pytest.fixture(scope="session")
