@@ -1,6 +1,6 @@
 /** How pages read and change things. The tenant that a super-admin looks at is part of every question. */
 
-import { keepPreviousData, useMutation, useQuery, useQueryClient, type QueryClient, type UseQueryResult } from "@tanstack/react-query";
+import { keepPreviousData, replaceEqualDeep, useMutation, useQuery, useQueryClient, type QueryClient, type UseQueryResult } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { useRef } from "react";
 import { toast } from "../shell/toasts";
@@ -60,8 +60,15 @@ export function useRead<R extends Reads>(route: R, given?: Given<R>, options: Re
     queryFn: ({ signal }) => call(route, given, tenant, signal),
     enabled,
     placeholderData: keepPreviousData,
+    structuralSharing: (before, now) => (hasProto(now) ? now : replaceEqualDeep(before, now)),
     refetchInterval: live && stream === "polling" ? POLL_MS : poll,
   });
+}
+
+/** Whether somebody's JSON has a key `__proto__` anywhere: a copy that is made key by key would lose it. */
+function hasProto(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.hasOwn(value, "__proto__") || Object.values(value).some(hasProto);
 }
 
 /**
