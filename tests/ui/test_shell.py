@@ -224,7 +224,7 @@ async def test_a_server_that_is_away_for_a_while_signs_nobody_out(world: World, 
     await expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
 
 
-async def test_a_change_before_the_stream_is_open_is_shown_when_it_is(world: World, visit: Visitor) -> None:
+async def test_a_page_is_live_when_its_stream_is_open_and_not_before(world: World, visit: Visitor) -> None:
     await world.enqueue("add")
     page = await visit("viewer", "/jobs")
     await expect(page.locator("[data-live=live]")).to_be_visible()
@@ -238,6 +238,7 @@ async def test_a_change_before_the_stream_is_open_is_shown_when_it_is(world: Wor
     await page.reload()
     await expect(page.locator("[data-key]")).to_have_count(1)
     await expect(page.locator("[data-live=live]")).to_have_count(0)
-    await world.enqueue("add")
     opening.set()
+    await expect(page.locator("[data-live=live]")).to_be_visible()
+    await world.enqueue("add")
     await expect(page.locator("[data-key]")).to_have_count(2)

@@ -71,9 +71,9 @@ export function useLiveState(): LiveState {
 
 function become(next: LiveState): void {
   if (state === next) return;
+  const back = next === "live" && state === "polling";
   state = next;
-  // What was read before the stream was open may have changed since, and nobody has told.
-  if (next === "live") take({ kind: "reset" });
+  if (back) take({ kind: "reset" });
   for (const watcher of watchers) watcher();
 }
 
