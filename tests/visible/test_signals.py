@@ -394,3 +394,25 @@ async def test_a_stale_attempt_registers_no_wait_for_an_event(world: World) -> N
     await world.emit("e")
     await world.dispatch()
     assert await world.sql("select count(*) from plait.event_waits") == 0, "its job is final"
+
+
+async def test_a_waiting_job_whose_row_is_held_does_not_delay_an_event_for_others(
+    app: Plait, kit: Kit, over: World
+) -> None:
+    @app.job
+    async def waits() -> int:
+        return int((await wait_for_event("tick"))["n"])
+
+    held, free = await waits.enqueue(), await waits.enqueue()
+    await kit.run_until_idle()
+    connection = await asyncpg.connect(kit.database.admin_url)
+    async with connection.transaction():
+        await connection.execute("select from plait.live where job_id = $1 for update", held.id)
+        await app.emit("tick", {"n": 7})
+        await kit.run_until_idle()
+        assert await free.result(60) == 7
+        assert await held.status() == "waiting"
+    await connection.close()
+    await kit.run_until_idle()
+    assert await held.result(60) == 7
+    assert await over.sql("select count(*) from plait.event_waits") == 0

@@ -1,8 +1,9 @@
--- resume: what waits for a time, and need not any more, goes on: sleeps and signals that are due, fan-outs that have timed out. Jobs that are past their deadline fail.
+-- resume: move on what has waited long enough: sleeps and signals that are due, fan-outs that have timed out, and jobs that were held when an event
+-- was sent to them (_tell_waiting). Jobs that are past their deadline fail.
 --
 --   moves    waiting -> queued; waiting -> any final, for a node job whose nodes have timed out; scheduled | queued | waiting -> failed, for a job that is
 --            past its deadline. One that runs is ended by its worker, which knows how long it may
---   locks    live rows, fan-outs and deadlines, SKIP LOCKED: safe to run anywhere, at once. Never waits
+--   locks    live rows, fan-outs, deadlines and event_waits, SKIP LOCKED: safe to run anywhere, at once. Never waits
 --   raises   nothing
 --   called   plait.store.leader.resume
 --
@@ -15,6 +16,7 @@ declare
   f        plait.fan_outs;
   e        record;
   k        plait.deadlines;
+  w        plait.event_waits;
   v_live   plait.live;
   v_error  json;
   v_ended  uuid[];
@@ -46,6 +48,17 @@ begin
   if o_resumed > 0 then
     perform plait._wake(v_queues);
   end if;
+  for w in
+    select h.* from plait.event_waits h join plait.live l on l.job_id = h.job_id
+    where h.told order by h.job_id, h.signal limit p_limit for update of h, l skip locked
+  loop
+    select * into v_live from plait.live where job_id = w.job_id;
+    if plait._waits_for_signal(v_live, w.signal) then
+      perform plait._release(v_live);
+      o_resumed := o_resumed + 1;
+    end if;
+    delete from plait.event_waits h where h.job_id = w.job_id and h.signal = w.signal;
+  end loop;
   for f in
     select * from plait.fan_outs where timeout_at <= v_now and decided_at is null
     order by depth desc, timeout_at limit p_limit for update skip locked

@@ -31,8 +31,7 @@ begin
   end if;
   insert into plait.signals (job_id, id, tenant_id, sent_at, name, payload)
   values (p_job, coalesce(p_id, plait.uuidv7()), v_tenant, v_now, p_name, p_payload) on conflict do nothing;
-  if found and (l.wait_on = 'signal ' || p_name or l.wait_on = 'several' and exists (
-       select from plait.steps s where s.job_id = p_job and not s.done and s.error is null and s.kind = 'signal' and s.name = 'signal ' || p_name)) then
+  if found and plait._waits_for_signal(l, p_name) then
     update plait.live set state = 'queued', run_at = plait.now(), wait_on = null, wake_at = null where job_id = p_job;
     perform plait._wake(array[l.queue], true);
     return 'queued';

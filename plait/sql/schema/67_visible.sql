@@ -46,9 +46,11 @@ create table plait.event_waits (
   name      text collate "C" not null,               -- of the event
   probe     text collate "C" not null,               -- one field of match, for the index; see functions/_probes.sql
   match     jsonb not null,                          -- the event's data contain this
+  told      boolean not null default false,          -- its signal was sent while the job's row was held: resume moves the job on
   primary key (job_id, signal)
 );
 create index event_waits_name on plait.event_waits (tenant_id, name, probe);
+create index event_waits_told on plait.event_waits (job_id) where told;
 
 -- What a job has answered to updates.
 create table plait.update_replies (
