@@ -1,7 +1,7 @@
 """The benchmark's command: `python -m bench.run`, or `make bench` and `make bench-quick`.
 
-Systems take turns within a round, so that what the machine does meanwhile hits all of them; the figure is the median of the
-rounds. What was measured is written after every round: a run that is stopped has its results.
+Systems take turns within a round, in the opposite order in every second one, so that other load on the machine affects all of
+them. The figure is the median of the rounds. Results are written after every round, so a run that is stopped has them too.
 """
 
 import argparse
@@ -117,7 +117,7 @@ async def _run(asked: argparse.Namespace) -> int:
         for number in range(1, rounds + 1):
             for measure in measures:
                 if number <= (measure.rounds or rounds):
-                    for system in systems:
+                    for system in systems if number % 2 else reversed(systems):
                         if measure.applies(system):
                             rows += await _measure(servers, measure, system, plan, number)
             report.write(meta, medians(rows), name)

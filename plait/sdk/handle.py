@@ -44,8 +44,10 @@ class Handle(Followed, Generic[R]):
         tenant: str | UUID | None,
         deduplicated: bool = False,
     ) -> None:
-        super().__init__(app, job_id, tenant)
+        self._app = app
         self._codec = codec
+        self._tenant = tenant
+        self.id = job_id
         self.deduplicated = deduplicated
 
     def __repr__(self) -> str:
