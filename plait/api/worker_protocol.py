@@ -41,6 +41,7 @@ from plait.model.errors import LeaseLost, WorkerLost
 from plait.model.states import Ending
 from plait.model.texts import clean
 from plait.sdk.artifacts import hash_in, is_reference
+from plait.sdk.dependencies import complete_link, is_link
 from plait.store.trees import Lease
 from plait.store.workers import Beat as Beaten
 from plait.store.workers import Claimed, Settlement
@@ -64,7 +65,7 @@ async def claim(request: Request, ask: Ask, body: Claim) -> Response:
             left = body.wait_seconds - (loop.time() - began)
             jobs = await _claim(ask, worker, body, sleep=arrivals.listening and left > 0)
             if jobs or left <= 0 or request.app.state.stopping.is_set() or await request.is_disconnected():
-                return Json({"worker": worker, "jobs": [_claimed(job) for job in jobs]})
+                return Json({"worker": worker, "jobs": [await _claimed(ask, job) for job in jobs]})
             if loop.time() - renewed > body.lease_seconds / 3:
                 await ask.store.workers.heartbeat(worker, running=body.running)
                 renewed = loop.time()
@@ -198,8 +199,13 @@ async def _beat(ask: Asking, worker: int, held: list[Held] | None, running: int)
     return await ask.store.workers.heartbeat(worker, running=running if held is None else len(held), held=pairs)
 
 
-def _claimed(job: Claimed) -> dict[str, Any]:
-    sha256 = hash_in(job.payload) if is_reference(job.payload) else None
+async def _claimed(ask: Asking, job: Claimed) -> dict[str, Any]:
+    payload = job.payload
+    if is_link(payload):
+        artifacts = ask.request.app.state.artifacts
+        owner = {"job_id": job.job_id, "tenant_id": job.tenant_id}
+        payload = await complete_link(ask.store, artifacts, payload, **owner) or payload
+    sha256 = hash_in(payload) if is_reference(payload) else None
     return {
         "id": job.job_id,
         "attempt": job.attempt,
@@ -208,7 +214,7 @@ def _claimed(job: Claimed) -> dict[str, Any]:
         "tenant_id": job.tenant_id,
         "definition_key": job.definition,
         "queue": job.queue,
-        "payload": raw(job.payload),
+        "payload": raw(payload),
         "payload_url": payload_url(job.job_id, sha256) if sha256 else None,
         "timeout_seconds": job.timeout_s,
         "correlation_id": job.correlation_id,

@@ -43,6 +43,16 @@ async def test_a_job_is_claimed_and_completed(api: Calling, world: World) -> Non
     assert '"percent": 5' in attempt.progress
 
 
+async def test_a_link_of_a_chain_gets_the_result_of_the_job_before_it(api: Calling, world: World) -> None:
+    before = await world.enqueue("add", payload={"a": 1})
+    link = await world.enqueue("add", payload={"$previous": "a", "b": 2}, after=f"{{{before}}}")
+    caller = await api.acting("worker")
+    path, said = await _claimed(caller)
+    await caller.ok("POST", f"{path}/complete", {**said, "result": [7]})
+    [claimed] = (await _claim(caller))["jobs"]
+    assert (claimed["id"], claimed["payload"]) == (str(link), {"a": [7], "b": 2})
+
+
 @pytest.mark.parametrize(
     ("verb", "body", "status"),
     [
