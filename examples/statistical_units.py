@@ -1,9 +1,9 @@
-"""The statistical units of seed 001: derive → batches in parallel → `analyze` and `reports` afterwards, once each.
+"""Statistical units: derive → batches in parallel → `analyze` and `reports` afterwards, once each.
 
-`derive` spawns a child for each batch and returns; it waits, without a worker, until all of them have ended. What it has said shall follow is
-enqueued in the transaction in which it succeeds, and runs once, however many derivations end meanwhile. `plait queues set analytics --mode serial`
-makes it one derivation at a time, while its batches run on every worker. In SQL the same is `plait.spawn(…)` and `plait.after(…)`, from a
-procedure or a table's trigger.
+`derive` spawns a child for each batch and returns; it waits, without a worker, until all of them have ended. Its follow-ups are
+enqueued in the transaction in which it succeeds, and run once, however many derivations end in the meantime. `plait queues set analytics --mode serial`
+allows one derivation at a time, while its batches run on every worker. From SQL, a procedure or a table's trigger calls `plait.spawn(…)` and
+`plait.after(…)`.
 
 Prints:
 

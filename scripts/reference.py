@@ -21,16 +21,6 @@ ROOT = Path(__file__).resolve().parents[1]
 SQL = ROOT / "plait" / "sql"
 NOTE = "<!-- Written by scripts/reference.py: change the code, and run it. -->\n"
 
-SEED_004 = {
-    "jobforge_enqueue_job": ("enqueue", ""),
-    "jobforge_claim_jobs": ("claim", ""),
-    "jobforge_heartbeat_job": ("heartbeat", "one for a worker, not one for each of its jobs"),
-    "jobforge_complete_job": ("settle", "a whole batch of outcomes; `cycle` claims the next in the same call"),
-    "jobforge_cancel_job": ("cancel", ""),
-    "jobforge_reschedule_job": ("reschedule", "a final job is opened again by `plait.retry`"),
-    "jobforge_list_jobs": ("list_jobs", ""),
-}
-
 
 def pages() -> dict[str, str]:
     """The generated pages, by their path below docs/reference."""
@@ -53,7 +43,6 @@ def sql() -> str:
         rows.append(
             f"| `{path.stem}` | {_cell(description[1])} | {', '.join(_granted(path.stem)) or 'nobody: internal'} |"
         )
-    seeds = [f"| `{old}` | `plait.{new}` | {note} |" for old, (new, note) in SEED_004.items()]
     return "\n".join(
         [
             "# SQL functions",
@@ -64,11 +53,6 @@ def sql() -> str:
             "| `plait.…` | | roles that may call it |",
             "|---|---|---|",
             *rows,
-            "",
-            "## The names of seed 004",
-            "| there | here | |",
-            "|---|---|---|",
-            *seeds,
             "",
         ]
     )

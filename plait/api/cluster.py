@@ -81,7 +81,7 @@ async def list_job_nodes(ask: Ask, job_id: UUID) -> Response:
 
 
 async def refuse_unless_leading(request: Request) -> None:
-    """421 with the leader's address, where this is the API of another node (seed 002). A `plait api` that is no node's, with neither a worker
+    """421 with the leader's address, where this is the API of another node. A `plait api` that is no node's, with neither a worker
     in its process nor `PLAIT_API_URL`, takes node jobs whoever leads: it follows nobody."""
     holder, own_url = request.app.state.holder, request.app.state.settings.api_url
     if holder is None and own_url is None:

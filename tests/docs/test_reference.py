@@ -32,8 +32,3 @@ def test_every_setting_and_every_error_says_what_it_is() -> None:
         rows = [line for line in reference.pages()[name].splitlines() if line.startswith("| `") or "&nbsp;" in line]
         assert rows
         assert [row for row in rows if row.endswith("|  |")] == []
-
-
-def test_the_names_of_seed_004_lead_to_functions_that_there_are() -> None:
-    for function, _ in reference.SEED_004.values():
-        assert (ROOT / "plait" / "sql" / "functions" / f"{function}.sql").exists()

@@ -64,7 +64,7 @@ async def test_a_refusal_can_be_rolled_back_to_a_savepoint(world: World) -> None
 
 
 async def test_a_trigger_of_the_users_can_enqueue(own_world: World) -> None:
-    """Seed 004: an outbox is one line of SQL."""
+    """An outbox is one line of SQL."""
     world = own_world
     await world.admin.execute(
         """create table public.orders (id int); grant insert on public.orders to plait_dev;

@@ -1,4 +1,4 @@
-"""Fan-out and fan-in. The tests of the seed's own list bear its names."""
+"""Fan-out and fan-in."""
 
 import asyncio
 from typing import Any

@@ -1,5 +1,5 @@
--- The words of DESIGN: what a job can be, and how one execution of it can end.
--- plait/model/states.py holds the same words; tests/sql/test_states.py compares them.
+-- The statuses of a job, and the outcomes of one attempt.
+-- plait/model/states.py has the same names; tests/sql/test_states.py compares them.
 
 create type plait.status as enum (
   'scheduled', 'queued', 'running', 'waiting',                          -- live: one row in plait.live

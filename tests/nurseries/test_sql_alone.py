@@ -1,4 +1,4 @@
-"""The test that seed 001 gives, against the SQL functions alone, inside one transaction that rolls back."""
+"""Parent, children and follow-ups by SQL functions alone, inside one transaction that rolls back."""
 
 from uuid import UUID
 
@@ -16,7 +16,7 @@ KINDS = ["derive_statistical_unit", "statistical_unit_refresh_batch", "analyze_t
 
 
 async def process_tasks(db: asyncpg.Connection, worker: int) -> list[str]:
-    """What the seed calls by this name: claim what may run, run it, and settle it."""
+    """Claim the jobs that may run, run them, and settle them."""
     ran = []
     for job_id, attempt, definition in await db.fetch(
         "select job_id, attempt, definition from plait.claim($1, 'analytics', 10)", worker
@@ -37,7 +37,7 @@ async def process_tasks(db: asyncpg.Connection, worker: int) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", ["parallel", "serial"])
-async def test_the_seeds_own_test_passes_against_the_sql_functions(world: World, mode: str) -> None:
+async def test_parents_children_and_follow_ups_need_only_sql(world: World, mode: str) -> None:
     await world.queue("analytics", serial=mode == "serial")
     async with world.connection() as db:
         transaction = db.transaction()
