@@ -1,4 +1,4 @@
-"""A person approves by a signal, or nobody does in time. Nothing but a row waits for them.
+"""Human approval by a signal, with a timeout. The job holds no worker while it waits.
 
 Prints:
 
@@ -24,7 +24,7 @@ async def pay(cents: int, patience: str = "30d") -> str:
 
 async def main() -> None:
     handle = await pay.enqueue(250)
-    # Before or after the job waits for it: a signal is kept. Or: plait jobs signal ID approved '{"by": "ada"}'
+    # It may be sent before the job waits: signals are stored. Or: plait jobs signal ID approved '{"by": "ada"}'
     await handle.signal("approved", {"by": "ada"})
     print(await handle.result(timeout="1m"))
     print(await (await pay.enqueue(900, patience="100ms")).result(timeout="1m"))

@@ -1,4 +1,4 @@
-"""Fan-outs within fan-outs: categories, their products, and the variants of each.
+"""Nested fan-outs: categories, their products, and the variants of each.
 
 Prints:
 

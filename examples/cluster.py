@@ -1,6 +1,6 @@
-"""A node job: every machine of the cluster rebuilds its own cache, and when enough of them have, the leader publishes the version.
+"""A node job: every machine of the cluster rebuilds its own cache, and when a quorum of them is done, the leader publishes the version.
 
-On one machine nothing is configured: it is the only node, and a quorum is one of one. On five, start `plait worker cluster.py --node a`
+A single machine needs no setup: it is the only node, and the quorum is one of one. On five machines, start `plait worker cluster.py --node a`
 and so on, one on each; any of them may be killed.
 
 Prints:

@@ -1,4 +1,4 @@
-"""At most one job of each customer runs at a time; different customers do not wait for each other.
+"""A per-key concurrency limit: one job per customer at a time; customers do not wait for each other.
 
 Prints:
 

@@ -1,4 +1,4 @@
-"""An order, step by step: validate (A), then lines side by side, then notification and invoice side by side (B + C), then close (D).
+"""An order, step by step: validate (A), lines in parallel, notification and invoice in parallel (B + C), then close (D).
 
 Prints:
 
@@ -50,7 +50,7 @@ async def close(order_id: int) -> str:
 
 @app.job
 async def process_order(order: Order) -> str:
-    valid = await call(validate, order)  # a checkpoint: not done again when the job goes on
+    valid = await call(validate, order)  # checkpointed: does not run again when the job resumes
     lines = values(await fan_out([sub(process_line, cents) for cents in valid.cents]))
     after = await fan_out(
         [sub(send_notification, valid.customer), sub("generate_invoice", order_id=valid.id, cents=sum(lines))],

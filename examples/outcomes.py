@@ -1,4 +1,4 @@
-"""What becomes of a job is what its handler raises.
+"""Retry, fail, skip, dead letter: the exception that a handler raises decides the outcome.
 
 Prints:
 

@@ -1,4 +1,4 @@
-"""A handler that nothing else could stop, in a process of its own: the timeout ends it, and the worker goes on.
+"""A handler in a separate process: the timeout kills it, and the worker continues.
 
 Prints:
 

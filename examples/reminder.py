@@ -1,4 +1,4 @@
-"""A sleep of an hour, in a test: the clock is the database's, and the test kit moves it.
+"""A durable sleep of an hour, in a test: the test kit moves the database's clock.
 
 Prints:
 
@@ -17,7 +17,7 @@ app = Plait()
 
 @app.job
 async def remind() -> str:
-    await sleep("1h")  # a row with a time: no worker, no connection, no memory
+    await sleep("1h")  # a row with a time: holds no worker, no connection, no memory
     return "reminded"
 
 

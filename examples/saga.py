@@ -1,4 +1,4 @@
-"""A saga: each step has one that undoes it; when a later one fails for good, what was done is undone, last first.
+"""A saga: each step has a compensation; when a later step fails permanently, the compensations run in reverse order.
 
 Prints:
 
@@ -34,7 +34,7 @@ async def cancel_car(_booking: str) -> None:
 
 
 async def book_hotel(_trip: str) -> str:
-    raise PermanentError("the hotel is full")  # checkpointed: a replay is refused too, without asking again
+    raise PermanentError("the hotel is full")  # checkpointed: a replay raises it again without calling the hotel
 
 
 @app.job

@@ -1,4 +1,4 @@
-"""A day of a schedule, in a test: the clock is the database's, and the test kit moves it.
+"""One day of schedules, in a test: the test kit moves the database's clock.
 
 Prints:
 

@@ -22,7 +22,7 @@ happened: list[str] = []
 
 @app.job(queue="analytics", priority=20)
 async def refresh_batch(enterprises: list[int]) -> None:
-    if len(enterprises) > BATCH:  # it finds that there is more than it should do alone: a sibling takes the rest
+    if len(enterprises) > BATCH:  # too much for one batch: a sibling gets the rest
         await spawn_sibling(refresh_batch, enterprises[BATCH:])
         enterprises = enterprises[:BATCH]
     current().info(enterprises=len(enterprises), batches=1)
@@ -52,7 +52,7 @@ async def main() -> None:
     await handle.result(timeout="1m")
     info = await handle.tree_info()
     print(f"derived {info['enterprises']} enterprises in {info['batches']} batches")
-    while len(happened) < 2:  # noqa: ASYNC110 - they run after the job that is waited for
+    while len(happened) < 2:  # noqa: ASYNC110 - they run after the awaited job
         await asyncio.sleep(0.05)
     print(*sorted(happened), sep=", ")
 
