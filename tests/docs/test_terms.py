@@ -55,4 +55,3 @@ def test_the_sql_functions_that_pages_name_exist() -> None:
     functions = {path.stem for path in (ROOT / "plait" / "sql" / "functions").rglob("*.sql")}
     pages = "".join(path.read_text() for path in (ROOT / "docs").rglob("*.md"))
     assert set(re.findall(r"\bplait\.([a-z_]+)\(", pages)) - functions - PYTHON == set()
-
