@@ -20,7 +20,7 @@ from plait.runtime import postgres_binaries
 BATCH: Final = 500
 BULK: Final = 1000
 CYCLE: Final = """
-select o_jobs::text as jobs, o_attempts::text as attempts, coalesce(o_cursors[1]::text, 'none') as cursor
+select o_jobs::text as jobs, array_fill(o_attempts[1], array[cardinality(o_jobs)])::text as attempts, coalesce(o_cursors[1]::text, 'none') as cursor
 from plait.cycle(:worker, '{default}', '{500}', array[nullif(:cursor, 'none')::uuid], array[null::text],
   cast(:jobs as uuid[]), cast(:attempts as int[]), array_fill('succeeded'::text, array[cardinality(cast(:jobs as uuid[]))]),
   array_fill('{"n": 1}'::text, array[cardinality(cast(:jobs as uuid[]))]), null,

@@ -308,8 +308,6 @@ async def _wanted(store: Store, job: Claimed) -> Wanted | None:
     if not entries:
         return None
     wanted = msgspec.json.decode(entries[0].detail, type=_Entry).wanted
-    if wanted.all_tenants and job.tenant_id != await _installation(store):
-        return None  # one of a release before, which a tenant's operator could run again
     for retried in await audit.list_audit(tenant_id=job.tenant_id, object=about, action="job.retry", limit=1):
         wanted.actor = retried.actor
     return wanted

@@ -26,7 +26,7 @@ grant execute on function
   plait.enqueue, plait.enqueue_many, plait.enqueue_one, plait.cancel, plait.retry, plait.reschedule, plait.signal,
   plait.cancel_tree, plait.retry_tree, plait.fork, plait.list_steps, plait.job_history, plait.unread_signals, plait.job_info,
   plait.spawn, plait.after,
-  plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs, plait.list_children, plait.fan_out_load, plait.fan_out_states, plait.overview, plait.failures, plait.latency, plait.list_attempts, plait.job_times, plait.summary, plait.explain_job,
+  plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs, plait.list_children, plait.fan_out_load, plait.overview, plait.failures, plait.latency, plait.list_attempts, plait.job_times, plait.summary, plait.explain_job,
   plait.set_trigger, plait.delete_trigger, plait.list_triggers, plait.list_fires,
   plait.emit, plait.list_events, plait.job_nodes,
   plait.follow, plait.open_stream, plait.signal_or_start
@@ -48,7 +48,7 @@ grant execute on function plait.list_schemas to plait_client, plait_tenant, plai
 grant execute on function
   plait.register_worker, plait.define, plait.queues_of, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.log_attempt, plait.worker_key, plait.leave,
   plait.elect, plait.promote, plait.rescue, plait.prune, plait.sweep_artifacts, plait.count_live, plait.roll_up,
-  plait.open_fan_out, plait.suspend, plait.await_steps, plait.save_steps, plait.drop_steps, plait.leave_fan_outs, plait.load_steps, plait.resume_steps, plait.step_values, plait.gather, plait.continue_as_new, plait.resume, plait.resume_missed, plait.release_builds, plait.cancel_remaining,
+  plait.open_fan_out, plait.await_steps, plait.save_steps, plait.drop_steps, plait.leave_fan_outs, plait.resume_steps, plait.step_values, plait.gather, plait.continue_as_new, plait.resume, plait.resume_missed, plait.release_builds, plait.cancel_remaining,
   plait.spawn_many, plait.after_many, plait.open_nursery, plait.list_dependencies,
   plait.declare_triggers, plait.due_schedules, plait.fire, plait.release_fires,
   plait.pending_events, plait.dispatch,
@@ -67,7 +67,7 @@ grant execute on function plait.has_pending_children, plait.has_failed_siblings
 grant execute on function
   plait.define, plait.define_unknown, plait.set_definition, plait.clear_overrides, plait.list_overrides, plait.set_queue, plait.await_claims,
   plait.set_tenant, plait.bind_login, plait.list_queues, plait.list_workers,
-  plait.list_tenants, plait.tenant_load, plait.list_retention, plait.list_definitions, plait.diagnose, plait.findings, plait.examine, plait.claim_plan,
+  plait.list_tenants, plait.tenant_load, plait.list_retention, plait.list_definitions, plait.findings, plait.examine, plait.claim_plan,
   plait.after_restore,
   plait.create_key, plait.list_keys, plait.list_descendants, plait.revoke_key, plait.authenticate, plait.open_session, plait.use_link, plait.close_session,
   plait.open_embed, plait.enter_embed, plait.authenticate_embed, plait.authenticate_stream, plait.find_link, plait.follow_link, plait.list_places, plait.list_blocked, plait.list_prefetched,

@@ -30,7 +30,7 @@ SQL: Final = Path(str(files("plait") / "sql"))
 BEFORE_TABLES: Final = ("now", "_visible_tenant")
 """Functions that tables refer to, and so are created first."""
 ROLES: Final = ("plait_owner", "plait_client", "plait_tenant", "plait_worker", "plait_admin")
-OLDEST: Final = 3
+OLDEST: Final = 1
 """The oldest schema whose code may run on this one, beside new processes. It grows when what that code needs is taken away."""
 _LOCK: Final = 0x706C616974  # "plait"
 LOCK_MS: Final = 400

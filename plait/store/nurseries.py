@@ -98,8 +98,8 @@ class Nurseries:
         cancel_on_parent_failure: bool,
     ) -> Answer:
         answer: Answer = await self._db.fetchval(
-            "select plait.open_nursery($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-            lease.worker, lease.job_id, lease.attempt, nursery, key.name, key.occurrence, key.seq, False,
+            "select plait.open_nursery($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+            lease.worker, lease.job_id, lease.attempt, nursery, key.name, key.occurrence, key.seq,
             serial, stop, nested, cancel_on_parent_failure, key.branch, finished,
         )  # fmt: skip
         return answer
@@ -119,12 +119,12 @@ class Nurseries:
         return bool(await self._db.fetchval("select plait.has_failed_siblings($1, $2)", job_id, str(tenant_id)))
 
 
-_SPAWN_MANY: Final = f"select * from plait.spawn_many({', '.join(f'${number}' for number in range(1, 23))})"
-_AFTER_MANY: Final = f"select * from plait.after_many({', '.join(f'${number}' for number in range(1, 22))})"
+_SPAWN_MANY: Final = f"select * from plait.spawn_many({', '.join(f'${number}' for number in range(1, 22))})"
+_AFTER_MANY: Final = f"select * from plait.after_many({', '.join(f'${number}' for number in range(1, 21))})"
 
 
 def _step(step: SpawnStep) -> list[Any]:
-    return [step.key.name, step.key.occurrence, step.key.seq, step.hash, False]
+    return [step.key.name, step.key.occurrence, step.key.seq, step.hash]
 
 
 def _columns(jobs: Sequence[NewSpawn]) -> list[Any]:

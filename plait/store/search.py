@@ -117,11 +117,7 @@ class Search:
     async def list_fan_outs(
         self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> list[FanOutRow]:
-        sql = """
-            select f.*, coalesce(s.running, 0) as running, coalesce(s.waiting, 0) as waiting, coalesce(s.scheduled, 0) as scheduled
-            from plait.list_fan_outs($1, $2, $3) f left join plait.fan_out_states($1, $2, $3) s on s.id = f.id
-            order by f.created_at, f.id
-        """
+        sql = "select * from plait.list_fan_outs($1, $2, $3)"
         return [FanOutRow(**row) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
 
     async def list_children(

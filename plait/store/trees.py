@@ -30,7 +30,7 @@ Suspension = Literal["suspended", "opened", "ready", "waiting", "stale", "cancel
 
 PAGE_BYTES: Final = 8 * 1024 * 1024
 """Values of steps and results of children are loaded by pages: one ends with the value by which it comes to this size. A value in a row has at most 1 MiB."""
-SAVE_STEPS: Final = "select plait.save_steps($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+SAVE_STEPS: Final = "select plait.save_steps($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
 
 
 class Lease(msgspec.Struct, frozen=True, gc=False):
@@ -234,7 +234,7 @@ class Trees:
         status: Suspension = await self._db.fetchval(
             _OPEN_FAN_OUT,
             lease.worker, lease.job_id, lease.attempt,
-            fan_out.id, fan_out.key.name, fan_out.key.occurrence, fan_out.key.seq, fan_out.hash, False,
+            fan_out.id, fan_out.key.name, fan_out.key.occurrence, fan_out.key.seq, fan_out.hash,
             fan_out.strategy, fan_out.needed, fan_out.early, fan_out.timeout_s,
             fan_out.cancel_remaining is not False, fan_out.cancel_on_parent_failure, fan_out.nested, fan_out.streamed,
             *arrays, fan_out.key.branch, finished, suspend, fan_out.cancel_remaining is True,
@@ -265,7 +265,7 @@ class Trees:
         return row["o_status"], ended, row["o_next_s"]
 
 
-_OPEN_FAN_OUT: Final = f"select plait.open_fan_out({', '.join(f'${number}' for number in range(1, 30))})"
+_OPEN_FAN_OUT: Final = f"select plait.open_fan_out({', '.join(f'${number}' for number in range(1, 29))})"
 
 
 def step_columns(steps: Sequence[Checkpoint]) -> list[Any]:
@@ -282,7 +282,6 @@ def step_columns(steps: Sequence[Checkpoint]) -> list[Any]:
         [step.key.occurrence for step in steps],
         [step.key.seq for step in steps],
         [step.kind for step in steps],
-        None,
         column("hash"),
         column("value"),
         column("error"),

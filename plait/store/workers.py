@@ -19,7 +19,7 @@ from plait.store.database import UNREACHABLE, Database, say_goodbye, translate
 
 CAREFUL_S: Final = 1.0
 """For so long after a lock timeout outcomes whose rows others hold are not waited for."""
-_CYCLE: Final = "select * from plait.cycle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, true, $14)"
+_CYCLE: Final = "select * from plait.cycle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
 
 
 class Settlement(msgspec.Struct, frozen=True, gc=False):

@@ -8,8 +8,11 @@ import asyncpg
 import pytest
 
 from plait.runtime.postgres import EmbeddedPostgres
+from plait.store import migrate as migrating
+from plait.store.migrate import migrate
 from plait.testing import TestDatabase, TestServer
 
+from .releases import next_release
 from .servers import VERSIONS, programs
 
 
@@ -19,6 +22,14 @@ async def empty(server: TestServer) -> AsyncIterator[TestDatabase]:
     database = await server.create_empty_database()
     yield database
     await server.drop_database(database)
+
+
+@pytest.fixture
+async def outdated(empty: TestDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestDatabase:
+    """A database of this release, while the code is that of the next."""
+    await migrate(empty.admin_url)
+    monkeypatch.setattr(migrating, "SQL", next_release(tmp_path))
+    return empty
 
 
 @pytest.fixture(scope="module", params=VERSIONS, ids=lambda version: f"postgres{version}")

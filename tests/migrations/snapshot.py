@@ -25,7 +25,7 @@ from plait.store.trees import Checkpoint, Lease, NewChild, NewFanOut, StepKey
 from plait.store.workers import Claimed, Settlement
 from plait.testing import TestDatabase, TestServer
 
-from ..security.logins import connected
+from ..security.logins import connected, show
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 DEFAULT = UUID("00000000-0000-7000-8000-000000000000")
@@ -57,12 +57,17 @@ end $$
 
 
 async def main() -> None:
+    SNAPSHOTS.mkdir(exist_ok=True)
+    (SNAPSHOTS / f"{schema_version():04}.sql").write_text(await snapshot())
+
+
+async def snapshot() -> str:
+    """A filled database of this version, as SQL."""
     server = TestServer()
     database = await server.create_database(fake_clock=False)
     try:
         await fill(database)
-        path = SNAPSHOTS / f"{schema_version():04}.sql"
-        path.write_text(await asyncio.to_thread(dump, database))
+        return await asyncio.to_thread(dump, database)
     finally:
         await server.drop_database(database)
         server.close()
@@ -90,6 +95,7 @@ async def fill(database: TestDatabase) -> None:
             },
         ]
     )
+    await store.definitions.set_definition("limited", {"priority": 90}, author="cli")
     await store.endpoints.set_endpoint(
         "crm", {"url": "https://crm.example/hook", "statuses": ["succeeded"]}, tenant_id=tenant
     )
@@ -138,12 +144,14 @@ async def fill(database: TestDatabase) -> None:
     await enqueue(Status.RUNNING, dedupe_key="running", idempotency_key="running", idempotency_ttl_s=3600.0)
     running = await claim()
     await store.workers.progress(worker, running.job_id, running.attempt, '{"done": 0.1}')
+    await show(store, tenant, Lease(worker, running.job_id, running.attempt))
+    await store.jobs.fork(running.job_id, tenant_id=tenant)
     await enqueue(Status.RUNNING, "limited", limit_key="one")
     await claim()
     await enqueue(Status.WAITING)
     await fan_out(store, worker, await claim(), claim)
 
-    await enqueue(Status.SCHEDULED, delay_s=3600.0, timeout_s=5.0, priority=7)
+    await enqueue(Status.SCHEDULED, delay_s=3600.0, timeout_s=5.0, priority=7, deadline_s=86_400)
     await enqueue(Status.SCHEDULED)  # failed once, and waits for its second try
     job = await claim()
     detail = '{"error": "try again", "delay_s": 3600}'

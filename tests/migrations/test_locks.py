@@ -1,7 +1,6 @@
 """What a migration locks: read from its text, true, and refused where all who work would have to wait."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
@@ -9,12 +8,12 @@ import pytest
 from plait.model.errors import PlaitError
 from plait.store import migrate as migrating
 from plait.store.locks import Lock, locks_in, statements_in
-from plait.store.migrate import SQL, MigrationBlocks, migrate, migrations
+from plait.store.migrate import MigrationBlocks, migrate, migrations
 from plait.testing import TestDatabase, TestServer
 
 from ..cli.calling import call
 from ..security.logins import as_superuser, connected
-from .snapshot import SNAPSHOTS
+from .releases import NEXT_VERSION, frozen, next_migration
 
 STRENGTH = ["RowExclusiveLock", "ShareUpdateExclusiveLock", "ShareLock", "ShareRowExclusiveLock", "AccessExclusiveLock"]
 LOCKED = """
@@ -23,27 +22,15 @@ where l.pid = pg_backend_pid() and l.locktype = 'relation' and c.relname = any($
 """
 
 
-async def at(server: TestServer, version: int) -> TestDatabase:
-    database = await server.create_empty_database()
-    snapshot = (SNAPSHOTS / f"{version:04}.sql").read_text()
-    await as_superuser(
-        database, (SQL / "roles.sql").read_text(), snapshot, "update plait.installed set functions_hash = 'old'"
-    )
-    return database
+async def test_what_is_read_from_a_migration_is_what_it_locks(server: TestServer, outdated: TestDatabase) -> None:
+    await _compare_locks(outdated, next_migration())
+    for version in range(2, NEXT_VERSION):
+        database = await frozen(server, version - 1)
+        await _compare_locks(database, migrations()[version].read_text())
+        await server.drop_database(database)
 
 
-@pytest.fixture
-async def old(server: TestServer) -> AsyncIterator[TestDatabase]:
-    """A database of schema 3."""
-    database = await at(server, 3)
-    yield database
-    await server.drop_database(database)
-
-
-@pytest.mark.parametrize("version", [version for version in migrations() if version > 1])
-async def test_what_is_read_from_a_migration_is_what_it_locks(server: TestServer, version: int) -> None:
-    database = await at(server, version - 1)
-    text = migrations()[version].read_text()
+async def _compare_locks(database: TestDatabase, text: str) -> None:
     async with connected(database.admin_url) as connection:
         there = await connection.fetchval("""
             select array_agg(relname::text) from pg_class where relnamespace = 'plait'::regnamespace and relkind in ('r', 'v')""")
@@ -63,7 +50,6 @@ async def test_what_is_read_from_a_migration_is_what_it_locks(server: TestServer
     assert all(lock.mode for lock in read), [lock for lock in read if lock.mode is None]
     tables = [indexes.get(f"plait.{lock.table}", lock.table).removeprefix("plait.") for lock in read]
     assert _strongest((table, str(lock.mode)) for table, lock in zip(tables, read, strict=True)) == really
-    await server.drop_database(database)
 
 
 def _strongest(locks: object) -> dict[str, str]:
@@ -118,59 +104,59 @@ def test_statements_are_told_apart_whatever_is_quoted_in_them() -> None:
     text = """select 'a;b' /* ; */; create function f() as $x$ begin; -- no
       end $x$; -- ; last
       select "A;b" """
-    assert len(list(statements_in(text))) == 3
+    assert len(list(statements_in(text))) == NEXT_VERSION - 1
 
 
-async def test_a_plan_tells_the_locks_and_touches_nothing(old: TestDatabase) -> None:
-    async with connected(old.admin_url) as other:
+async def test_a_plan_tells_the_locks_and_touches_nothing(outdated: TestDatabase) -> None:
+    async with connected(outdated.admin_url) as other:
         await other.execute("begin; lock table plait.tenants in share mode")  # who would wait for it waits for ever
-        plan = await migrate(old.admin_url, plan_only=True)
+        plan = await migrate(outdated.admin_url, plan_only=True)
         await other.execute("rollback")
     [column] = [lock for lock in plan.locks if lock.statement.startswith("alter table plait.tenants")]
     assert (column.table, column.mode) == ("tenants", "AccessExclusiveLock")
     assert not any(lock.blocks for lock in plan.locks)
-    told = await asyncio.to_thread(call, "migrate", "--url", old.admin_url, "--plan")
+    told = await asyncio.to_thread(call, "migrate", "--url", outdated.admin_url, "--plan")
     assert "  locks tenants" in told.out
     assert "alter table plait.tenants add column" in told.out
-    shown = await asyncio.to_thread(call, "migrate", "--url", old.admin_url, "--plan", "--json")
+    shown = await asyncio.to_thread(call, "migrate", "--url", outdated.admin_url, "--plan", "--json")
     assert {"table", "mode", "work", "rows", "statement", "blocks"} == shown.json["locks"][0].keys()
 
 
-async def test_what_would_keep_all_waiting_is_refused_unless_it_is_allowed(old: TestDatabase) -> None:
-    await as_superuser(old, "update pg_class set reltuples = 5e6 where oid = 'plait.tenants'::regclass")
+async def test_what_would_keep_all_waiting_is_refused_unless_it_is_allowed(outdated: TestDatabase) -> None:
+    await as_superuser(outdated, "update pg_class set reltuples = 5e6 where oid = 'plait.tenants'::regclass")
     with pytest.raises(MigrationBlocks, match=r"tenants, 5,000,000 rows.*--allow-blocking"):
-        await migrate(old.admin_url)
-    async with connected(old.admin_url) as connection:
-        assert await connection.fetchval("select version from plait.installed") == 3
-    assert (await migrate(old.admin_url, allow_blocking=True)).installed == 3
+        await migrate(outdated.admin_url)
+    async with connected(outdated.admin_url) as connection:
+        assert await connection.fetchval("select version from plait.installed") == NEXT_VERSION - 1
+    assert (await migrate(outdated.admin_url, allow_blocking=True)).installed == NEXT_VERSION - 1
 
 
 async def test_a_table_that_is_in_use_is_waited_for_a_moment_at_a_time(
-    old: TestDatabase, monkeypatch: pytest.MonkeyPatch
+    outdated: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody waits behind a migration that waits itself for longer than that."""
     monkeypatch.setattr(migrating, "LOCK_MS", 50)
     monkeypatch.setattr(migrating, "PAUSES_S", (0.0,) * 1000)
-    async with connected(old.admin_url) as user, connected(old.admin_url) as worker:
+    async with connected(outdated.admin_url) as user, connected(outdated.admin_url) as worker:
         await user.execute("begin; select count(*) from plait.tenants")
-        migration = asyncio.create_task(migrate(old.admin_url))
+        migration = asyncio.create_task(migrate(outdated.admin_url))
         for _ in range(20):  # others come through while it tries
             await worker.fetchval("select count(*) from plait.tenants")
         assert not migration.done()
         await user.execute("commit")
-        assert (await migration).installed == 3
+        assert (await migration).installed == NEXT_VERSION - 1
 
 
 async def test_who_never_gets_a_table_says_so_and_has_changed_nothing(
-    old: TestDatabase, monkeypatch: pytest.MonkeyPatch
+    outdated: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migrating, "LOCK_MS", 20)
     monkeypatch.setattr(migrating, "PAUSES_S", (0.0, 0.0))
-    async with connected(old.admin_url) as user:
+    async with connected(outdated.admin_url) as user:
         await user.execute("begin; select count(*) from plait.tenants")
         with pytest.raises(PlaitError, match="open for long"):
-            await migrate(old.admin_url)
+            await migrate(outdated.admin_url)
         await user.execute("commit")
-        assert await user.fetchval("select version from plait.installed") == 3
+        assert await user.fetchval("select version from plait.installed") == NEXT_VERSION - 1
         with pytest.raises(asyncpg.UndefinedColumnError):
-            await user.fetchval("select oldest from plait.installed")
+            await user.fetchval("select next_rank from plait.tenants")

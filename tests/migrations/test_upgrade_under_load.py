@@ -1,4 +1,4 @@
-"""F25: a database is migrated while workers of the release before run on it, and new ones join them. Their source comes from the history."""
+"""F25: a database is migrated while workers of the release before run on it, and new ones join them."""
 
 import asyncio
 import itertools
@@ -9,6 +9,7 @@ import sys
 import tarfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
@@ -16,21 +17,59 @@ import pytest
 
 from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.store import Store
+from plait.store import migrate as migrating
 from plait.store.migrate import OLDEST, migrate, schema_version
 from plait.store.new_jobs import NewJob
 from plait.store.roles import ensure_dev_login
-from plait.testing import TestServer
+from plait.testing import TestDatabase, TestServer
 
 from ..security.logins import connected
 from ..waiting import eventually
-from .test_locks import at
+from .releases import frozen, next_release
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def previous(tmp_path: Path) -> Path:
-    """The source as it was when the schema before this one was frozen: the last commit without the next migration."""
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The sources of two releases, one after the other."""
+
+    old: Path
+    new: Path
+    database: TestDatabase
+    """Of the old one."""
+
+
+@pytest.fixture(params=["next", "previous"])
+async def pair(
+    request: pytest.FixtureRequest, server: TestServer, empty: TestDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Pair]:
+    """This release and a next one that the test makes; and the release before with this one, where it may run beside it."""
+    if request.param == "next":
+        await migrate(empty.admin_url)
+        shutil.copytree(ROOT / "plait", tmp_path / "plait", ignore=shutil.ignore_patterns("static", "__pycache__", "sql"))
+        monkeypatch.setattr(migrating, "SQL", next_release(tmp_path / "plait"))
+        yield Pair(ROOT, tmp_path, empty)
+        return
+    if schema_version() <= OLDEST:
+        pytest.skip("no release before this one may run beside it")
+    old = _previous_source(tmp_path)
+    database = await frozen(server, schema_version() - 1)
+    async with connected(database.admin_url) as admin:
+        tables = await admin.fetchval(JOBS_TABLES)
+        await admin.execute(f"truncate {tables}")
+    yield Pair(old, ROOT, database)
+    await server.drop_database(database)
+
+
+JOBS_TABLES = """
+select string_agg(distinct attrelid::regclass::text, ', ') from pg_attribute a join pg_class c on c.oid = a.attrelid
+where c.relnamespace = 'plait'::regnamespace and c.relkind = 'r' and (attname = 'job_id' or relname in ('jobs', 'fan_outs', 'triggers', 'dependencies'))
+"""
+
+
+def _previous_source(directory: Path) -> Path:
+    """The source as it was when the schema before this one was frozen: the last commit without this schema's migration."""
     git = shutil.which("git")
     if git is None or not (ROOT / ".git").exists():
         pytest.skip("the release before is taken from the history, and here is none: needs git and a clone")
@@ -44,17 +83,17 @@ def previous(tmp_path: Path) -> Path:
         pytest.skip(f"the history has no commit that adds {file.name}: a shallow clone?")
     source = run("archive", f"{added[-1]}~1", "plait")
     with tarfile.open(fileobj=BytesIO(source)) as archive:
-        archive.extractall(tmp_path, filter="data")
-    schemas = (tmp_path / "plait" / "sql" / "migrations").glob("*.sql")
+        archive.extractall(directory, filter="data")
+    schemas = (directory / "plait" / "sql" / "migrations").glob("*.sql")
     assert max(int(path.name.split("_")[0]) for path in schemas) == schema_version() - 1
-    return tmp_path
+    return directory
 
 
 @asynccontextmanager
 async def worker(url: str, source: Path) -> AsyncIterator[asyncio.subprocess.Process]:
     path = os.pathsep.join([str(source), str(ROOT)])
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "tests.migrations.previous", url,
+        sys.executable, "-P", "-m", "tests.migrations.release_worker", url,
         stdout=asyncio.subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}, cwd="/",
     )  # fmt: skip
     assert process.stdout is not None
@@ -78,17 +117,11 @@ async def worker(url: str, source: Path) -> AsyncIterator[asyncio.subprocess.Pro
 
 
 @pytest.mark.parametrize("jobs", [600, pytest.param(20_000, marks=pytest.mark.full)])
-async def test_old_and_new_workers_run_side_by_side_through_a_migration(
-    server: TestServer, previous: Path, jobs: int
-) -> None:
-    if schema_version() <= OLDEST:
-        pytest.skip("this schema leaves the release before behind: there is nothing to run side by side")
-    database = await at(server, schema_version() - 1)
+async def test_old_and_new_workers_run_side_by_side_through_a_migration(pair: Pair, jobs: int) -> None:
+    database = pair.database
     async with connected(database.admin_url) as admin:
-        await admin.execute("truncate plait.jobs, plait.live, plait.attempts, plait.steps, plait.fan_outs, plait.triggers, plait.fires,"
-                            " plait.dependencies, plait.follow_ups, plait.signals, plait.dedupe, plait.idempotency, plait.running_state")  # fmt: skip
         await ensure_dev_login(database.admin_url)
-        async with worker(database.url, previous):
+        async with worker(database.url, pair.old):
             await eventually(lambda: _has_worker(admin, 1), what="the old worker's registration")
             # By the old code's own function, before and while it is migrated.
             enqueue = "select plait.enqueue_many(array[$1]::uuid[], array['add'], array[$2], array[$3]::uuid[])"
@@ -104,7 +137,7 @@ async def test_old_and_new_workers_run_side_by_side_through_a_migration(
             loading = asyncio.ensure_future(load())
             await eventually(lambda: _some_ended(database.admin_url), what="the first job's end")
             await migrate(database.admin_url)
-            async with worker(database.url, ROOT):
+            async with worker(database.url, pair.new):
                 await eventually(
                     lambda: _workers_of_some(database.admin_url, 2), what="both to have worked", within=240
                 )
@@ -130,7 +163,6 @@ async def test_old_and_new_workers_run_side_by_side_through_a_migration(
             )
             == 0
         )
-    await server.drop_database(database)
 
 
 async def _has_worker(admin: object, n: int) -> bool:

@@ -121,16 +121,16 @@ NO_SHARED_ROWS = {
 """Of keys, sessions and stored replies: rows that only the API reads, each of one key."""
 
 READERS = {
-    "now", "uuidv7", "tenant_id", "explain_job", "has_failed_siblings", "has_pending_children", "changes", "diagnose", "findings", "examine",
+    "now", "uuidv7", "tenant_id", "explain_job", "has_failed_siblings", "has_pending_children", "changes", "findings", "examine",
     "claim_plan", "search_jobs", "metrics", "list_queues", "tenant_load", "usage",
 }  # fmt: skip
 """Volatile for another reason than writing."""
 
 MACHINERY = {
     "admit_requests", "after_many", "announce", "cancel_remaining", "claim", "claim_waits", "close_endpoint", "continue_as_new", "count_live", "cycle",
-    "declare_triggers", "dispatch", "drain", "due_schedules", "elect", "fire", "gather", "gather_nodes", "heartbeat", "leave", "leave_fan_outs", "load_steps", "await_steps", "drop_steps", "resume_steps",
+    "declare_triggers", "dispatch", "drain", "due_schedules", "elect", "fire", "gather", "gather_nodes", "heartbeat", "leave", "leave_fan_outs", "await_steps", "drop_steps", "resume_steps",
     "log_attempt", "open_fan_out", "open_nodes", "open_nursery", "pending_events", "progress", "promote", "prune", "register_worker",
-    "release_builds", "release_fires", "report_requests", "rescue", "resume", "resume_missed", "roll_up", "save_steps", "settle", "spawn_many", "step_values", "suspend", "sweep_artifacts",
+    "release_builds", "release_fires", "report_requests", "rescue", "resume", "resume_missed", "roll_up", "save_steps", "settle", "spawn_many", "step_values", "sweep_artifacts",
     "worker_key", "write_streams", "await_event", "reply_update", "open_link", "follow_link",
 }  # fmt: skip
 """Called by plait's own processes, each in a transaction of its own."""

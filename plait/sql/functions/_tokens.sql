@@ -30,10 +30,9 @@ begin
         from (select ((extract(epoch from s.start) * 1000000)::bigint + v_slot - 1) / v_slot as slot, sum(s.n)::int as n
               from unnest(v_starts, v_counts) s(start, n) group by 1) x;
     end if;
-    insert into plait.buckets (name, tokens, at, full_at, starts, counts)
-    values (p_name, p_count - v_used, p_now, (select max(s) from unnest(v_starts) s) + v_period, v_starts, v_counts)
-    on conflict (name) do update set tokens = excluded.tokens, at = excluded.at, full_at = excluded.full_at, starts = excluded.starts,
-      counts = excluded.counts;
+    insert into plait.buckets (name, full_at, starts, counts)
+    values (p_name, (select max(s) from unnest(v_starts) s) + v_period, v_starts, v_counts)
+    on conflict (name) do update set full_at = excluded.full_at, starts = excluded.starts, counts = excluded.counts;
   end if;
   return greatest(0, p_count - coalesce(v_used, 0));
 end $$;

@@ -8,10 +8,10 @@
 -- p_always: they run whatever the outcome. These are jobs that depend on this one, with on_dependency_failure = run; they exist from now on.
 -- o_status is ready, stale when the lease is lost, or canceled when the job was asked to stop. May be sent again.
 create or replace function plait.after_many(
-  p_worker int, p_job uuid, p_attempt int, p_name text, p_occurrence int, p_seq int, p_hash text, p_overlapping boolean,
+  p_worker int, p_job uuid, p_attempt int, p_name text, p_occurrence int, p_seq int, p_hash text,
   p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[] default null, p_priorities int[] default null,
   p_max_attempts int[] default null, p_timeouts_s float8[] default null, p_delays_s float8[] default null,
-  p_dedupe_keys text[] default null, p_limit_keys text[] default null, p_branch text default null, p_finished int default null,
+  p_dedupe_keys text[] default null, p_limit_keys text[] default null, p_branch text default '', p_finished int default null,
   p_always boolean default false,
   out o_status text, out o_ids uuid[]
 )
@@ -28,7 +28,7 @@ begin
     return;
   end if;
   select array(select json_array_elements_text(s.value -> 'ids')::uuid) into o_ids from plait.steps s
-    where s.job_id = p_job and s.branch = coalesce(p_branch, '') and s.name = p_name and s.occurrence = p_occurrence;
+    where s.job_id = p_job and s.branch = p_branch and s.name = p_name and s.occurrence = p_occurrence;
   if found then
     return;
   end if;
@@ -53,7 +53,7 @@ begin
                              p_dedupe_keys, p_limit_keys);
     o_ids := p_ids;
   end if;
-  insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, overlapping, name, kind, hash, branch, finished, value)
-  values (p_job, l.tenant_id, plait.now(), p_seq, p_occurrence, p_attempt, p_overlapping, p_name, 'after', p_hash, coalesce(p_branch, ''), p_finished,
+  insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, name, kind, hash, branch, finished, value)
+  values (p_job, l.tenant_id, plait.now(), p_seq, p_occurrence, p_attempt, p_name, 'after', p_hash, p_branch, p_finished,
           json_build_object('ids', o_ids, 'older', array(select n - 1 from generate_subscripts(o_ids, 1) n where o_ids[n] <> p_ids[n])));
 end $$;

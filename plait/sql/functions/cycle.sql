@@ -9,14 +9,13 @@
 --
 -- o_stale holds the positions of outcomes that changed nothing. o_alive is false when the worker is lost: it must stop its
 -- handlers and register anew. o_alone, of a good number of jobs: nobody else works on its queues. o_marks: to be sent with the next claims,
--- see _advance. p_sleep: when nothing is claimed, enqueues shall notify this worker from now on. p_short: of what all the jobs have in
--- common, one stands for all (workers of the release before do not know of it). p_careful: outcomes whose rows somebody else holds are
--- left out, and their positions come back in o_busy; without it they are waited for, which costs nothing where nobody holds any.
+-- see _advance. p_sleep: when nothing is claimed, enqueues shall notify this worker from now on. Of what all the jobs
+-- have in common, one stands for all. p_careful: outcomes whose rows somebody else holds are left out, and their positions come back in o_busy; without it they are waited for, which costs nothing where nobody holds any.
 create or replace function plait.cycle(
   p_worker int,
   p_queues text[], p_limits int[], p_cursors uuid[], p_lane_cursors text[],
   p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[], p_ran_ms float8[],
-  p_sleep boolean, p_marks text[], p_short boolean default false, p_careful boolean default false,
+  p_sleep boolean, p_marks text[], p_careful boolean default false,
   out o_alive boolean, out o_stale int[], out o_cancel_jobs uuid[], out o_cancel_attempts int[],
   out o_cursors uuid[], out o_lane_cursors text[], out o_marks text[],
   out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[], out o_tenants uuid[],
@@ -77,17 +76,15 @@ begin
   if cardinality(o_jobs) > 0 then
     if o_attempts[1] = all(o_attempts) and o_tries[1] = all(o_tries) and o_max[1] = all(o_max) then  -- then any order is theirs
       select f.* into o_jobs, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations from plait._fetch_alike(o_jobs) f;
-      if p_short then
-        o_attempts := o_attempts[1:1]; o_tries := o_tries[1:1]; o_max := o_max[1:1];
-      end if;
+      o_attempts := o_attempts[1:1]; o_tries := o_tries[1:1]; o_max := o_max[1:1];
     else
       select f.* into o_jobs, o_attempts, o_tries, o_max, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations
         from plait._fetch(o_jobs, o_attempts, o_tries, o_max) f;
     end if;
-    if p_short and o_tenants[1] = all(o_tenants) then
+    if o_tenants[1] = all(o_tenants) then
       o_tenants := o_tenants[1:1];
     end if;
-    if p_short and o_definitions[1] = all(o_definitions) then
+    if o_definitions[1] = all(o_definitions) then
       o_definitions := o_definitions[1:1];
     end if;
   end if;

@@ -47,8 +47,8 @@ begin
           exists (select from plait.definitions d where d.name = j.definition and d.kind = 'node'));
   insert into plait.attempts (job_id, tenant_id, finished_at, attempt, status, reason)
   values (v_id, v_tenant, v_now, 1, 'released', 'forked');
-  insert into plait.steps (job_id, tenant_id, fan_out_id, at, due_at, seq, occurrence, attempt, overlapping, done, name, kind, hash, value, error, branch, finished)
-  select v_id, tenant_id, fan_out_id, v_now, due_at, seq, occurrence, 1, overlapping, done, name, kind, hash, value, error, branch, finished
+  insert into plait.steps (job_id, tenant_id, fan_out_id, at, due_at, seq, occurrence, attempt, done, name, kind, hash, value, error, branch, finished)
+  select v_id, tenant_id, fan_out_id, v_now, due_at, seq, occurrence, 1, done, name, kind, hash, value, error, branch, finished
   from plait.steps where job_id = p_job and seq < p_from;
   insert into plait.forks (tenant_id, root_id, job_id)
   select v_tenant, coalesce(j.root_id, j.id), v_id

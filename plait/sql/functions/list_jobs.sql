@@ -1,4 +1,4 @@
--- list_jobs: a page of search_jobs by its commonest filters, as plain rows: for SQL by hand, and for processes of the release before.
+-- list_jobs: a page of search_jobs by its commonest filters, as plain rows, for SQL by hand.
 --
 --   moves    nothing
 --   locks    nothing

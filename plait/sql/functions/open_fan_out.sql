@@ -6,16 +6,16 @@
 --   called   plait.store.trees.open_fan_out
 --
 -- Returns suspended, opened where the job does not wait yet (p_suspend), stale when the lease is lost, or canceled when the job was asked to stop.
--- May be sent again. p_branch: null for workers of the release before, whose fan-outs have no end of their own on record.
+-- May be sent again.
 -- Children inherit tenant, root and correlation. Missing arrays and null elements take the definition's defaults.
 create or replace function plait.open_fan_out(
   p_worker int, p_job uuid, p_attempt int,
-  p_fan_out uuid, p_name text, p_occurrence int, p_seq int, p_hash text, p_overlapping boolean,
+  p_fan_out uuid, p_name text, p_occurrence int, p_seq int, p_hash text,
   p_strategy text, p_needed int, p_early boolean, p_timeout_s float8,
   p_cancel_remaining boolean, p_cancel_on_parent_failure boolean, p_nested boolean, p_streamed boolean,
   p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[] default null, p_priorities int[] default null,
   p_max_attempts int[] default null, p_timeouts_s float8[] default null, p_limit_keys text[] default null,
-  p_branch text default null, p_finished int default null, p_suspend boolean default true, p_cancel_late boolean default false
+  p_branch text default '', p_finished int default null, p_suspend boolean default true, p_cancel_late boolean default false
 ) returns text
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
 set lock_timeout = '500ms' as $$
@@ -99,10 +99,9 @@ begin
     perform plait._reserve(l.tenant_id, v_total, true);
   end if;
 
-  insert into plait.steps (job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, overlapping, name, kind, hash, branch, finished, done)
-  values (p_job, l.tenant_id, p_fan_out, v_now, p_seq, p_occurrence, p_attempt, p_overlapping, p_name,
-          case when p_streamed then 'stream' else 'fan_out' end, p_hash, coalesce(p_branch, ''), case when p_streamed then p_finished end,
-          p_branch is null or p_streamed);
+  insert into plait.steps (job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, name, kind, hash, branch, finished, done)
+  values (p_job, l.tenant_id, p_fan_out, v_now, p_seq, p_occurrence, p_attempt, p_name,
+          case when p_streamed then 'stream' else 'fan_out' end, p_hash, p_branch, case when p_streamed then p_finished end, p_streamed);
   if p_suspend then
     perform plait._suspend(l, v_now, 'fan_out ' || p_fan_out, null);
   end if;

@@ -7,9 +7,9 @@
 --
 -- Returns ready, stale when the lease is lost, or canceled when the job was asked to stop. May be sent again.
 create or replace function plait.open_nursery(
-  p_worker int, p_job uuid, p_attempt int, p_nursery uuid, p_name text, p_occurrence int, p_seq int, p_overlapping boolean,
+  p_worker int, p_job uuid, p_attempt int, p_nursery uuid, p_name text, p_occurrence int, p_seq int,
   p_serial boolean, p_stop boolean, p_nested boolean, p_cancel_on_parent_failure boolean,
-  p_branch text default null, p_finished int default null
+  p_branch text default '', p_finished int default null
 ) returns text
 language plpgsql security definer set search_path = plait, pg_temp set lock_timeout = '500ms' as $$
 declare
@@ -31,8 +31,8 @@ begin
   values (p_nursery, l.tenant_id, p_job, coalesce(j.root_id, p_job), plait.now(), coalesce(j.depth, 0) + 1, 0, 0, false, false, p_nested,
           false, p_cancel_on_parent_failure, 'nursery', p_serial, p_stop)
   on conflict do nothing;
-  insert into plait.steps (job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, overlapping, name, kind, branch, finished)
-  values (p_job, l.tenant_id, p_nursery, plait.now(), p_seq, p_occurrence, p_attempt, p_overlapping, p_name, 'nursery', coalesce(p_branch, ''), p_finished)
+  insert into plait.steps (job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, name, kind, branch, finished)
+  values (p_job, l.tenant_id, p_nursery, plait.now(), p_seq, p_occurrence, p_attempt, p_name, 'nursery', p_branch, p_finished)
   on conflict do nothing;
   return 'ready';
 end $$;

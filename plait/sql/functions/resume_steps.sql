@@ -22,13 +22,6 @@ begin
     return next;
     return;
   end if;
-  if exists (select from plait.steps s where s.job_id = p_job and s.done and s.finished is null) then  -- of a worker of the release before
-    update plait.steps s set done = case when s.kind = 'sleep' then s.due_at <= plait.now() when s.kind = 'fan_out' then f.decided_at is not null else true end,
-      finished = case when s.kind = 'sleep' and s.due_at > plait.now() or s.kind = 'fan_out' and f.decided_at is null then null else s.seq end
-    from plait.steps o left join plait.fan_outs f on f.id = o.fan_out_id
-    where s.job_id = p_job and s.done and s.finished is null
-      and o.job_id = s.job_id and o.branch = s.branch and o.name = s.name and o.occurrence = s.occurrence;
-  end if;
   if (select count(*) = 1 from plait.steps s where s.job_id = p_job and not s.done and s.error is null)
      and not exists (select from plait.steps s where s.job_id = p_job and (s.branch <> '' or s.kind = 'timer')) then
     perform plait._end_waits(p_job, plait.now(), (select coalesce(max(greatest(s.finished, s.seq)), 0) + 1 from plait.steps s where s.job_id = p_job));

@@ -11,7 +11,7 @@
 -- A job that does one step after the other sends them one by one: that case is spared the joins.
 create or replace function plait.save_steps(
   p_worker int, p_jobs uuid[], p_attempts int[], p_names text[], p_occurrences int[], p_seqs int[], p_kinds text[],
-  p_overlapping boolean[], p_hashes text[] default null, p_values text[] default null, p_errors text[] default null,
+  p_hashes text[] default null, p_values text[] default null, p_errors text[] default null,
   p_branches text[] default null, p_finished int[] default null, p_done boolean[] default null
 ) returns int[]
 language plpgsql security definer set search_path = plait, pg_temp as $$
@@ -27,8 +27,8 @@ begin
     if not found then
       return array[1];
     end if;
-    insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, overlapping, name, kind, hash, value, error, branch, finished, done)
-    values (p_jobs[1], v_tenant, v_now, p_seqs[1], p_occurrences[1], p_attempts[1], coalesce(p_overlapping[1], false), p_names[1], p_kinds[1],
+    insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, name, kind, hash, value, error, branch, finished, done)
+    values (p_jobs[1], v_tenant, v_now, p_seqs[1], p_occurrences[1], p_attempts[1], p_names[1], p_kinds[1],
             p_hashes[1], p_values[1]::json, p_errors[1], coalesce(p_branches[1], ''), p_finished[1], coalesce(p_done[1], true))
     on conflict do nothing;
     return null;
@@ -39,13 +39,13 @@ begin
     order by l.job_id for key share
   ), x as materialized (
     select i.*, h.tenant_id
-    from unnest(p_jobs, p_attempts, p_names, p_occurrences, p_seqs, p_kinds, p_overlapping, p_hashes, p_values, p_errors,
+    from unnest(p_jobs, p_attempts, p_names, p_occurrences, p_seqs, p_kinds, p_hashes, p_values, p_errors,
                 p_branches, p_finished, p_done) with ordinality
-         i(job_id, attempt, name, occurrence, seq, kind, overlapping, hash, value, error, branch, finished, done, n)
+         i(job_id, attempt, name, occurrence, seq, kind, hash, value, error, branch, finished, done, n)
     left join held h on h.job_id = i.job_id and h.attempt = i.attempt
   ), saved as (
-    insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, overlapping, name, kind, hash, value, error, branch, finished, done)
-    select x.job_id, x.tenant_id, v_now, x.seq, x.occurrence, x.attempt, coalesce(x.overlapping, false), x.name, x.kind, x.hash, x.value::json, x.error,
+    insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, name, kind, hash, value, error, branch, finished, done)
+    select x.job_id, x.tenant_id, v_now, x.seq, x.occurrence, x.attempt, x.name, x.kind, x.hash, x.value::json, x.error,
            coalesce(x.branch, ''), x.finished, coalesce(x.done, true)
     from x where x.tenant_id is not null
     on conflict do nothing

@@ -10,10 +10,10 @@
 -- p_nursery: one that the job has opened; null is its own, which keeps it from being final until all in it have ended.
 create or replace function plait.spawn_many(
   p_worker int, p_job uuid, p_attempt int, p_nursery uuid, p_sibling boolean,
-  p_name text, p_occurrence int, p_seq int, p_hash text, p_overlapping boolean,
+  p_name text, p_occurrence int, p_seq int, p_hash text,
   p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[] default null, p_priorities int[] default null,
   p_max_attempts int[] default null, p_timeouts_s float8[] default null, p_delays_s float8[] default null,
-  p_dedupe_keys text[] default null, p_limit_keys text[] default null, p_branch text default null, p_finished int default null,
+  p_dedupe_keys text[] default null, p_limit_keys text[] default null, p_branch text default '', p_finished int default null,
   out o_status text, out o_ids uuid[]
 )
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
@@ -30,7 +30,7 @@ begin
     return;
   end if;
   select array(select json_array_elements_text(s.value -> 'ids')::uuid) into o_ids from plait.steps s
-    where s.job_id = p_job and s.branch = coalesce(p_branch, '') and s.name = p_name and s.occurrence = p_occurrence;
+    where s.job_id = p_job and s.branch = p_branch and s.name = p_name and s.occurrence = p_occurrence;
   if found then
     return;
   end if;
@@ -48,7 +48,7 @@ begin
     o_ids := plait._spawn(p, j.fan_out_id, p_ids, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts,
                           p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys);
   end if;
-  insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, overlapping, name, kind, hash, branch, finished, value)
-  values (p_job, l.tenant_id, plait.now(), p_seq, p_occurrence, p_attempt, p_overlapping, p_name, 'spawn', p_hash, coalesce(p_branch, ''), p_finished,
+  insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, name, kind, hash, branch, finished, value)
+  values (p_job, l.tenant_id, plait.now(), p_seq, p_occurrence, p_attempt, p_name, 'spawn', p_hash, p_branch, p_finished,
           json_build_object('ids', o_ids, 'older', array(select n - 1 from unnest(o_ids, p_ids) with ordinality u(id, asked, n) where id <> asked)));
 end $$;

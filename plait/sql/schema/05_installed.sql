@@ -5,5 +5,5 @@ create table plait.installed (
   version        integer not null,       -- the number of the last migration
   functions_hash text not null,          -- functions and grants are re-created when this differs
   updated_at     timestamptz not null default plait.now(),
-  oldest         integer not null default 0   -- code that was made for a schema this old, or newer, may run on this one
+  oldest         integer not null   -- code that was made for a schema this old, or newer, may run on this one
 );

@@ -81,8 +81,6 @@ create table plait.queues (
 -- any number.
 create table plait.buckets (
   name    text collate "C" primary key,
-  tokens  double precision not null,                 -- how many more may start, as of `at`
-  at      timestamptz not null,
   full_at timestamptz not null,                      -- from when on none of them counts
   starts  timestamptz[] not null default '{}',
   counts  integer[] not null default '{}'            -- how many jobs started at each

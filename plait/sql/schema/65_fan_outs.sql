@@ -73,14 +73,13 @@ create table plait.steps (
   seq         integer not null,                      -- in which order they were asked for
   occurrence  integer not null,                      -- of this name in this branch, from 1
   attempt     integer not null,
-  overlapping    boolean not null default false,        -- another step was under way beside it: their order means nothing
   done        boolean not null default true,         -- false, with an error: its branch was canceled before it ended
   name        text collate "C" not null,
   kind        text not null check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after', 'join', 'timer', 'cancel')),
   hash        text,                                  -- of its arguments; null: they can't be compared
   value       json,
   error       text,                                  -- a permanent one: others are not kept, and tried again
-  finished    integer,                               -- in which order their ends reached the handler; null: not yet, or by a release before 0006
+  finished    integer,                               -- in which order their ends reached the handler; null: not yet
   branch      text collate "C" not null default '',  -- which task of the handler asked for it: '' the handler itself, 2.1 the first of its second
   primary key (job_id, branch, name, occurrence)
 );

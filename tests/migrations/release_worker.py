@@ -1,4 +1,4 @@
-"""A worker of the release before, from its own source: `python -m tests.migrations.previous URL`, with that source first on the path.
+"""A worker of one release, from its own source: `python -m tests.migrations.release_worker URL`, with that source first on the path.
 
 Says "ready" when it runs; ends on SIGTERM. It uses only what every release has had: `Plait`, `@app.job`, the worker.
 """
