@@ -15,7 +15,7 @@ from bench.ledgers import PostgresLedger, Servers
 from bench.measures import Plan, fill, process
 from bench.rows import Row
 from bench.systems import System
-from plait.runtime import postgres_binaries
+from plait.embedded import postgres_binaries
 
 BATCH: Final = 500
 BULK: Final = 1000

@@ -11,7 +11,7 @@ from typing import Any, Final
 import asyncpg
 
 from bench import processes
-from plait.runtime.postgres import EmbeddedPostgres, Server
+from plait.embedded.postgres import EmbeddedPostgres, Server
 
 SETTINGS: Final = {
     "fsync": "on",

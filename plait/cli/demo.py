@@ -57,7 +57,7 @@ async def demo(cli: Invocation) -> int:
     from plait.cli.serving import connected
     from plait.leader.leader import Leader
     from plait.runtime.logging import configure
-    from plait.runtime.postgres_place import choose_data_dir
+    from plait.embedded.postgres_place import choose_data_dir
     from plait.runtime.service import Signals, Stop, run_services
     from plait.sdk.target import Target
     from plait.worker.worker import Worker

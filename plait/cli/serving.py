@@ -137,7 +137,7 @@ async def _until(stop: Stop, work: Coroutine[Any, Any, None]) -> bool:
 def place(cli: "Invocation", app: "Plait") -> str:
     """Where the jobs live, in words."""
     if app.target.embedded:
-        from plait.runtime.postgres_place import choose_data_dir
+        from plait.embedded.postgres_place import choose_data_dir
 
         return f"embedded Postgres in {choose_data_dir(cli.data_dir or app.settings.data_dir)}"
     return shown_url(cli.url or app.settings.database_url or "the URL in the code")

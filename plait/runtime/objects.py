@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from plait.model.errors import StorageFailed
-from plait.runtime.keeper import Unsafe, refuse_links
+from plait.embedded.keeper.files import Unsafe, refuse_links
 
 if TYPE_CHECKING:
     from collections.abc import Callable

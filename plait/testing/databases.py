@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import asyncpg
 
-from plait.runtime.postgres import EmbeddedPostgres
+from plait.embedded.postgres import EmbeddedPostgres
 from plait.store.migrate import functions_hash, migrate_connection, migrations
 from plait.store.roles import DEV_LOGIN, ensure_dev_login
 from plait.testing import clock

@@ -117,7 +117,7 @@ def data_dir() -> Iterator[Path]:
     directory = Path(tempfile.mkdtemp(prefix="pl-", dir="/tmp"))
     directory.chmod(0o755)
     yield directory
-    from plait.runtime.postgres import EmbeddedPostgres
+    from plait.embedded.postgres import EmbeddedPostgres
 
     server = EmbeddedPostgres(directory)
     server.start()

@@ -10,7 +10,7 @@ import pytest
 from plait import __version__
 from plait.cli.failures import exit_code, report
 from plait.model import errors
-from plait.runtime.postgres_errors import StartFailed
+from plait.embedded.postgres_errors import StartFailed
 from plait.testing import TestDatabase
 
 from .calling import call, run

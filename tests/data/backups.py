@@ -5,7 +5,7 @@ from pathlib import Path
 
 import asyncpg
 
-from plait.runtime import postgres_binaries
+from plait.embedded import postgres_binaries
 from plait.store.migrate import SQL
 from plait.testing import TestDatabase, TestServer
 

@@ -21,7 +21,7 @@ from plait.leader.promote import Promote
 from plait.leader.rescue import Rescue
 from plait.model.errors import PlaitError
 from plait.model.roles import Role
-from plait.runtime.postgres import EmbeddedPostgres
+from plait.embedded.postgres import EmbeddedPostgres
 from plait.runtime.service import Stop
 from plait.runtime.settings import Settings
 from plait.testing import TestServer

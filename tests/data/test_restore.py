@@ -12,7 +12,7 @@ import pytest
 from plait.leader.fire import Fire
 from plait.model.errors import InvalidSetting, WorkerLost
 from plait.model.roles import Role
-from plait.runtime.postgres import EmbeddedPostgres
+from plait.embedded.postgres import EmbeddedPostgres
 from plait.testing import TestServer
 
 from ..world import World

@@ -7,7 +7,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from plait.runtime.postgres import EmbeddedPostgres
+from plait.embedded.postgres import EmbeddedPostgres
 from plait.store import migrate as migrating
 from plait.store.migrate import migrate
 from plait.testing import TestDatabase, TestServer

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plait.runtime import postgres_binaries
+from plait.embedded import postgres_binaries
 
 VERSIONS = (15, 16, 18)
 """The oldest that is supported, the first with the newer rules of CREATEROLE, and the newest."""

@@ -16,7 +16,7 @@ import uuid_utils.compat
 
 from plait.model.roles import Role
 from plait.model.states import Ending, Status
-from plait.runtime import postgres_binaries
+from plait.embedded import postgres_binaries
 from plait.store import Store
 from plait.store.audit import Entry
 from plait.store.migrate import schema_version

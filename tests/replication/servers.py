@@ -14,7 +14,7 @@ from typing import Any
 
 import asyncpg
 
-from plait.runtime import postgres_binaries, postgres_place
+from plait.embedded import postgres_binaries, postgres_place
 from tests.waiting import eventually
 
 SETTINGS = {

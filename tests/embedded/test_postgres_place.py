@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from plait.model.errors import StorageFailed
-from plait.runtime import postgres_binaries, postgres_place
+from plait.embedded import postgres_binaries, postgres_place
 from plait.runtime.objects import open_objects
-from plait.runtime.postgres import EmbeddedPostgres
-from plait.runtime.postgres_errors import (
+from plait.embedded.postgres import EmbeddedPostgres
+from plait.embedded.postgres_errors import (
     ClusterGone,
     NoPostgresThere,
     NoUnprivilegedUser,
@@ -21,7 +21,7 @@ from plait.runtime.postgres_errors import (
     UnreachableDirectory,
     UnsafeDirectory,
 )
-from plait.runtime.postgres_place import choose_data_dir
+from plait.embedded.postgres_place import choose_data_dir
 
 from .launching import eventually, postmasters, query
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from plait.runtime.postgres_errors import ReservedSetting, UnsafeSetting
+from plait.embedded.postgres_errors import ReservedSetting, UnsafeSetting
 
 PORT = 5432
 "Every server has a socket directory of its own, so the number never clashes."

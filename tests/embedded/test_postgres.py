@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from plait.runtime import postgres_binaries
-from plait.runtime.postgres import EmbeddedPostgres, Server
-from plait.runtime.postgres_errors import (
+from plait.embedded import postgres_binaries
+from plait.embedded.postgres import EmbeddedPostgres, Server
+from plait.embedded.postgres_errors import (
     EmbeddedExtraMissing,
     ReservedSetting,
     SettingsDiffer,

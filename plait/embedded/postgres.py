@@ -4,7 +4,7 @@
         connection = await asyncpg.connect(server.url())
 
 Several processes share one server. Each holds a lock for as long as it uses it, which the kernel releases
-even after SIGKILL; the keeper (see keeper.py, which tells the whole protocol) watches that lock and stops
+even after SIGKILL; the keeper (see the package `keeper`, which tells the whole protocol) watches that lock and stops
 Postgres a moment after the last user has gone. So nothing here ever signals a process: to stop is to let go.
 
 Where the files are and which user runs Postgres when we are root: postgres_place.py.
@@ -25,11 +25,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Final
 from urllib.parse import quote
 
-from plait.runtime import keeper, postgres_binaries, postgres_settings
-from plait.runtime.keeper import Lock, Plan
-from plait.runtime.postgres_errors import (
+from plait.embedded import postgres_binaries, postgres_settings
+from plait.embedded.keeper.files import Lock, Unsafe, open_file
+from plait.embedded.keeper.process import LOG_LIMIT, Plan
+from plait.embedded.postgres_errors import (
     DataDirectoryDenied,
     EmbeddedPostgresError,
     SettingsDiffer,
@@ -37,11 +39,13 @@ from plait.runtime.postgres_errors import (
     StartTimeout,
     UnsafeDirectory,
 )
-from plait.runtime.postgres_place import Place, choose_data_dir, make_place
+from plait.embedded.postgres_place import Place, choose_data_dir, make_place
 
 __all__ = ["EmbeddedPostgres", "EmbeddedPostgresError", "Server"]
 
 POLL = 0.01
+PROGRAM: Final = Path(__file__).parent
+"""The directory that is run as the keeper, by its `__main__.py`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +97,7 @@ class EmbeddedPostgres:
                     if self._use is None:
                         use.let_go()
                     raise
-            except keeper.Unsafe as error:
+            except Unsafe as error:
                 raise UnsafeDirectory(str(error)) from None
             self._use = use
             return server
@@ -242,12 +246,12 @@ def _make_socket_dir(place: Place) -> Path:
 def _spawn(plan: Plan, place: Place) -> None:
     # A few lines per start; begun anew before it could grow large.
     log = place.log / "keeper.log"
-    if os.path.lexists(log) and log.lstat().st_size > keeper.LOG_LIMIT:
+    if os.path.lexists(log) and log.lstat().st_size > LOG_LIMIT:
         log.unlink()
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "PATH") if name in os.environ}
-    # By its path and isolated: nothing of the package or the environment is imported, nor can be in the way.
-    command = [sys.executable, "-I", "-S", "-B", keeper.__file__, json.dumps(plan._asdict())]
-    with open(keeper.open_file(log, os.O_WRONLY | os.O_APPEND), "ab") as output:  # noqa: PTH123 - a descriptor
+    # By its path and isolated: nothing else of the package or the environment is imported, nor can be in the way.
+    command = [sys.executable, "-I", "-S", "-B", str(PROGRAM), json.dumps(plan._asdict())]
+    with open(open_file(log, os.O_WRONLY | os.O_APPEND), "ab") as output:  # noqa: PTH123 - a descriptor
         starting = subprocess.Popen(  # noqa: S603 - our own interpreter and file
             command,
             cwd="/",  # whoever deletes the directory that we were started in should not be hindered

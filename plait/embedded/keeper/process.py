@@ -1,40 +1,23 @@
-# long: it is run by its path, and can import nothing of the package
-"""The keeper: the process that starts one embedded Postgres, watches who uses it, and stops it.
-
-It runs in a session of its own, so that Ctrl-C in a terminal reaches neither it nor Postgres. Nobody gives it
-orders: it reads lock files in `run/`, which the kernel releases even after SIGKILL.
-
-    users.lock    shared by every using process. The keeper that gets it exclusively is alone, and keeps it
-                  until Postgres has stopped: no newcomer slips in between the decision and the end
-    keeper.lock   exclusive: taken by whoever starts a keeper and inherited by it, so there is one at most
-    ready.lock    exclusive while Postgres takes connections and server.json is true
-    server.lock   exclusive: inherited by Postgres and all its children, so it is free only once they are gone
-    wake          no lock but a pipe: a byte in it says "look now, and don't linger"
-
-If the keeper is killed, the kernel sends Postgres SIGINT, a fast and clean shutdown. A system without such a
-death signal (macOS) lets Postgres go on, and the next keeper adopts it: serves its address, never stops it.
-
-**It signals only its own children, never a pid read from a file.** It imports the standard library alone and
-is run by its path, so that neither the rest of the package nor the environment's site-packages are loaded.
-"""
+"""The process itself: what it does, from the start to the stop of one server. The protocol is the package's docstring."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
 import fcntl
 import json
 import os
 import select
 import shutil
 import signal
-import stat
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
+
+from .files import Lock, Unsafe, inherit_owner, open_file, refuse_links
+from .server import Found, find_server
 
 LOG_LIMIT = 10 * 1024 * 1024
 PR_SET_PDEATHSIG = 1
@@ -60,82 +43,8 @@ class Plan(NamedTuple):
     status_fd: int
 
 
-class Lock:
-    """A flock on one file. Two of them exclude each other even in one process."""
-
-    def __init__(self, path: Path) -> None:
-        self.fd = open_file(path, os.O_RDWR)
-
-    def try_exclusive(self) -> bool:
-        return self._try(fcntl.LOCK_EX)
-
-    def try_shared(self) -> bool:
-        return self._try(fcntl.LOCK_SH)
-
-    def release(self) -> None:
-        fcntl.flock(self.fd, fcntl.LOCK_UN)
-
-    def close(self) -> None:
-        """Close our handle; a child that inherited the lock goes on holding it."""
-        os.close(self.fd)
-
-    def _try(self, kind: int) -> bool:
-        try:
-            fcntl.flock(self.fd, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-
-def inherit_owner(path: Path) -> None:
-    """What root makes in somebody's directory belongs to that somebody, who could not open it otherwise."""
-    if os.geteuid() == 0:
-        above = path.parent.stat()
-        os.chown(path, above.st_uid, above.st_gid, follow_symlinks=False)
-
-
-class Unsafe(OSError):
-    """A file or directory that root must not use: another user could lead it anywhere by it."""
-
-
-def open_file(path: Path, flags: int) -> int:
-    """Open or make a file of ours. Root follows no link, and takes no file that somebody else has put there or still has another name for."""
-    try:
-        fd = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise Unsafe(f"{path} is a symbolic link") from None
-        raise
-    if os.geteuid() == 0:
-        found, above = os.fstat(fd), path.parent.stat()
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or found.st_uid not in (0, above.st_uid):
-            os.close(fd)
-            raise Unsafe(f"{path} is not a plain file, has a second name, or belongs to uid {found.st_uid}")
-        os.fchown(fd, above.st_uid, above.st_gid)
-    return fd
-
-
-def refuse_links(path: Path) -> None:
-    """As root: an error where this or a directory above it is a symbolic link that somebody else has made."""
-    if os.geteuid() == 0:
-        for part in (*reversed(path.absolute().parents), path.absolute()):
-            with contextlib.suppress(FileNotFoundError):
-                found = part.lstat()
-                if stat.S_ISLNK(found.st_mode) and found.st_uid != 0:
-                    raise Unsafe(f"{part} is a symbolic link that belongs to uid {found.st_uid}")
-
-
 class Failed(Exception):
     """The server could not be started, for the reason in the message."""
-
-
-class Found(NamedTuple):
-    """A living server, as its postmaster.pid tells."""
-
-    pid: int
-    socket_dir: str
-    port: int
-    ready: bool
 
 
 class Keeper:
@@ -246,15 +155,7 @@ class Keeper:
             lock.close()
 
     def _find_running(self) -> Found | None:
-        """The living server on this cluster, if the process that postmaster.pid names is one."""
-        try:
-            lines = (self.data / "postmaster.pid").read_text().splitlines()
-            lines += [""] * (8 - len(lines))  # it is written line by line while the server starts
-            pid, port = int(lines[0]), int(lines[3] or self.plan.port)
-        except (OSError, ValueError):
-            return None
-        ready = lines[7].strip() == "ready" and bool(lines[4])
-        return Found(pid, lines[4], port, ready) if is_server_of(self.data, pid) else None
+        return find_server(self.data, port=self.plan.port)
 
     def _clear_stale(self) -> None:
         """Postgres won't start while any living process bears the pid in these files, be it a browser."""
@@ -391,21 +292,6 @@ class Keeper:
         return self.wake in readable
 
 
-def is_server_of(data: Path, pid: int) -> bool:
-    """Whether the process is a Postgres that works in this directory, which is where its server lives."""
-    process = Path("/proc") / str(pid)
-    if Path("/proc/self/exe").exists():
-        try:
-            program = (process / "exe").readlink().name.removesuffix(" (deleted)")
-            return program == "postgres" and (process / "cwd").samefile(data)
-        except OSError:
-            # Gone, or of a user whose files we may not see; the cluster's user is one whose we may.
-            return False
-    ask = ["/bin/ps", "-p", str(pid), "-o", "comm="]
-    listed = subprocess.run(ask, capture_output=True, text=True, check=False)  # noqa: S603 - all ours
-    return Path(listed.stdout.strip()).name == "postgres"
-
-
 def say(message: str) -> None:
     sys.stderr.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} [{os.getpid()}] {message}\n")
 
@@ -428,7 +314,3 @@ def main(plan: Plan) -> int:
     finally:
         keeper.close()
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(Plan(**json.loads(sys.argv[1]))))

@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from plait.runtime import postgres_binaries
-from plait.runtime.postgres import Server
+from plait.embedded import postgres_binaries
+from plait.embedded.postgres import Server
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ USER = """
 import json, signal, sys
 from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
-from plait.runtime.postgres import EmbeddedPostgres
+from plait.embedded.postgres import EmbeddedPostgres
 with EmbeddedPostgres(Path(sys.argv[1]), linger=0.2) as server:
     print(json.dumps({"socket_dir": str(server.socket_dir)}), flush=True)
     sys.stdin.read()
