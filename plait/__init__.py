@@ -71,7 +71,7 @@ if TYPE_CHECKING:
         Current,
         current,
     )
-    from plait.sdk.continuing import (
+    from plait.sdk.continue_as_new import (
         continue_as_new,
     )
     from plait.sdk.dependencies import (
@@ -193,7 +193,7 @@ _HOME = {
     "approval_url": "plait.sdk.approvals",
     "call": "plait.sdk.steps",
     "collect_all": "plait.model.strategies",
-    "continue_as_new": "plait.sdk.continuing",
+    "continue_as_new": "plait.sdk.continue_as_new",
     "current": "plait.sdk.context",
     "dependencies": "plait.sdk.dependencies",
     "dependencies_sync": "plait.sdk.dependencies",

@@ -6,9 +6,9 @@
     guard.py        who calls: keys, sessions, CSRF, rates; before anything of a request is read
     tenancy.py      for which tenant a caller acts, and that others' things are not there
     problems.py     every error as RFC 9457 says
-    replaying.py    Idempotency-Key
-    arrivals.py     claims that wait for work, and the one listener that wakes them
-    provider.py     an identity provider: the only module here that calls out
+    idempotency.py  Idempotency-Key
+    waiting_claims.py  claims that wait for work, and the one listener that wakes them
+    oidc_provider.py   an identity provider: the only module here that calls out
     shapes.py       how answers are made: JSON from the database goes out as it is stored
 
 and one router for each noun. Nothing is decided here that a SQL function decides: a route checks who may, names the tenant, and

@@ -39,16 +39,16 @@ from plait.api import (
     workers,
 )
 from plait.api.access import PREFIX, ROUTES
-from plait.api.arrivals import Arrivals
-from plait.api.bounds import Bounds
 from plait.api.bulk_worker import Bulk
+from plait.api.change_feed import Watch
+from plait.api.definition_cache import DefinitionCache
 from plait.api.fairness import Fairness, Shares
 from plait.api.forwarding import Forwarding
 from plait.api.guard import COOKIE, CSRF, Guard, name_of
-from plait.api.known import Known
+from plait.api.oidc_provider import new_provider
 from plait.api.problems import Problem
-from plait.api.provider import new_provider
-from plait.api.watching import Watch
+from plait.api.request_limits import RequestLimits
+from plait.api.waiting_claims import WaitingClaims
 from plait.runtime.objects import Objects
 from plait.runtime.settings import Settings
 from plait.sdk.artifacts import Artifacts
@@ -100,11 +100,11 @@ def build(
     app.state.artifacts = Artifacts(store, objects, most=settings.artifact_size)
     app.state.guard = Guard(store, settings)
     app.state.provider = new_provider(settings)
-    app.state.known = Known(store)
+    app.state.definition_cache = DefinitionCache(store)
     app.state.watch = Watch(store)
     app.state.fairness = Fairness()
     app.state.streams = Shares("streams", key=settings.api_streams_key, tenant=settings.api_streams_tenant)
-    app.state.arrivals = Arrivals()
+    app.state.waiting_claims = WaitingClaims()
     app.state.waiter = Waiter(store)
     app.state.exposition = Exposition(DatabaseMetrics(_connected(store), top=settings.metrics_top))
     app.state.bulk = Bulk(store)
@@ -117,7 +117,7 @@ def build(
     problems.register(app)
     app.openapi = lambda: _document(app, described)  # type: ignore[method-assign]  # how FastAPI lets it be changed
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
-    app.add_middleware(Bounds, body=settings.api_body)
+    app.add_middleware(RequestLimits, body=settings.api_body)
     app.add_middleware(Forwarding, trusted=settings.proxies, per_client=settings.api_connections_per_client)
     return app
 

@@ -161,7 +161,7 @@ async def create(request: Request, ask: Ask, body: NewDefinition) -> Response:
     columns = body.columns()
     changing = ask.changing("definition.create", body.key, **columns)
     await changing.definitions.define([columns], new=True, author=ask.caller.actor)
-    request.app.state.known.forget()
+    request.app.state.definition_cache.forget()
     return await _one(ask, body.key, status=201)
 
 
@@ -173,7 +173,7 @@ async def change(request: Request, ask: Ask, definition_key: str, body: Change, 
     columns = body.columns()
     changing = ask.changing("definition.change", definition_key, **columns)
     await changing.definitions.set_definition(definition_key, columns, unchanged_since=since, author=ask.caller.actor)
-    request.app.state.known.forget()
+    request.app.state.definition_cache.forget()
     return await _one(ask, definition_key)
 
 
@@ -193,7 +193,7 @@ async def clear_overrides(
     names = None if setting is None else [COLUMNS.get(name, name) for name in setting]
     changing = ask.changing("definition.clear", definition_key, settings=names)
     await changing.definitions.clear_overrides(definition_key, names, unchanged_since=since)
-    request.app.state.known.forget()
+    request.app.state.definition_cache.forget()
     return await _one(ask, definition_key)
 
 

@@ -9,10 +9,10 @@ from fastapi import Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from plait.api.guard import new_router
+from plait.api.idempotency import NOBODY
 from plait.api.jobs import json_text
 from plait.api.privacy import composed
 from plait.api.problems import Refused
-from plait.api.replaying import NOBODY
 from plait.api.shapes import Cursor, Json, Limit, Page, Shape, page
 from plait.api.tenancy import Ask, Asking
 from plait.api.triggers import Fire
@@ -158,7 +158,7 @@ async def _emit_cloud(ask: Asking, event: CloudEvent) -> UUID:
     """Once for each (source, id), as CloudEvents demand of who receives them."""
     name = hashlib.sha256(f"{event.source}\n{event.id}".encode()).hexdigest()
     whose = (ask.new_in, NOBODY, f"cloudevent {name}")
-    reply = await ask.store.replies.reserve(*whose, event.type)
+    reply = await ask.store.http_replies.reserve(*whose, event.type)
     if not reply.begun:
         if reply.body is None:
             raise Refused(409, "under-way", "the same event is being taken", headers={"Retry-After": "1"})
@@ -168,9 +168,9 @@ async def _emit_cloud(ask: Asking, event: CloudEvent) -> UUID:
     try:
         event_id = await _emit(ask, new_id(), event.type, {"cloudevent": about, **data}, event.correlationid)
     except BaseException:
-        await ask.store.replies.keep(*whose, None, None)
+        await ask.store.http_replies.keep(*whose, None, None)
         raise
-    await ask.store.replies.keep(*whose, 202, str(event_id))
+    await ask.store.http_replies.keep(*whose, 202, str(event_id))
     return event_id
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from plait.api.caller import Caller
 from plait.api.problems import Refused
-from plait.api.rates import Rates
+from plait.api.rate_limits import Rates
 
 KEY_RATE: Final = (10.0, 50.0)
 """Costly requests of one key: so many a second, after a burst of so many."""

@@ -17,11 +17,11 @@ from fastapi.routing import APIRoute
 from plait.api.access import PREFIX, ROUTES
 from plait.api.bodies import check_body
 from plait.api.caller import Caller
-from plait.api.known import Known
+from plait.api.definition_cache import DefinitionCache
+from plait.api.idempotency import replayed
 from plait.api.privacy import REDACTED, begin
 from plait.api.problems import Refused, problem
-from plait.api.rates import Rates
-from plait.api.replaying import replayed
+from plait.api.rate_limits import Rates
 from plait.model.roles import Role, may
 from plait.model.tokens import hash_of
 from plait.runtime.settings import Settings
@@ -173,7 +173,7 @@ class Guarded(APIRoute):
                 return await handler(request)
             try:
                 request.state.caller = caller = await request.app.state.guard.admit(request, least)
-                known: Known = request.app.state.known
+                known: DefinitionCache = request.app.state.definition_cache
                 begin(await known.redaction() if caller.role in REDACTED else None)
                 await check_body(request, signed_in=True)
                 return await replayed(request, caller, handler, least=least)

@@ -48,7 +48,7 @@ class Summary(BaseModel):
 @router.get("/jobs/summary", response_model=Summary)
 async def summary(ask: Ask) -> Response:
     """How jobs stand. Nothing of it counts history, however many jobs there are."""
-    found = await ask.store.search.overview(**ask.scope)
+    found = await ask.store.statistics.overview(**ask.scope)
     counts = {status: found.live.get(status, 0) for status in Status if not status.final}
     counts |= {Status.FAILED: found.failed, Status.DEAD_LETTER: found.dead_letter}
     return Json(
@@ -86,7 +86,7 @@ async def history(
     step_seconds: Annotated[int, Query(ge=60, le=86_400, description="How long a stretch is.")] = 60,
 ) -> Response:
     """How jobs ended over time, for charts: from the leader's counts, 90 days back. Where nothing happened there is no stretch."""
-    rows = await ask.store.search.history(**ask.scope, start=start, step=timedelta(seconds=step_seconds))
+    rows = await ask.store.statistics.history(**ask.scope, start=start, step=timedelta(seconds=step_seconds))
     return Json({"items": [Stretch.of(row) for row in rows], "next": None})
 
 
@@ -113,7 +113,7 @@ async def failures(
     limit: Limit = 50,
 ) -> Response:
     """What fails most, by definition and kind of error: of the newest 2,000 failures."""
-    rows = await ask.store.search.failures(
+    rows = await ask.store.statistics.failures(
         **ask.scope, start=start, statuses=list(status) if status else None, limit=limit
     )
     return Json({"items": [Failure.of(row) for row in rows], "next": None})
@@ -137,7 +137,7 @@ async def latency(
     step_seconds: Annotated[int, Query(ge=60, le=86_400, description="How long a stretch is.")] = 60,
 ) -> Response:
     """How long jobs waited and ran over time, for charts. Where nothing began there is no stretch; 200 of them at most."""
-    rows = await ask.store.search.latency(**ask.scope, start=start, step=timedelta(seconds=step_seconds))
+    rows = await ask.store.statistics.latency(**ask.scope, start=start, step=timedelta(seconds=step_seconds))
     return Json({"items": [Latency.of(row) for row in rows], "next": None})
 
 
@@ -184,7 +184,7 @@ async def children(
     limit: Limit = 100,
 ) -> Response:
     """The sub-jobs of a job's fan-out by their index, each with when its attempts ran."""
-    rows = await ask.store.search.list_children(job_id, fan_out, **ask.scope, start=start, limit=limit)
+    rows = await ask.store.statistics.list_children(job_id, fan_out, **ask.scope, start=start, limit=limit)
     following = rows[-1].fan_out_index + 1 if len(rows) >= limit else None
     return Json({"items": [Child.of(row) for row in rows], "next": following})
 
@@ -199,7 +199,7 @@ async def load(
     parts: Annotated[int, Query(ge=1, le=500, description="So many equal stretches.")] = 100,
 ) -> Response:
     """How many sub-jobs of a fan-out ran at once over time: of its first 20,000."""
-    rows = await ask.store.search.fan_out_load(job_id, fan_out, **ask.scope, start=start, end=end, parts=parts)
+    rows = await ask.store.statistics.fan_out_load(job_id, fan_out, **ask.scope, start=start, end=end, parts=parts)
     return Json({"items": [Load.of(row) for row in rows], "next": None})
 
 

@@ -18,9 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
 from plait.api.caller import Caller
+from plait.api.definition_cache import DefinitionCache
 from plait.api.fairness import Shares
 from plait.api.guard import Guard, new_router
-from plait.api.known import Known
 from plait.api.privacy import REDACTED, Redaction, redaction
 from plait.api.problems import Refused
 from plait.api.shapes import Json
@@ -131,7 +131,7 @@ async def _admitted(request: Request, job_id: UUID, token: str | None) -> _Reade
     """Who reads: the holder of a token for this job, or of a key or session that may look at it."""
     guard: Guard = request.app.state.guard
     store: Store = request.app.state.store
-    known: Known = request.app.state.known
+    known: DefinitionCache = request.app.state.definition_cache
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     shown_token = token or (given.strip() if scheme.lower() == "bearer" else "")
     if shown_token:

@@ -85,7 +85,7 @@ async def enqueue(
 ) -> Response:
     """Ask for a job. Answers 200 instead of 201 where a key says that it exists already."""
     payload, job_id = json_text(body.payload), body.id or new_id()
-    definition = await request.app.state.known.check(body.definition_key, body.payload)
+    definition = await request.app.state.definition_cache.check(body.definition_key, body.payload)
     if definition.kind == "node":
         await refuse_unless_leading(request)
     if len(payload) > MAX_BYTES:  # ASCII
@@ -238,7 +238,7 @@ async def get_job(
     children = await store.jobs.list_jobs(parent=job_id, **ask.scope, limit=limit)
     steps, fan_outs = (
         await store.jobs.list_steps(job_id, **ask.scope),
-        await store.search.list_fan_outs(job_id, **ask.scope),
+        await store.statistics.list_fan_outs(job_id, **ask.scope),
     )
     lease, parent = await _lease(ask, row), await _parent(ask, row.parent_id)
     times = await store.jobs.job_times(job_id, **ask.scope)

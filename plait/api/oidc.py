@@ -21,12 +21,12 @@ from starlette.responses import RedirectResponse
 from plait.api.access import PREFIX
 from plait.api.caller import BY_PROVIDER
 from plait.api.guard import Guard, new_router
+from plait.api.oidc_provider import Provider, ProviderUnreachable, Sent, SignInFailed
 from plait.api.problems import Refused, problem
-from plait.api.provider import Provider, ProviderUnreachable, Sent, SignInFailed
 from plait.api.sessions import HOME, open_session
 from plait.api.shapes import Json
-from plait.model.claims import Grant, granted
 from plait.model.errors import UnknownTenant
+from plait.model.oidc_grants import Grant, granted
 from plait.model.tokens import hash_of, hint_of, new_token
 from plait.runtime.logging import get_logger
 from plait.store import Store

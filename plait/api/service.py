@@ -107,7 +107,7 @@ class Api:
             helpers = [group.create_task(_end(server, application, stop))]
             if self._app.settings.listen:
                 database = store.database.beside(url=self._app.settings.direct_url)
-                listening = application.state.arrivals.listen(database)
+                listening = application.state.waiting_claims.listen(database)
                 helpers.append(group.create_task(listening))
             try:
                 await server.serve(sockets=[self._socket])
@@ -122,7 +122,7 @@ class Api:
 async def _end(server: uvicorn.Server, application: FastAPI, stop: Stop) -> None:
     await stop.wait()
     application.state.stopping.set()  # who waits for something gets an answer now
-    application.state.arrivals.wake_all()
+    application.state.waiting_claims.wake_all()
     server.should_exit = True
     await stop.wait_hard()
     server.force_exit = True

@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse
 
 from plait.api.caller import BY_PROVIDER, Caller
 from plait.api.guard import COOKIE, Guard, new_router
-from plait.api.provider import Provider
+from plait.api.oidc_provider import Provider
 from plait.api.shapes import Json
 from plait.api.tenancy import Ask
 from plait.model.roles import Role

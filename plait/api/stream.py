@@ -8,12 +8,12 @@ from typing import Annotated, Any, Final
 from fastapi import Header, Query, Request, Response
 from starlette.responses import StreamingResponse
 
+from plait.api.change_feed import Watch, Watcher
 from plait.api.fairness import Shares
 from plait.api.guard import Guard, new_router
 from plait.api.privacy import Redaction, redaction
 from plait.api.problems import Refused
 from plait.api.tenancy import Ask, Asking
-from plait.api.watching import Watch, Watcher
 
 router = new_router("stream")
 

@@ -172,10 +172,10 @@ async def create(request: Request, ask: Ask, body: NewTrigger) -> Response:
     columns = body.columns()
     if (columns.get("event_name") is not None) != (body.trigger_type == "event"):
         raise InvalidTrigger("an event's trigger has an event_name, and a schedule has none")
-    definition = await request.app.state.known.definition(body.definition_key)
+    definition = await request.app.state.definition_cache.definition(body.definition_key)
     if definition is None:
         raise InvalidTrigger(f"there is no definition {body.definition_key!r}")
-    schema = await request.app.state.known.schema(definition.name)
+    schema = await request.app.state.definition_cache.schema(definition.name)
     check_template(definition.name, schema, columns.get("payload") or {})
     changing = ask.changing("trigger.create", body.label, tenant_id=ask.new_in, **columns)
     settings = {**columns, "created_by": ask.caller.actor}
@@ -208,7 +208,7 @@ async def render_new(request: Request, ask: Ask, body: Draft) -> Response:
     """What a template would make of an event, before it is anybody's trigger."""
     ask.request.app.state.fairness.take(ask.caller)
     json_text(body.payload_template)
-    definition = await request.app.state.known.definition(body.definition_key)
+    definition = await request.app.state.definition_cache.definition(body.definition_key)
     if definition is None:
         raise InvalidTrigger(f"there is no definition {body.definition_key!r}")
     now = await ask.store.health.now()
@@ -223,7 +223,9 @@ async def render_new(request: Request, ask: Ask, body: Draft) -> Response:
     else:
         scope["schedule"] = schedule_scope(now, None, None)
     template = msgspec.json.encode(body.payload_template).decode()
-    said = await asyncio.to_thread(rendered, template, scope, await request.app.state.known.schema(definition.name))
+    said = await asyncio.to_thread(
+        rendered, template, scope, await request.app.state.definition_cache.schema(definition.name)
+    )
     return Json({"payload": said["payload"], "error": said.get("error")})
 
 
@@ -240,7 +242,9 @@ async def change(request: Request, ask: Ask, trigger_id: UUID, body: Settings, i
     since = unchanged_since(if_match, row.updated_at)
     columns = body.columns()
     if columns.get("payload") is not None:
-        check_template(row.definition, await request.app.state.known.schema(row.definition), columns["payload"])
+        check_template(
+            row.definition, await request.app.state.definition_cache.schema(row.definition), columns["payload"]
+        )
     changing = ask.changing("trigger.change", trigger_id, tenant_id=row.tenant_id, **columns)
     await changing.triggers.set_trigger(row.label, columns, tenant_id=row.tenant_id, unchanged_since=since)
     return _one(await ask.store.triggers.get_trigger(trigger_id, tenant_id=row.tenant_id))
@@ -274,7 +278,7 @@ async def try_(request: Request, ask: Ask, trigger_id: UUID, body: Trial | None 
     body = body or Trial()
     row = await ask.store.triggers.get_trigger(trigger_id, **ask.scope)
     keys = {"dedupe_key": row.dedupe_key, "correlation_id": row.correlation_id, "limit_key": row.limit_key}
-    schema = await request.app.state.known.schema(row.definition)
+    schema = await request.app.state.definition_cache.schema(row.definition)
     said = await asyncio.to_thread(rendered, row.payload, _scope(row, body.data), schema, **keys)
     hiding = redaction()
     if "error" in said:

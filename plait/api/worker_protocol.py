@@ -12,13 +12,13 @@ from uuid import UUID
 
 from fastapi import Request, Response
 
-from plait.api.arrivals import Arrivals
 from plait.api.artifacts import payload_url
 from plait.api.guard import new_router
 from plait.api.jobs import json_text
 from plait.api.problems import Refused
 from plait.api.shapes import Json, raw
 from plait.api.tenancy import Ask, Asking
+from plait.api.waiting_claims import WaitingClaims
 from plait.api.worker_shapes import (
     Beat,
     Claim,
@@ -55,15 +55,15 @@ TAIL: Final = 65_536
 async def claim(request: Request, ask: Ask, body: Claim) -> Response:
     """Take jobs to run. Waits for some where there are none, if asked to."""
     worker = await _register(ask, body) if body.worker is None else await _own(ask, body.worker)
-    arrivals: Arrivals = request.app.state.arrivals
+    claims: WaitingClaims = request.app.state.waiting_claims
     loop = asyncio.get_running_loop()
     began = renewed = loop.time()
     if body.worker is not None:
         await ask.store.workers.heartbeat(worker, running=body.running)
-    with arrivals.waiting(body.queues) as waiting:
+    with claims.waiting(body.queues) as waiting:
         while True:
             left = body.wait_seconds - (loop.time() - began)
-            jobs = await _claim(ask, worker, body, sleep=arrivals.listening and left > 0)
+            jobs = await _claim(ask, worker, body, sleep=claims.listening and left > 0)
             if jobs or left <= 0 or request.app.state.stopping.is_set() or await request.is_disconnected():
                 return Json({"worker": worker, "jobs": [await _claimed(ask, job) for job in jobs]})
             if loop.time() - renewed > body.lease_seconds / 3:

@@ -1,6 +1,6 @@
 """The command line: it composes everything below it, and decides nothing that the database decides.
 
-    command.py    what every command has: --url, --data-dir, --json, --debug, a loop to run on
+    invocation.py what every command has: --url, --data-dir, --json, --debug, a loop to run on
     failures.py   the one place that turns an error into a line and an exit code
     loading.py    an application from `app.py`, `app.py:app`, `module` or `module:app`
     arguments.py  what people type (key=value, 10m, 10/1s) as values
@@ -33,18 +33,18 @@ from plait.cli import (
     leader,
     migrate,
     nodes,
-    occasions,
     queues,
     restore,
     run,
     tenants,
     top,
     trees,
+    trigger_firings,
     triggers,
     worker,
     workers,
 )
-from plait.cli.command import new_group, root
+from plait.cli.invocation import new_group, root
 
 app = new_group("Durable, multi-tenant jobs for Python on Postgres.")
 app.callback()(root)
@@ -67,7 +67,7 @@ for module in (
 ):
     module.register(app)
 trees.register(jobs.group)
-occasions.register(triggers.group)
+trigger_firings.register(triggers.group)
 for group in (jobs, queues, tenants, definitions, triggers, events, keys, endpoints, connectors):
     app.add_typer(group.group)
 

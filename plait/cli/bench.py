@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plait.cli.command import Invocation, command
+from plait.cli.invocation import Invocation, command
 from plait.cli.output import say, show_json, show_table, shown_url
 
 if TYPE_CHECKING:

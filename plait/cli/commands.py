@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from plait.cli.command import Invocation, command
+from plait.cli.invocation import Invocation, command
 from plait.cli.output import show_json, show_table, span
 from plait.cli.worker import App
 from plait.model.commands import Argument, Command

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from plait.cli.command import Invocation, command
 from plait.cli.failures import BadUsage
+from plait.cli.invocation import Invocation, command
 from plait.model.states import Status
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ async def demo(cli: Invocation) -> int:
     from plait.cli import demo_report
     from plait.cli.demo_jobs import app
     from plait.cli.serving import connected
+    from plait.embedded.postgres_place import choose_data_dir
     from plait.leader.leader import Leader
     from plait.runtime.logging import configure
-    from plait.embedded.postgres_place import choose_data_dir
     from plait.runtime.service import Signals, Stop, run_services
     from plait.sdk.target import Target
     from plait.worker.worker import Worker

@@ -8,7 +8,7 @@ import typer
 
 from plait.cli.api import Host, Port
 from plait.cli.arguments import queue_limits
-from plait.cli.command import Invocation, command
+from plait.cli.invocation import Invocation, command
 from plait.cli.output import shown_url
 from plait.cli.worker import App, Concurrency, Queues
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plait.cli.arguments import duration
-from plait.cli.command import Invocation, command
 from plait.cli.failures import ExitCode, exit_code
+from plait.cli.invocation import Invocation, command
 from plait.cli.output import show, show_json, show_table, shown_url
 from plait.model.errors import SchemaOutdated, UnsafeRole
 
@@ -107,7 +107,7 @@ async def _examine(target: "Target", facts: dict[str, str], *, old_s: float) -> 
 async def _of_the_way(database: Any, settings: "Settings", facts: dict[str, str]) -> "list[Finding]":
     """A pooler, notifications, clocks."""
     from plait.store import Database
-    from plait.store.passage import clock_skew, hears_notifications, pooling
+    from plait.store.connection_checks import clock_skew, hears_notifications, pooling
 
     findings = []
     pooled = await pooling(database)

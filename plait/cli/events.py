@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from plait.cli import arguments
-from plait.cli.command import Invocation, command, new_group
 from plait.cli.failures import BadUsage
+from plait.cli.invocation import Invocation, command, new_group
 from plait.cli.output import plain, show, show_json, show_table
 
 group = new_group("Tell of events, and look at them. Without a command it lists them.", "events", lists=True)

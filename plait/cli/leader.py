@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from plait.cli.command import Invocation, MetricsPort, command
+from plait.cli.invocation import Invocation, MetricsPort, command
 
 
 def register(app: typer.Typer) -> None:

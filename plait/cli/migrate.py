@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plait.cli.command import Invocation, command
+from plait.cli.invocation import Invocation, command
 from plait.cli.output import show, show_json
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import json
 
 import typer
 
-from plait.cli.command import Invocation, command
+from plait.cli.invocation import Invocation, command
 from plait.cli.output import show, show_json, show_table, span
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plait.cli import arguments
-from plait.cli.command import Invocation, command, new_group
 from plait.cli.failures import BadUsage
+from plait.cli.invocation import Invocation, command, new_group
 from plait.cli.output import show, show_json, show_table, span
 
 if TYPE_CHECKING:

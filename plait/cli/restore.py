@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from plait.cli import arguments
-from plait.cli.command import Invocation, command
+from plait.cli.invocation import Invocation, command
 from plait.cli.output import show, show_json
 
 

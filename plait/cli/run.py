@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plait.cli.arguments import typed_payload
-from plait.cli.command import Invocation, command
 from plait.cli.failures import BadUsage
+from plait.cli.invocation import Invocation, command
 from plait.cli.output import is_terminal, say, show, show_json
 from plait.cli.worker import App
 from plait.model.errors import JobCanceled, JobDeadLettered, JobFailed, JobSkipped

@@ -16,7 +16,7 @@ from plait.runtime.memory import collect_seldom
 from plait.runtime.service import Service, Signals, Stop, run_services
 
 if TYPE_CHECKING:
-    from plait.cli.command import Invocation
+    from plait.cli.invocation import Invocation
     from plait.sdk.app import Plait
     from plait.telemetry.exposition import Source
     from plait.telemetry.server import MetricsServer

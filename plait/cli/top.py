@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 import typer
 
 from plait.cli.arguments import duration
-from plait.cli.command import Invocation, command
 from plait.cli.failures import BadUsage
+from plait.cli.invocation import Invocation, command
 from plait.cli.output import is_terminal, show, show_json, span
 
 if TYPE_CHECKING:

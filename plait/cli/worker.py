@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from plait.cli.arguments import duration, labels_of, queue_limits
-from plait.cli.command import Invocation, MetricsPort, command
+from plait.cli.invocation import Invocation, MetricsPort, command
 
 App = Annotated[
     str,

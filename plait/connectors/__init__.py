@@ -7,7 +7,7 @@
     secrets.py         `{{secret.NAME}}`, and where each may go
     breaker.py         servers that fail are left alone, by all workers together
     configurations.py  what a tenant sets for its jobs
-    outside.py         all of these for the handlers, and what an answer makes of a job
+    exchange.py        all of these for the handlers, and what an answer makes of a job
     http_request.py    connector.http.request
     webhook.py         connector.webhook.deliver; its signatures: signing.py; where it goes: endpoints.py
     report.py          connector.report.generate; its forms: report_forms.py

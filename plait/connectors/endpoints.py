@@ -1,6 +1,6 @@
 """What is known of an endpoint before anything is sent to it: whether its URL may be one, and its keys."""
 
-from plait.connectors.outside import policy_of
+from plait.connectors.exchange import policy_of
 from plait.connectors.signing import MASTER, key_of, masters
 from plait.connectors.urls import Refused, parse
 from plait.model.errors import InvalidEndpoint

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from plait.connectors.client import Answer, Request
-from plait.connectors.outside import Outside
+from plait.connectors.exchange import Exchange
 from plait.connectors.policy import Hosts
 from plait.model.errors import NotSerializable, PermanentError
 from plait.model.redaction import HIDDEN, hide, hide_in, hide_known, names_secret
@@ -30,7 +30,7 @@ _CHARSETS: Final = frozenset(
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-def handler(outside: Outside) -> Callable[..., Any]:
+def handler(exchange: Exchange) -> Callable[..., Any]:
     async def request(
         url: str,
         method: str = "GET",
@@ -44,7 +44,7 @@ def handler(outside: Outside) -> Callable[..., Any]:
     ) -> dict[str, Any]:
         """Ask another server. Transport errors, 5xx and 429 are tried again, as Retry-After says; other 4xx end the job."""
         job = current()
-        set_ = await outside.configurations.http(await outside.store(), job.tenant_id)
+        set_ = await exchange.configurations.http(await exchange.store(), job.tenant_id)
         given = _headers(set_.headers, headers or {})
         if json is not None:
             if body is not None:
@@ -64,7 +64,7 @@ def handler(outside: Outside) -> Callable[..., Any]:
             redirects=min(max(set_.redirects if redirects is None else redirects, 0), 10),
             most=min(max(set_.preview if preview is None else preview, 0), 262_144),
         )
-        answer = await outside.exchange(outside.http, asked, job)
+        answer = await exchange.send(exchange.http, asked, job)
         if 400 <= answer.status < 500:
             said = hide(answer.body[:500].decode(errors="replace"))
             raise PermanentError(f"{answer.url} answered {answer.status}: {said}")

@@ -7,13 +7,13 @@ from typing import Any, Final, get_args
 from plait.connectors import http_request, report, webhook
 from plait.connectors.client import Resolve
 from plait.connectors.configurations import TYPES, Type
-from plait.connectors.outside import Outside
+from plait.connectors.exchange import Exchange
 from plait.model.errors import InvalidDefinition
 from plait.model.policies import Backoff
 from plait.sdk.app import Plait
 from plait.sdk.job import Job
 
-_HANDLERS: Final[dict[Type, tuple[str, Callable[[Outside], Callable[..., Any]], dict[str, Any]]]] = {
+_HANDLERS: Final[dict[Type, tuple[str, Callable[[Exchange], Callable[..., Any]], dict[str, Any]]]] = {
     "http": (http_request.NAME, http_request.handler, {"timeout": 600}),
     # Twelve tries over a day: receivers are down for a night.
     "webhook": (
@@ -29,13 +29,13 @@ def install(app: Plait, *types: Type, resolve: Resolve | None = None) -> list[Jo
     """Let an app's workers run connectors: those that are named, else those of its settings (PLAIT_CONNECTORS). What they may reach is in
     its settings alone. `resolve`: another resolver than the system's."""
     wanted = types or types_in(app.settings.connectors)
-    outside = Outside(app, resolve=resolve) if wanted else None
+    exchange = Exchange(app, resolve=resolve) if wanted else None
     jobs = []
     for type_ in wanted:
         name, handler, options = _HANDLERS[type_]
         if name not in app.definitions:
-            assert outside is not None
-            function = handler(outside)
+            assert exchange is not None
+            function = handler(exchange)
             definition = replace(app.job(name=name, **options)(function).definition, connector=True)
             app.definitions[name] = definition
             app.jobs[name] = Job(app, definition, function)

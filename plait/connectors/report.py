@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from plait.connectors.outside import Outside
+from plait.connectors.exchange import Exchange
 from plait.connectors.report_forms import Chart, Report, Table, as_csv, as_html, as_json
 from plait.model.errors import NotFound, PermanentError
 from plait.sdk.context import Current, current
@@ -20,7 +20,7 @@ NODES: Final = 1_000
 """So many jobs of a tree are looked at."""
 
 
-def handler(outside: Outside) -> Callable[..., Any]:
+def handler(exchange: Exchange) -> Callable[..., Any]:
     async def generate(
         report: Literal["jobs", "usage", "workflow"],
         format: Literal["json", "html", "csv"] | None = None,  # noqa: A002 - as everybody calls it
@@ -30,8 +30,8 @@ def handler(outside: Outside) -> Callable[..., Any]:
     ) -> dict[str, Any]:
         """Make a report: `jobs`, how they went by definition and over time; `usage`, what the tenant has and may have, day by day; `workflow`,
         one job's tree (`job_id`)."""
-        job, store = current(), await outside.store()
-        set_ = await outside.configurations.report(store, job.tenant_id)
+        job, store = current(), await exchange.store()
+        set_ = await exchange.configurations.report(store, job.tenant_id)
         span = set_.days if days is None else days
         if not 0 < span <= MOST_DAYS:
             raise PermanentError(f"a report is of {MOST_DAYS:g} days at most")
@@ -160,7 +160,7 @@ async def _workflow(store: Store, job: Current, root: UUID, now: datetime) -> Re
 
 
 async def _history(store: Store, job: Current, start: datetime, step: timedelta) -> list[dict[str, Any]]:
-    return [asdict(row) for row in await store.search.history(tenant_id=job.tenant_id, start=start, step=step)]
+    return [asdict(row) for row in await store.statistics.history(tenant_id=job.tenant_id, start=start, step=step)]
 
 
 def _ended(row: dict[str, Any]) -> int:

@@ -10,7 +10,7 @@ import msgspec
 
 from plait.connectors.client import Request
 from plait.connectors.endpoints import keys_of
-from plait.connectors.outside import Outside
+from plait.connectors.exchange import Exchange
 from plait.connectors.signing import signed
 from plait.model.errors import NotFound, PermanentError, RequestFailed, Skip
 from plait.model.redaction import hide
@@ -21,7 +21,7 @@ NAME: Final = "connector.webhook.deliver"
 PREVIEW: Final = 1_000
 
 
-def handler(outside: Outside) -> Callable[..., Any]:
+def handler(exchange: Exchange) -> Callable[..., Any]:
     async def deliver(
         endpoint: str,
         type: str,  # noqa: A002 - as the message calls it
@@ -30,21 +30,21 @@ def handler(outside: Outside) -> Callable[..., Any]:
     ) -> dict[str, Any]:
         """Send a message. All but 2xx is tried again, but for 410, which disables the endpoint, and other 4xx."""
         job = current()
-        row = await _endpoint(outside, endpoint, job)
+        row = await _endpoint(exchange, endpoint, job)
         if not row.enabled:
             raise Skip(f"endpoint {row.label} is disabled: {row.disabled_reason}")
-        set_ = await outside.configurations.webhook(await outside.store(), job.tenant_id)
+        set_ = await exchange.configurations.webhook(await exchange.store(), job.tenant_id)
         message = {"type": type, "timestamp": timestamp or _asked_at(job), "data": data}
         body = msgspec.json.encode(message).decode()
-        keys = [key for _, key in keys_of(row, outside.settings)]
+        keys = [key for _, key in keys_of(row, exchange.settings)]
         now = datetime.now(UTC)  # clock: the receiver compares it with its own
         headers = {
             **{name.lower(): value for name, value in set_.headers.items()},
             "content-type": "application/json",
             **signed(row.signature, keys, f"msg_{job.job_id.hex}", now, body),
         }
-        answer = await outside.exchange(
-            outside.webhooks,
+        answer = await exchange.send(
+            exchange.webhooks,
             Request(
                 url=row.url,
                 method="POST",
@@ -58,7 +58,7 @@ def handler(outside: Outside) -> Callable[..., Any]:
         )
         told = f"{answer.url} answered {answer.status}"
         if answer.status == 410:
-            store = await outside.store()
+            store = await exchange.store()
             await store.endpoints.close_endpoint(row.id, job.job_id, job.attempt, "it answered 410: gone")
             raise PermanentError(f"{told}: the endpoint is disabled")
         if 400 <= answer.status < 500:
@@ -70,8 +70,8 @@ def handler(outside: Outside) -> Callable[..., Any]:
     return deliver
 
 
-async def _endpoint(outside: Outside, named: str, job: Current) -> EndpointRow:
-    store = await outside.store()
+async def _endpoint(exchange: Exchange, named: str, job: Current) -> EndpointRow:
+    store = await exchange.store()
     try:
         wanted: str | UUID = UUID(named)
     except ValueError:

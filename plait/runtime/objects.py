@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from plait.model.errors import StorageFailed
 from plait.embedded.keeper.files import Unsafe, refuse_links
+from plait.model.errors import StorageFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

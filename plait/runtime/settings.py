@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from plait.model.claims import parsed
 from plait.model.durations import age
 from plait.model.errors import PlaitError
+from plait.model.oidc_grants import parsed
 
 _ORIGIN: Final = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?")
 

@@ -20,7 +20,7 @@ from plait.runtime.secrets import SecretMissing, read_secret
 from plait.runtime.settings import Settings
 from plait.sdk.codec import encode
 from plait.sdk.durable import durable
-from plait.sdk.sending import surely
+from plait.sdk.until_sent import until_sent
 
 MASTER: Final = "LINKS"
 SHORTEST: Final = 24
@@ -54,7 +54,7 @@ async def approval_url(
         token, url = _link(owner.settings, nonce)
         if step.row is None:
             links = owner.store.links
-            if not await surely(
+            if not await until_sent(
                 lambda: links.open_link(
                     owner.lease,
                     hash=hash_of(token),

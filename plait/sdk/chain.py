@@ -9,7 +9,7 @@ from plait.model.errors import InvalidArguments
 from plait.sdk.dependencies import link_payload
 from plait.sdk.handle import Handle
 from plait.sdk.job import App, Job
-from plait.sdk.sent import send_once
+from plait.sdk.send_once import send_once
 from plait.sdk.sub_jobs import Sub
 from plait.store.new_jobs import NewJob
 

@@ -20,7 +20,7 @@ from plait.sdk.codec import Codec
 from plait.sdk.durable import durable
 from plait.sdk.from_threads import call_from_thread
 from plait.sdk.results import Result
-from plait.sdk.sending import surely
+from plait.sdk.until_sent import until_sent
 from plait.store import Store
 from plait.store.nurseries import DependencyRow
 
@@ -47,7 +47,7 @@ async def complete_link(
     store: Store, artifacts: Artifacts, payload: str, *, job_id: UUID, tenant_id: UUID
 ) -> str | None:
     """The payload with the result in it of the job that it follows in its chain; None: it follows none."""
-    rows = await surely(lambda: store.nurseries.list_dependencies(job_id, tenant_id, last=True))
+    rows = await until_sent(lambda: store.nurseries.list_dependencies(job_id, tenant_id, last=True))
     try:
         arguments = msgspec.json.decode(payload, type=dict[str, msgspec.Raw])
         name = msgspec.json.decode(arguments.pop(_NAME), type=str)
@@ -66,7 +66,7 @@ async def dependencies() -> list[Result[Any]]:
     results: list[Result[Any]] = []
     with owner.reading():
         position = -1
-        while rows := await surely(
+        while rows := await until_sent(
             lambda after=position: owner.store.nurseries.list_dependencies(job_id, tenant_id, after=after)  # type: ignore[misc]
         ):
             for row in rows:

@@ -22,13 +22,13 @@ from uuid import UUID
 from plait.model.errors import LeaseLost, NotDurable
 from plait.sdk.branches import Branch, in_step
 from plait.sdk.context import NoCurrentJob, attempt, ended
-from plait.sdk.durables import Durables
+from plait.sdk.delivery import Delivery
+from plait.sdk.durable_runtime import DurableRuntime
 from plait.sdk.history import History
 from plait.sdk.operations import Holder, Reading, Step, Suspended
-from plait.sdk.sending import surely
 from plait.sdk.timers import CallAt, Timer
-from plait.sdk.turns import Turns
 from plait.sdk.unrecorded import Failure, Unrecorded
+from plait.sdk.until_sent import until_sent
 from plait.store.trees import Checkpoint, Lease, StepKey, StepKind, Suspension, Wait
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ UNWIND_S: Final = 5.0
 class Durable:
     def __init__(
         self,
-        durables: Durables,
+        runtime: DurableRuntime,
         holder: Holder,
         *,
         job_id: UUID,
@@ -53,25 +53,25 @@ class Durable:
         task: "asyncio.Task[Any] | None",
     ) -> None:
         """`task`: the one that the handler runs in; None where that is a thread."""
-        self.store, self.artifacts = durables.store, durables.artifacts
-        self.definitions, self.settings = durables.definitions, durables.settings
-        self.lease = Lease(durables.worker, job_id, attempt)
-        self._durables = durables
+        self.store, self.artifacts = runtime.store, runtime.artifacts
+        self.definitions, self.settings = runtime.definitions, runtime.settings
+        self.lease = Lease(runtime.worker, job_id, attempt)
+        self._runtime = runtime
         self.tenant_id, self.max_attempts = tenant_id, max_attempts
         self.versions: dict[str, int] = {}
-        self._checkpoints = durables.checkpoints
+        self._checkpoints = runtime.checkpoints
         self.holder = holder
-        self.loop = durables.loop
-        self._thread = durables.thread
+        self.loop = runtime.loop
+        self._thread = runtime.thread
         self._threaded = task is None
-        self._real_time = durables.real_time
-        self.turns = Turns(
+        self._real_time = runtime.real_time
+        self.delivery = Delivery(
             self.loop, lambda suspend: self._ask(suspend=suspend), lambda: not (holder.suspended or holder.over)
         )
-        self.branches = self.turns.branches
+        self.branches = self.delivery.branches
         self.branches.main.task = task
         if attempt == 1:  # nothing is on record. (A forked job's first attempt is its second, as after a retry.)
-            self.turns.history = History()
+            self.delivery.history = History()
         self._loading: asyncio.Task[History] | None = None
         self._seq = 0
         self._size = 0  # of what this run has recorded, in bytes
@@ -90,19 +90,19 @@ class Durable:
         outer = in_step.get()
         branch = self._branch(outer, f"{kind} {name!r}", kind)
         self._seq += 1
-        self.turns.used = True
+        self.delivery.used = True
         # Threads of a `def` handler are one branch: what they ask for at the same time has no order.
         nested = outer is not None or branch.inside is not None
         step = Step(self, branch, branch.key(name, self._seq), kind, nested=nested)
         if not nested:
             branch.inside = step
         try:
-            history = self.turns.history or await self.load()
+            history = self.delivery.history or await self.load()
             step.row = history.take(step.key, kind)
             if step.row is None and self._unrecorded:
                 await self._record_the_rest()
             if history.replaying and not nested:
-                await self.turns.replay(step)
+                await self.delivery.replay(step)
             if step.row is not None and step.row.left_out:
                 step.row = await history.whole(step.row) or await self.stop_for("stale")
         except BaseException:
@@ -132,47 +132,47 @@ class Durable:
         branch.inside = None
         if len(self.branches):
             self.branches.wake(branch)
-            self.turns.poke()
+            self.delivery.poke()
 
     async def load(self) -> History:
         """What is on record. Loaded once, by whoever comes first."""
-        if self.turns.history is None:
+        if self.delivery.history is None:
             if self._loading is None:
-                self._loading = self.loop.create_task(self._load(), context=self.turns.context)
+                self._loading = self.loop.create_task(self._load(), context=self.delivery.context)
             history = await asyncio.shield(self._loading)
-            if self.turns.history is None:
-                self.turns.load(history)
+            if self.delivery.history is None:
+                self.delivery.load(history)
             return history
-        return self.turns.history
+        return self.delivery.history
 
     async def _load(self) -> History:
-        rows = await surely(lambda: self.store.trees.resume_steps(self.lease))
+        rows = await until_sent(lambda: self.store.trees.resume_steps(self.lease))
         if rows is None:  # else it would begin anew, and do again what another does already
             await self.stop_for("stale")
         self._size += sum(len(row.value) for row in rows if row.value)
-        return History(rows, lambda row: surely(lambda: self.store.trees.step_values(self.lease, row)))
+        return History(rows, lambda row: until_sent(lambda: self.store.trees.step_values(self.lease, row)))
 
     async def record(self, step: Step, write: Callable[[int], Awaitable[T]]) -> T:
         """Record the end of a step; returns when it is this end's turn to reach the handler."""
-        number = self.turns.reserve(step)
+        number = self.delivery.reserve(step)
         try:
             result = await write(number)
         except BaseException:
-            self.turns.withdraw(step)
+            self.delivery.withdraw(step)
             raise
-        await self.turns.delivered(step)
+        await self.delivery.delivered(step)
         return result
 
     async def save(self, step: Step, value: str | None, error: str | None = None) -> None:
         """Checkpoint the end of a step. The same as `record`, written out: most steps come here."""
-        number = self.turns.reserve(step)
+        number = self.delivery.reserve(step)
         try:
             await self._store_end(step.key, step.kind, step.hash, number, value, error)
         except BaseException:
-            self.turns.withdraw(step)
+            self.delivery.withdraw(step)
             raise
         if step.ordered:
-            await self.turns.delivered(step)
+            await self.delivery.delivered(step)
 
     async def _store_end(
         self, key: StepKey, kind: StepKind, digest: str | None, number: int, value: str | None, error: str | None
@@ -205,11 +205,11 @@ class Durable:
             self._canceling = True
             with contextlib.suppress(LeaseLost):
                 await self.load()
-                self.turns.ask_now()
+                self.delivery.ask_now()
 
     async def is_durable(self) -> bool:
         """Whether this run, or one before it, has asked for a step."""
-        return self.turns.used or not (await self.load()).is_empty
+        return self.delivery.used or not (await self.load()).is_empty
 
     async def send_early(self, name: str, send: Callable[[], Awaitable[list[UUID]]]) -> list[UUID]:
         """The handler sends something before its first step, if it will ever ask for one: recorded with that."""
@@ -221,14 +221,14 @@ class Durable:
 
     async def _record_the_rest(self) -> None:
         """What has happened and is not on record: the handler goes on after it, so a replay must see the same."""
-        await asyncio.gather(*(self._store_end(*end) for end in self._unrecorded.take(self.turns)))
+        await asyncio.gather(*(self._store_end(*end) for end in self._unrecorded.take(self.delivery)))
 
     def timer(self, setter: str, call_at: CallAt, when: float, callback: Any, args: Any, context: Any) -> Timer:
         """A deadline that the handler sets by asyncio."""
         self._seq += 1
         key = self.branches.here().key(f"timeout {setter}", self._seq)
         delay_s = None if self._real_time else max(0.0, when - self.loop.time())
-        return self.turns.timer(Timer(when, callback, args, context, self.loop, key, delay_s), call_at)
+        return self.delivery.timer(Timer(when, callback, args, context, self.loop, key, delay_s), call_at)
 
     async def wait(
         self,
@@ -240,30 +240,30 @@ class Durable:
         ended: int | None = None,
     ) -> tuple[str | None, str | None]:
         """Wait for something that the database brings about: its value, and its error. Returns at once where that is on record."""
-        row, key, turns = step.row, step.key, self.turns
+        row, key, delivery = step.row, step.key, self.delivery
         if row is not None and row.finished is not None:
             return row.value, row.error
         step.wait = Wait(
             key.branch, key.name, key.occurrence, key.seq, step.kind, step.hash, delay_s, until, fan_out_id, ended
         )
-        alone = turns.alone
-        turns.waits[step] = None
+        alone = delivery.alone
+        delivery.waits[step] = None
         try:
             if alone:
                 await self._ask(suspend=True)
                 if self._gone:
                     raise Suspended
                 if step.end is None:
-                    await turns.until(step)  # it was woken by a cancellation, which comes now
+                    await delivery.until(step)  # it was woken by a cancellation, which comes now
                 else:
-                    turns.take(step)
+                    delivery.take(step)
             else:
-                await turns.until(step)
+                await delivery.until(step)
         except asyncio.CancelledError:
-            turns.abandon(key, fan_out_id)
+            delivery.abandon(key, fan_out_id)
             raise
         finally:
-            turns.waits.pop(step, None)
+            delivery.waits.pop(step, None)
         assert step.end is not None
         value = bytes(step.end.value).decode()
         return None if value == "null" else value, step.end.error
@@ -289,18 +289,18 @@ class Durable:
         if self._unrecorded:
             await self._record_the_rest()
         await self.holder.flush()  # what the handler has said is visible while the job waits
-        first, steps, waits, abandoned = self.turns.expect()
+        first, steps, waits, abandoned = self.delivery.expect()
         self.holder.suspended = suspend  # who looks after leases must not take that for a loss (T15)
         try:
-            status, ends, next_s = await surely(
+            status, ends, next_s = await until_sent(
                 lambda: self.store.trees.await_steps(self.lease, waits, abandoned, next_number=first, suspend=suspend)
             )
         except BaseException:
             self.holder.suspended = False
-            self.turns.abandoned[:0] = abandoned
-            self.turns.answered(steps, [], None)
+            self.delivery.abandoned[:0] = abandoned
+            self.delivery.answered(steps, [], None)
             raise
-        self.turns.answered(steps, ends, next_s)
+        self.delivery.answered(steps, ends, next_s)
         return status
 
     async def _suspended(self, status: Suspension, *, keep: bool = True) -> bool:
@@ -311,7 +311,7 @@ class Durable:
             if kept is None or not await kept:
                 self._unwind()
                 return False
-            self.lease = Lease(self._durables.worker, *self.holder.key)
+            self.lease = Lease(self._runtime.worker, *self.holder.key)
             self.holder.suspended = False
             return True
         self.holder.suspended = False
@@ -324,7 +324,7 @@ class Durable:
         await self.holder.flush()
         self.holder.suspended = True
         try:
-            status = await surely(send)
+            status = await until_sent(send)
         except BaseException:
             self.holder.suspended = False
             raise
@@ -349,7 +349,7 @@ class Durable:
     async def close(self, error: BaseException | None) -> None:
         """The handler has returned or raised: what it has left running is stopped, as `asyncio.run` does. A step whose error has ended the attempt runs
         again with the next try, and so does what came after it."""
-        self.turns.stop()
+        self.delivery.stop()
         tasks = self.branches.tasks
         for task in tasks:
             task.cancel()
@@ -361,7 +361,7 @@ class Durable:
         for failure in self._unrecorded.failures:
             if failure.recorded and error is not None and not self._gone and failure.caused(error):
                 drop = partial(self.store.trees.drop_steps, self.lease, failure.seen_by, since=failure.number)
-                await surely(drop)
+                await until_sent(drop)
 
     def refuse(self) -> None:
         """The lease is lost: what the handler still asks for has no effect."""

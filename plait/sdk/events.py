@@ -8,7 +8,7 @@ from plait.model.errors import InvalidArguments
 from plait.model.ids import new_id
 from plait.sdk.codec import encode
 from plait.sdk.options import Options
-from plait.sdk.sent import send_once
+from plait.sdk.send_once import send_once
 from plait.store import Store
 from plait.store.connections import emit_async_on, emit_sync_on, is_async
 from plait.telemetry.tracing import captured

@@ -22,9 +22,9 @@ from plait.sdk.artifacts import is_reference
 from plait.sdk.durable import Durable, durable
 from plait.sdk.options import Options
 from plait.sdk.results import Result, read_failure
-from plait.sdk.sending import surely
 from plait.sdk.sub_jobs import Duration, Sub, SubKind
-from plait.store.trees import PAGE_BYTES, ChildRow, NewChild, NewFanOut, Suspension
+from plait.sdk.until_sent import until_sent
+from plait.store.trees import PAGE_BYTES, ChildOutcome, NewChild, NewFanOut, Suspension
 
 PAGE = 2000
 """A page of results has at most so many, and at most so many that they come to PAGE_BYTES."""
@@ -140,7 +140,7 @@ class Opened:
         trees, job_id = self._owner.store.trees, self._owner.lease.job_id
         limit = min(PAGE, self.ended - self.position) if self._streamed else PAGE
         with self._owner.reading():
-            rows = await surely(
+            rows = await until_sent(
                 lambda: trees.gather(job_id, self._id, after=self.position, limit=limit, most_bytes=PAGE_BYTES)
             )
         # Fewer than were asked for, and too small for the bound even with four bytes a character: there are no more.
@@ -152,7 +152,7 @@ class Opened:
             self.position = row.position
             yield self._result(await self._resolved(row) if is_reference(row.result) else row)
 
-    async def _resolved(self, row: ChildRow) -> ChildRow:
+    async def _resolved(self, row: ChildOutcome) -> ChildOutcome:
         """With what its result stands for: that was too large for a row."""
         assert row.result is not None
         owner = self._owner
@@ -182,7 +182,7 @@ class Opened:
             timed_out=self.decision == "timeout",
         )
 
-    def _result(self, row: ChildRow) -> Result[Any]:
+    def _result(self, row: ChildOutcome) -> Result[Any]:
         if row.status is Status.SUCCEEDED:
             known = self._owner.definitions.get(row.definition)
             value = known.codec.decode_result(row.result) if known else _plain(row.result)
@@ -249,7 +249,7 @@ async def _open(
             return await owner.store.trees.open_fan_out(owner.lease, new, children, finished=number, suspend=suspend)
 
         async def write_surely(number: int | None = None) -> None:
-            status = await surely(lambda: write(number))
+            status = await until_sent(lambda: write(number))
             if status != "opened":
                 await owner.stop_for(status)
 
@@ -257,7 +257,7 @@ async def _open(
         if streamed:
             await owner.record(step, write_surely)
             return opened
-        if owner.turns.alone:
+        if owner.delivery.alone:
             await owner.suspend(lambda: write(suspend=True))
         else:
             await write_surely()

@@ -7,7 +7,7 @@ from typing import Any
 
 from plait.model.errors import InvalidArguments
 from plait.sdk.context import running_attempt
-from plait.sdk.sending import surely
+from plait.sdk.until_sent import until_sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ async def first(*waits: Awaitable[Any], **named: Awaitable[Any]) -> First:
         for task in losers:
             if not task.cancelled():
                 task.exception()  # it lost: nobody else is told
-    if owner is not None and (left := owner.turns.left_by(paths)):
+    if owner is not None and (left := owner.delivery.left_by(paths)):
         with owner.reading():
-            await surely(lambda: owner.store.trees.leave_fan_outs(owner.lease, left))
+            await until_sent(lambda: owner.store.trees.leave_fan_outs(owner.lease, left))
     index = ended[0]
     names = [None] * len(waits) + list(named)
     return First(index, names[index], tasks[index].result())

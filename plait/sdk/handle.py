@@ -19,7 +19,7 @@ from plait.model.errors import (
 from plait.model.states import Status
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import Codec
-from plait.sdk.followed import Connected, Followed
+from plait.sdk.live_handle import Connected, LiveHandle
 from plait.sdk.results import read_failure
 from plait.store.job_rows import JobRow, NodeRow, OutcomeRow, TreeCanceled
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 TREE_PAGE = 10_000
 
 
-class Handle(Followed, Generic[R]):
+class Handle(LiveHandle, Generic[R]):
     """`deduplicated`: an older job holds the key that was given, and this handle is that job's.
 
     It goes through the app's own connections: what was enqueued with `conn=` is visible to it after the commit.

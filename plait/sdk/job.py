@@ -15,11 +15,11 @@ from plait.sdk.codec import encode
 from plait.sdk.definition import Definition
 from plait.sdk.enqueuer import Enqueuer
 from plait.sdk.fan_out import fan_out
-from plait.sdk.followed import Connected
 from plait.sdk.handle import Handle
+from plait.sdk.live_handle import Connected
 from plait.sdk.options import Options, OptionsDict
 from plait.sdk.results import Result
-from plait.sdk.sent import send_once
+from plait.sdk.send_once import send_once
 from plait.sdk.sub_jobs import Duration, Sub
 from plait.store.connections import Enqueued, enqueue_async_on, enqueue_sync_on, is_async, start_async_on
 from plait.store.jobs import WAIT_MS, patiently

@@ -30,7 +30,7 @@ from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, durable
 from plait.sdk.job import App, Job
 from plait.sdk.operations import Step
-from plait.sdk.sending import surely
+from plait.sdk.until_sent import until_sent
 from plait.store.nodes import JobNode, Rule
 from plait.store.trees import Suspension
 
@@ -165,7 +165,7 @@ async def gather() -> Nodes[Any]:
             await _ask(owner, step)
         await owner.wait(step, fan_out_id=step.row.fan_out_id)
     with owner.reading():
-        rows = await surely(lambda: owner.store.nodes.gather_nodes(owner.lease.job_id))
+        rows = await until_sent(lambda: owner.store.nodes.gather_nodes(owner.lease.job_id))
         nodes = Nodes([await _result(owner, row) for row in rows])
     nodes.needed, nodes.rule = rows[0].needed, rows[0].rule
     return nodes

@@ -27,8 +27,8 @@ from plait.sdk.fan_out import Opened
 from plait.sdk.from_threads import call_from_thread
 from plait.sdk.options import Options
 from plait.sdk.results import Result
-from plait.sdk.sending import surely
 from plait.sdk.sub_jobs import Duration, Target, resolved
+from plait.sdk.until_sent import until_sent
 from plait.store.nurseries import NewSpawn, SpawnStep
 
 P = ParamSpec("P")
@@ -191,7 +191,7 @@ class Nursery(_Spawner):
                 nursery_id = made = new_id()
 
                 async def write(number: int) -> None:
-                    status = await surely(
+                    status = await until_sent(
                         lambda: owner.store.nurseries.open_nursery(
                             owner.lease,
                             step.key,
@@ -302,9 +302,9 @@ async def _send(
 ) -> list[UUID]:
     nurseries = owner.store.nurseries
     if what in ("after", "always"):
-        status, ids = await surely(lambda: nurseries.after_many(owner.lease, asked, new, always=what == "always"))
+        status, ids = await until_sent(lambda: nurseries.after_many(owner.lease, asked, new, always=what == "always"))
     else:
-        status, ids = await surely(
+        status, ids = await until_sent(
             lambda: nurseries.spawn_many(owner.lease, asked, new, nursery=nursery_id, sibling=what == "sibling")
         )
     if status != "ready":

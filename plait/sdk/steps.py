@@ -165,15 +165,15 @@ async def transaction(
         try:
             with span(f"step {step.key.name}"):
                 text = await _run_in_transaction(owner, step, lambda conn: function(conn, *args, **kwargs), codec)
-            await owner.turns.delivered(step)
+            await owner.delivery.delivered(step)
         except PermanentError as error:
-            owner.turns.withdraw(step)
+            owner.delivery.withdraw(step)
             await _fail(owner, step, error)
         except Exception as error:  # noqa: BLE001 - as of a call
-            owner.turns.withdraw(step)
+            owner.delivery.withdraw(step)
             await owner.fail(step, error)
         except BaseException:
-            owner.turns.withdraw(step)
+            owner.delivery.withdraw(step)
             raise
         decoded: R = codec.decode_result(text)
         return decoded
@@ -188,7 +188,7 @@ async def _run_in_transaction(
             text = stored = codec.encode_result(value)
         except TooLarge as large:
             text, stored = large.text, await _kept(owner, large)
-        checkpoint = Checkpoint(owner.lease, step.key, step.kind, owner.turns.reserve(step), step.hash, stored, None)
+        checkpoint = Checkpoint(owner.lease, step.key, step.kind, owner.delivery.reserve(step), step.hash, stored, None)
         # The fence is the last word before the commit: who has lost the lease writes nothing.
         within = owner.store.database.statement_s
         if await conn.fetchval(SAVE_STEPS, owner.lease.worker, *step_columns([checkpoint]), timeout=within):

@@ -4,9 +4,9 @@ import asyncio
 import threading
 from pathlib import Path
 
-from plait.runtime.objects import Objects, open_objects
 from plait.embedded.postgres import EmbeddedPostgres
 from plait.embedded.postgres_place import choose_data_dir
+from plait.runtime.objects import Objects, open_objects
 from plait.store import Store
 from plait.store.database import STATEMENT_S
 from plait.store.migrate import migrate

@@ -27,7 +27,7 @@ class Timer(asyncio.TimerHandle):
     def __init__(
         self, when: float, callback: Any, args: Any, context: Any, loop: Any, key: StepKey, delay_s: float | None
     ) -> None:
-        """`delay_s`: what is left of it, where this process's clock says nothing of that; see Durables."""
+        """`delay_s`: what is left of it, where this process's clock says nothing of that; see DurableRuntime."""
         super().__init__(when, callback, args, loop, context)
         self.key = key
         self._delay_s = delay_s

@@ -6,9 +6,9 @@ from uuid import UUID
 import msgspec
 
 from plait.model.texts import message_of
+from plait.sdk.delivery import Delivery
 from plait.sdk.operations import Step
 from plait.sdk.step_errors import MAX_ERROR, encode_error
-from plait.sdk.turns import Turns
 from plait.store.trees import StepKey, StepKind
 
 End = tuple[StepKey, StepKind, str | None, int, str | None, str | None]
@@ -25,12 +25,12 @@ class Unrecorded:
     def __bool__(self) -> bool:
         return bool(self.early or self.failures)
 
-    def take(self, turns: Turns) -> Iterator[End]:
+    def take(self, delivery: Delivery) -> Iterator[End]:
         """What is to be recorded now."""
         early, self.early = self.early, []
         for key, ids in early:
-            turns.number += 1
-            yield key, "call", None, turns.number, msgspec.json.encode(ids).decode(), None
+            delivery.number += 1
+            yield key, "call", None, delivery.number, msgspec.json.encode(ids).decode(), None
         for one in self.failures:
             if not one.recorded and not one.step.nested:
                 one.recorded = True

@@ -15,7 +15,7 @@ from plait.model.texts import is_storable, is_text, message_of, shown
 from plait.sdk.annotations import decoder_of
 from plait.sdk.codec import encode
 from plait.sdk.durable import Durable, durable
-from plait.sdk.sending import surely
+from plait.sdk.until_sent import until_sent
 from plait.sdk.waits import Duration, wait_for_signal
 
 T = TypeVar("T")
@@ -108,7 +108,7 @@ async def _fault(validator: Callable[[Any], Any] | None, payload: Any) -> str | 
 
 async def _send(owner: Durable, update_id: UUID, value: str | None, error: str | None) -> None:
     lease, signals = owner.lease, owner.store.signals
-    if not await surely(
+    if not await until_sent(
         lambda: signals.reply_update(lease.worker, lease.job_id, lease.attempt, update_id, value=value, error=error)
     ):
         await owner.stop_for("stale")

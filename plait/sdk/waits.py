@@ -16,7 +16,7 @@ from plait.sdk.annotations import decoder_of
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import encode, encode_signal
 from plait.sdk.durable import durable
-from plait.sdk.sending import surely
+from plait.sdk.until_sent import until_sent
 
 T = TypeVar("T")
 Duration = float | str | timedelta
@@ -98,7 +98,7 @@ async def wait_for_event(
     with await owner.begin(f"signal {sent_as}", "signal") as step:
         if step.row is None or step.row.finished is None:
             events, key = owner.store.events, step.key
-            if not await surely(lambda: events.await_event(owner.lease, key.branch, sent_as, name, wanted)):
+            if not await until_sent(lambda: events.await_event(owner.lease, key.branch, sent_as, name, wanted)):
                 await owner.stop_for("stale")
         text, late = await owner.wait(step, delay_s=delay_s)
     if late is not None:

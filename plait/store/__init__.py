@@ -6,12 +6,14 @@ autocommit, so that it works behind PgBouncer in transaction mode, and raises th
 
 from plait.store.artifacts import Artifacts
 from plait.store.audit import Audit, AuditedDatabase, Entry
+from plait.store.changes import Changes
 from plait.store.connectors import Connectors
 from plait.store.database import STATEMENT_S, Database
 from plait.store.definitions import Definitions
 from plait.store.endpoints import Endpoints
 from plait.store.events import Events
 from plait.store.health import Health
+from plait.store.http_replies import HttpReplies
 from plait.store.jobs import Jobs
 from plait.store.keys import Keys
 from plait.store.leader import Leader
@@ -20,14 +22,12 @@ from plait.store.metrics import Metrics
 from plait.store.nodes import Nodes
 from plait.store.nurseries import Nurseries
 from plait.store.queues import Queues
-from plait.store.replies import Replies
-from plait.store.search import Search
 from plait.store.signals import Signals
+from plait.store.statistics import Statistics
 from plait.store.streams import Streams
 from plait.store.tenants import Tenants
 from plait.store.trees import Trees
 from plait.store.triggers import Triggers
-from plait.store.watching import Watching
 from plait.store.workers import Workers
 
 __all__ = ["Database", "Store"]
@@ -51,14 +51,14 @@ class Store:
         self.nodes = Nodes(database)
         self.nurseries = Nurseries(database)
         self.queues = Queues(database)
-        self.replies = Replies(database)
-        self.search = Search(database)
+        self.http_replies = HttpReplies(database)
+        self.statistics = Statistics(database)
         self.signals = Signals(database)
         self.streams = Streams(database)
         self.tenants = Tenants(database)
         self.trees = Trees(database)
         self.triggers = Triggers(database)
-        self.watching = Watching(database)
+        self.changes = Changes(database)
         self.workers = Workers(database)
 
     @classmethod

@@ -151,7 +151,7 @@ class NewFanOut:
     streamed: bool
 
 
-class ChildRow(msgspec.Struct, frozen=True, gc=False):
+class ChildOutcome(msgspec.Struct, frozen=True, gc=False):
     """How one child ended. `position` is where to go on."""
 
     position: int
@@ -243,12 +243,12 @@ class Trees:
 
     async def gather(
         self, job_id: UUID, fan_out_id: UUID, *, after: int = -1, limit: int = 5000, most_bytes: int | None = None
-    ) -> list[ChildRow]:
+    ) -> list[ChildOutcome]:
         """How children ended: `limit` of them, or fewer when their results and errors come to `most_bytes`; at least one, if there is one."""
         sql = "select * from plait.gather($1, $2, $3, $4, $5)"
         rows = await self._db.fetch(sql, job_id, fan_out_id, after, limit, most_bytes)
         return [
-            ChildRow(row[0], row[1], row[2], row[3], Status(row[4]), row[5], row[6], row[7], row[8], row[9])
+            ChildOutcome(row[0], row[1], row[2], row[3], Status(row[4]), row[5], row[6], row[7], row[8], row[9])
             for row in rows
         ]
 

@@ -26,13 +26,13 @@ from plait.sdk.context import Current, running_attempt, set_attempt
 from plait.sdk.definition import Definition
 from plait.sdk.dependencies import complete_link, is_link
 from plait.sdk.durable import Durable
-from plait.sdk.durables import Durables
+from plait.sdk.durable_runtime import DurableRuntime
 from plait.sdk.history import NESTED, named
 from plait.sdk.operations import Step, Suspended
 from plait.sdk.timers import follow_timers
 from plait.store import Store
 from plait.store.nurseries import DependencyRow
-from plait.store.trees import ChildRow, Lease, StepKind, StepRow
+from plait.store.trees import ChildOutcome, Lease, StepKind, StepRow
 
 FORMAT: Final = 1
 TIMEOUT_S: Final = 60.0
@@ -114,7 +114,7 @@ async def replay(
     arguments = codec.decode_payload(payload)
     loop = asyncio.get_running_loop()
     unfollow = (follow_tasks(loop, running_attempt), follow_timers(loop, running_attempt))
-    attempt = _Attempt(read, Durables(store, dict(definitions or {}), artifacts, settings=Settings()))
+    attempt = _Attempt(read, DurableRuntime(store, dict(definitions or {}), artifacts, settings=Settings()))
     context = contextvars.copy_context()
     context.run(set_attempt, attempt)
     try:
@@ -146,12 +146,12 @@ def _read(history: Mapping[str, Any] | str | Path) -> _History:
 class _Attempt:
     """In the place of the worker: it holds the job, and runs its handler."""
 
-    def __init__(self, history: _History, durables: Durables) -> None:
+    def __init__(self, history: _History, runtime: DurableRuntime) -> None:
         self.suspended = False
         self.over = False
         self.key = (history.job_id, history.attempt + 1)
         self._history = history
-        self._durables = durables
+        self._runtime = runtime
         self._steps: _Replayed | None = None
 
     async def run(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
@@ -172,7 +172,7 @@ class _Attempt:
         difference = steps.difference(failure, ended=ended, complete=self._history.status is Status.SUCCEEDED)
         if difference is not None:
             raise difference
-        if isinstance(failure, asyncio.CancelledError) and steps.turns.canceled:
+        if isinstance(failure, asyncio.CancelledError) and steps.delivery.canceled:
             return None
         if failure is not None and not (
             isinstance(failure, Exception) and self._history.status in (Status.FAILED, Status.DEAD_LETTER)
@@ -200,7 +200,7 @@ class _Attempt:
     def durable(self) -> "_Replayed":
         if self._steps is None:
             self._steps = _Replayed(
-                self._durables,
+                self._runtime,
                 self,
                 job_id=self._history.job_id,
                 attempt=max(2, self._history.attempt + 1),  # the first one has no record
@@ -235,8 +235,8 @@ async def _nothing_reported() -> tuple[None, None]:
 class _Replayed(Durable):
     """New steps are not run: each waits, as for something that never comes, until nothing else can go on."""
 
-    def __init__(self, durables: Durables, holder: Any, **of: Any) -> None:
-        super().__init__(durables, holder, **of)
+    def __init__(self, runtime: DurableRuntime, holder: Any, **of: Any) -> None:
+        super().__init__(runtime, holder, **of)
         self._asked: set[tuple[str, str, int]] = set()
         self._beyond: Step | None = None
 
@@ -308,9 +308,9 @@ class _RecordedTrees:
 
     async def gather(
         self, _: UUID, fan_out_id: UUID, *, after: int = -1, limit: int = 5000, **_options: Any
-    ) -> list[ChildRow]:
+    ) -> list[ChildOutcome]:
         rows = [
-            ChildRow(
+            ChildOutcome(
                 one.position, one.index, one.job_id, one.definition, one.status, _text(one.result), one.error,
                 one.reason, one.attempt,
             )

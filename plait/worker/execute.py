@@ -110,12 +110,12 @@ class Executor:
             if self.original.copied:
                 end_copy(None)
             run.over = True
-            if run.steps is not None and run.steps.turns.used:
+            if run.steps is not None and run.steps.delivery.used:
                 try:
                     await run.steps.close(failure)
                 except Exception as error:  # noqa: BLE001 - the lease may be lost, or the database; the slot must be free
                     finished, failure = outcomes.raised(error), error
-                if run.steps.turns.canceled and failure is None and run.stopping is None:
+                if run.steps.delivery.canceled and failure is None and run.stopping is None:
                     finished = outcomes.ended(Ending.CANCELED)  # it has received the cancellation, and cleaned up
             if run.stopping is Stopping.LOST or run.suspended:  # whatever the handler made of that
                 finished = None
@@ -141,8 +141,8 @@ class Executor:
         owner: dict[str, Any] = {"job_id": claimed.job_id, "tenant_id": claimed.tenant_id}
         if self.artifacts is not None and is_reference(payload):
             payload = await self.artifacts.resolve(payload, **owner, kind="payload")
-        elif self.artifacts is not None and run.durables is not None and is_link(claimed.payload):
-            payload = await complete_link(run.durables.store, self.artifacts, claimed.payload, **owner)
+        elif self.artifacts is not None and run.runtime is not None and is_link(claimed.payload):
+            payload = await complete_link(run.runtime.store, self.artifacts, claimed.payload, **owner)
         if payload is None or payload is claimed.payload:
             return False
         run.claimed = replace(claimed, payload=payload)

@@ -204,7 +204,7 @@ def _request(run: Run) -> Request:
         tenant=str(claimed.tenant_id),
         queue=claimed.queue,
         correlation_id=claimed.correlation_id,
-        worker=run.durables.worker if run.durables else None,
+        worker=run.runtime.worker if run.runtime else None,
         timeout_s=claimed.timeout_s or run.definition.timeout_s,
     )
 

@@ -20,7 +20,7 @@ from plait.runtime.logging import get_logger
 from plait.runtime.outage import Retry
 from plait.store import Store
 from plait.store.workers import Claimed, Cursor, Cycle, CycleConnection, Settlement
-from plait.worker.busy import STOP_S, BusyOutcomes
+from plait.worker.busy_outcomes import STOP_S, BusyOutcomes
 from plait.worker.metrics import WorkerMetrics
 from plait.worker.slots import Slots
 from plait.worker.unsettled import Unsettled, log_stale

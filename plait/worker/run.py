@@ -16,7 +16,7 @@ from plait.sdk.branches import Branches
 from plait.sdk.context import Current, NoCurrentJob, ended
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable
-from plait.sdk.durables import Durables
+from plait.sdk.durable_runtime import DurableRuntime
 from plait.sdk.operations import Suspended
 from plait.sdk.streams import AttemptStreams, OwnStream, no_streams
 from plait.store.trees import Lease
@@ -43,7 +43,7 @@ class Run(msgspec.Struct, eq=False):
     key: tuple[UUID, int]
     """Of the job and its attempt."""
     queued_at: float
-    durables: Durables | None = None
+    runtime: DurableRuntime | None = None
     started_at: float = 0.0
     deadline: float = 0.0
     task: asyncio.Task[None] | None = None
@@ -83,19 +83,19 @@ class Run(msgspec.Struct, eq=False):
             open_stream=self.stream,
             last_report=self.last_report,
             stopping=lambda: self.stopping is not None,
-            node=self.durables.node if self.durables else None,
-            worker=self.durables.worker if self.durables else None,
+            node=self.runtime.node if self.runtime else None,
+            worker=self.runtime.worker if self.runtime else None,
         )
 
     def durable(self) -> Durable:
         if self.over:
             raise NotDurable(ended(*self.key))
         if self.steps is None:
-            if self.durables is None or self.definition.isolation == "process":
+            if self.runtime is None or self.definition.isolation == "process":
                 raise NotDurable
             claimed = self.claimed
             self.steps = Durable(
-                self.durables,
+                self.runtime,
                 self,
                 job_id=claimed.job_id,
                 attempt=claimed.attempt,
@@ -107,12 +107,12 @@ class Run(msgspec.Struct, eq=False):
 
     def branches(self) -> Branches | None:
         """The tasks of its handler, where it may take steps."""
-        if self.over or self.durables is None or self.definition.isolation != "loop":
+        if self.over or self.runtime is None or self.definition.isolation != "loop":
             return None
         return self.durable().branches
 
     def keep(self, size: int) -> "asyncio.Future[bool] | None":
-        return self.durables.keep(self, size) if self.durables is not None and not self.over else None
+        return self.runtime.keep(self, size) if self.runtime is not None and not self.over else None
 
     def reading(self) -> AbstractContextManager[None]:
         """The ends of steps wait while its branch writes something."""
@@ -120,12 +120,12 @@ class Run(msgspec.Struct, eq=False):
 
     def stream(self, name: str) -> OwnStream:
         self.check_writable()
-        if self.durables is None or self.definition.isolation == "process":
+        if self.runtime is None or self.definition.isolation == "process":
             no_streams(name)
         if self.streams is None:
-            durables = self.durables
+            runtime = self.runtime
             self.streams = AttemptStreams(
-                lambda: Lease(durables.worker, *self.key), self, durables.stream_items, durables.loop
+                lambda: Lease(runtime.worker, *self.key), self, runtime.stream_items, runtime.loop
             )
         return OwnStream(name, self.streams)
 
@@ -141,7 +141,7 @@ class Run(msgspec.Struct, eq=False):
             self.stop(Stopping.CANCEL)
         elif not self.over and not self.suspended:
             durable = self.durable()
-            durable.loop.create_task(durable.cancel(), context=durable.turns.context)
+            durable.loop.create_task(durable.cancel(), context=durable.delivery.context)
 
     def stop(self, why: Stopping) -> None:
         """Ask the handler to stop. The first reason stands, but a lost lease overrides all: then nothing may be written.
@@ -178,7 +178,7 @@ class Run(msgspec.Struct, eq=False):
         """Whether it has said something that is to be sent now. A replay says again what it said before: that can wait until it is over."""
         if self.progress is None and self.state is None:
             return False
-        history = self.steps.turns.history if self.steps is not None else None
+        history = self.steps.delivery.history if self.steps is not None else None
         return history is None or not history.replaying
 
     def take_news(self) -> tuple[str | None, str | None]:
@@ -202,18 +202,18 @@ class Run(msgspec.Struct, eq=False):
             self.progress = self._said()
         unsent = self.progress is not None or self.state is not None
         # What is being sent must not be overtaken either.
-        if self.durables is not None and (unsent or (self.reporting is not None and self.reporting.locked())):
+        if self.runtime is not None and (unsent or (self.reporting is not None and self.reporting.locked())):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FLUSH_S):
-                    await self.durables.flush(self)
+                    await self.runtime.flush(self)
 
     async def last_report(self) -> tuple[str | None, str | None]:
         """What earlier attempts said last."""
         self.check_writable()
-        if self.durables is None:
+        if self.runtime is None:
             raise NoCurrentJob
         await self.flush()
-        return await self.durables.store.workers.last_report(self.durables.worker, *self.key)
+        return await self.runtime.store.workers.last_report(self.runtime.worker, *self.key)
 
     def hear(self, progress: dict[str, Any]) -> None:
         """Keep it; the worker sends the latest."""

@@ -19,14 +19,14 @@ from plait.sdk.artifacts import is_reference
 from plait.sdk.branches import follow_tasks
 from plait.sdk.context import running_attempt
 from plait.sdk.dependencies import is_link
-from plait.sdk.durables import Durables
+from plait.sdk.durable_runtime import DurableRuntime
 from plait.sdk.timers import follow_timers
 from plait.store import Store
 from plait.store.database import briefly
 from plait.store.listener import Listener
 from plait.store.workers import Beat, Claimed, Settlement
 from plait.telemetry import tracing
-from plait.worker.cached import CachedHandlers
+from plait.worker.cached_handlers import CachedHandlers
 from plait.worker.execute import Executor, abandoned, log_failure
 from plait.worker.heartbeat import Heartbeat
 from plait.worker.metrics import WorkerMetrics
@@ -116,10 +116,12 @@ class Worker:
             return
         artifacts = await self._app.artifacts()
         self._executor.artifacts = artifacts
-        self._durables = Durables(store, self._app.definitions, artifacts, node=self._node, real_time=not self._once)
-        self._durables.settings, self._durables.flush = self._settings, self._send_progress
+        self._runtime = DurableRuntime(
+            store, self._app.definitions, artifacts, node=self._node, real_time=not self._once
+        )
+        self._runtime.settings, self._runtime.flush = self._settings, self._send_progress
         if not self._once:
-            self._durables.keep = self._cached.keep
+            self._runtime.keep = self._cached.keep
         loop = asyncio.get_running_loop()
         unfollow = (follow_tasks(loop, running_attempt), follow_timers(loop, running_attempt))
         self._pump = Pump(
@@ -155,7 +157,7 @@ class Worker:
                 await self._executor.close()
                 for undo in unfollow:
                     undo()
-                await self._durables.close()
+                await self._runtime.close()
                 await self._pump.close()
 
     async def _learn(self, store: Store) -> None:
@@ -172,7 +174,7 @@ class Worker:
         if worker is None:
             return True
         self._lost.clear()
-        self._durables.worker = worker
+        self._runtime.worker = worker
         self._watchdog = Watchdog(self._settings, stop, runs=lambda: self._slots.running, lost=self._lost.set)
         heartbeat = Heartbeat(
             store.database,
@@ -241,8 +243,8 @@ class Worker:
                     await self._empty.wait()
 
     def _accept(self, claimed: list[Claimed], wanted: dict[str, int]) -> None:
-        now, definitions, durables = time.monotonic(), self._definitions, self._durables
-        runs = [Run(one, definitions[one.definition], (one.job_id, one.attempt), now, durables) for one in claimed]
+        now, definitions, runtime = time.monotonic(), self._definitions, self._runtime
+        runs = [Run(one, definitions[one.definition], (one.job_id, one.attempt), now, runtime) for one in claimed]
         if self._cached:
             runs = [self._cached.claim(run.claimed) or run for run in runs]
         if self._schemas:
@@ -374,7 +376,7 @@ class Worker:
                 news = run.take_news()
                 if news == (None, None) or self.id is None:
                     return
-                held = await self._durables.store.workers.progress(self.id, job_id, attempt, *news)
+                held = await self._runtime.store.workers.progress(self.id, job_id, attempt, *news)
             except DatabaseUnreachable:
                 run.send_again(*news)
                 return

@@ -33,7 +33,7 @@ async def test_a_route_lets_in_whom_the_table_says_and_nobody_else(api: Calling,
     for role in Role:
         await world.empty()
         caller = await api.acting(role)
-        api.app.state.known.forget()
+        api.app.state.definition_cache.forget()
         answer = await _send(caller, name)
         if least is None or may(role, least):
             assert answer.status_code < 300 or (name, answer.status_code) in AS_IT_IS, (role, answer.text)

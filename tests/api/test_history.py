@@ -7,7 +7,7 @@ from .calling import Calling
 
 
 async def _history(world: World) -> list[tuple[int, int, int]]:
-    rows = await world.store.search.history(all_tenants=True)
+    rows = await world.store.statistics.history(all_tenants=True)
     return [(row.enqueued, row.succeeded, row.failed) for row in rows]
 
 

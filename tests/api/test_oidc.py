@@ -12,10 +12,10 @@ import jwt
 import pytest
 from pydantic import ValidationError
 
-from plait.api import provider as provider_module
+from plait.api import oidc_provider as provider_module
 from plait.api.guard import COOKIE, CSRF
 from plait.api.oidc import AWAY
-from plait.model.claims import Grant, granted
+from plait.model.oidc_grants import Grant, granted
 from plait.model.roles import Role
 from plait.runtime.settings import Settings
 

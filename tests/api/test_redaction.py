@@ -9,8 +9,8 @@ import pytest
 from plait import Plait
 from plait.api.access import ROUTES
 from plait.api.application import build
+from plait.api.change_feed import Event
 from plait.api.privacy import Redaction
-from plait.api.watching import Event
 from plait.model.errors import InvalidDefinition
 from plait.model.redaction import HIDDEN
 from plait.model.states import Ending

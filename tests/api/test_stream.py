@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from plait.api.watching import QUEUED, Event, Watch, Watcher
+from plait.api.change_feed import QUEUED, Event, Watch, Watcher
 from plait.store.trees import Lease
 
 from ..trees.opening import wait_for

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from plait.api import arrivals
+from plait.api import waiting_claims
 from plait.model.ids import new_id
 from plait.store import Database
 
@@ -206,12 +206,12 @@ async def test_a_claim_that_waits_is_woken_by_an_enqueue(
     api: Calling, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not by looking: it would not look again within a minute."""
-    monkeypatch.setattr(arrivals, "LISTENING_S", (0.0, 0.03, 60.0))
+    monkeypatch.setattr(waiting_claims, "LISTENING_S", (0.0, 0.03, 60.0))
     caller = await api.acting("worker")
     direct = Database(world.database.admin_url)  # past a pooler, where the tests go by one
-    listening = asyncio.ensure_future(api.app.state.arrivals.listen(direct))
+    listening = asyncio.ensure_future(api.app.state.waiting_claims.listen(direct))
     try:
-        while not api.app.state.arrivals.listening:
+        while not api.app.state.waiting_claims.listening:
             await asyncio.sleep(0.01)  # sleep: only lets it connect
         for _ in range(3):
             waiting = asyncio.ensure_future(_claim(caller, queues=["other", "default"], wait_seconds=30))
@@ -225,7 +225,7 @@ async def test_a_claim_that_waits_is_woken_by_an_enqueue(
         while not await world.sql("select count(*) from plait.workers where asleep"):
             await asyncio.sleep(0.01)  # sleep: as above
         api.app.state.stopping.set()
-        api.app.state.arrivals.wake_all()
+        api.app.state.waiting_claims.wake_all()
         assert (await asyncio.wait_for(waiting, 25))["jobs"] == []  # before it would end by itself
     finally:
         listening.cancel()

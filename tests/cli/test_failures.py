@@ -9,8 +9,8 @@ import pytest
 
 from plait import __version__
 from plait.cli.failures import exit_code, report
-from plait.model import errors
 from plait.embedded.postgres_errors import StartFailed
+from plait.model import errors
 from plait.testing import TestDatabase
 
 from .calling import call, run

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from plait.connectors.outside import policy_of
+from plait.connectors.exchange import policy_of
 from plait.connectors.registry import types_in
 from plait.connectors.secrets import grants_of
 from plait.model.errors import InvalidDefinition

@@ -16,12 +16,12 @@ import httpx
 import pytest
 
 from plait import Plait
+from plait.embedded.postgres import EmbeddedPostgres
 from plait.leader.leader import Leader
 from plait.leader.promote import Promote
 from plait.leader.rescue import Rescue
 from plait.model.errors import PlaitError
 from plait.model.roles import Role
-from plait.embedded.postgres import EmbeddedPostgres
 from plait.runtime.service import Stop
 from plait.runtime.settings import Settings
 from plait.testing import TestServer

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from plait.embedded.postgres import EmbeddedPostgres
 from plait.leader.fire import Fire
 from plait.model.errors import InvalidSetting, WorkerLost
 from plait.model.roles import Role
-from plait.embedded.postgres import EmbeddedPostgres
 from plait.testing import TestServer
 
 from ..world import World

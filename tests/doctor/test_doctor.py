@@ -155,11 +155,11 @@ def test_notifications_that_lead_elsewhere_are_found(
 
 
 def test_a_clock_that_is_off_is_found(database: TestDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    from plait.store import passage
+    from plait.store import connection_checks
 
     from .test_jobs import TwoHoursAhead
 
-    monkeypatch.setattr(passage, "time", TwoHoursAhead())
+    monkeypatch.setattr(connection_checks, "time", TwoHoursAhead())
     assert findings(database.url)["clock_skew"]["evidence"]["skew_s"] == pytest.approx(7200, abs=60)
 
 

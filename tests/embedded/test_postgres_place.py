@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from plait.model.errors import StorageFailed
 from plait.embedded import postgres_binaries, postgres_place
-from plait.runtime.objects import open_objects
 from plait.embedded.postgres import EmbeddedPostgres
 from plait.embedded.postgres_errors import (
     ClusterGone,
@@ -22,6 +20,8 @@ from plait.embedded.postgres_errors import (
     UnsafeDirectory,
 )
 from plait.embedded.postgres_place import choose_data_dir
+from plait.model.errors import StorageFailed
+from plait.runtime.objects import open_objects
 
 from .launching import eventually, postmasters, query
 

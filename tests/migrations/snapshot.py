@@ -14,9 +14,9 @@ from uuid import UUID
 import asyncpg
 import uuid_utils.compat
 
+from plait.embedded import postgres_binaries
 from plait.model.roles import Role
 from plait.model.states import Ending, Status
-from plait.embedded import postgres_binaries
 from plait.store import Store
 from plait.store.audit import Entry
 from plait.store.migrate import schema_version
@@ -230,8 +230,8 @@ async def access(store: Store, tenant: UUID) -> None:
     await store.keys.open_session(key, hash="hash of a session", csrf="csrf", ttl=timedelta(hours=1))
     entry = Entry(tenant_id=tenant, actor=f"key {key}", action="queue.pause", object="slow", request_id="1")
     await store.auditing(entry).queues.set_queue("slow", {"paused": True})
-    await store.replies.reserve(tenant, key, "once", "hash of a request")
-    await store.replies.keep(tenant, key, "once", 201, "{}")
+    await store.http_replies.reserve(tenant, key, "once", "hash of a request")
+    await store.http_replies.keep(tenant, key, "once", 201, "{}")
 
 
 async def connectors(store: Store, tenant: UUID) -> None:

@@ -66,7 +66,11 @@ def _changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
         if now["required"] > was["required"]:
             found.append(f"{name} needs more arguments")
         gives = now["gives"][: len(was["gives"])] if name in GROWN else now["gives"]
-        if gives != was["gives"] or (name not in GROWN and now["returns"] != was["returns"]) or now["many"] != was["many"]:
+        if (
+            gives != was["gives"]
+            or (name not in GROWN and now["returns"] != was["returns"])
+            or now["many"] != was["many"]
+        ):
             found.append(f"{name} returns other columns: add a function, or give a reason in GROWN")
         if not set(was["roles"]) <= set(now["roles"]):
             found.append(f"{name} is not granted any more")

@@ -42,12 +42,18 @@ class Pair:
 
 @pytest.fixture(params=["next", "previous"])
 async def pair(
-    request: pytest.FixtureRequest, server: TestServer, empty: TestDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    server: TestServer,
+    empty: TestDatabase,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Pair]:
     """This release and a next one that the test makes; and the release before with this one, where it may run beside it."""
     if request.param == "next":
         await migrate(empty.admin_url)
-        shutil.copytree(ROOT / "plait", tmp_path / "plait", ignore=shutil.ignore_patterns("static", "__pycache__", "sql"))
+        shutil.copytree(
+            ROOT / "plait", tmp_path / "plait", ignore=shutil.ignore_patterns("static", "__pycache__", "sql")
+        )
         monkeypatch.setattr(migrating, "SQL", next_release(tmp_path / "plait"))
         yield Pair(ROOT, tmp_path, empty)
         return

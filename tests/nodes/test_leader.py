@@ -168,9 +168,7 @@ async def test_a_transaction_that_hangs_before_its_commit_keeps_nobody_from_lead
     async with world.connection() as hangs:
         transaction = hangs.transaction()
         await transaction.start()
-        save = (
-            "select plait.save_steps($1, array[$2::uuid], array[$3::int], '{s}', '{1}', '{1}', '{transaction}')"
-        )
+        save = "select plait.save_steps($1, array[$2::uuid], array[$3::int], '{s}', '{1}', '{1}', '{transaction}')"
         assert await hangs.fetchval(save, a.id, lease.job_id, lease.attempt) is None
         async with asyncio.timeout(180):
             await world.store.leader.elect("a", lease_s=0)

@@ -21,7 +21,7 @@ CONNECT = {
 }
 
 EXCUSED = {
-    "plait/api/provider.py": ["httpx2"],  # the identity provider that the operator has named
+    "plait/api/oidc_provider.py": ["httpx2"],  # the identity provider that the operator has named
     "plait/runtime/listening.py": ["getaddrinfo"],  # where to listen
     "plait/worker/processes.py": ["open_connection"],  # on a socket pair that it holds both ends of
 }

@@ -167,7 +167,7 @@ async def call_the_api(store: Store, tenant: UUID) -> None:
         hash=tenant.hex, hint="k", name="k", role=Role.VIEWER, tenant_id=tenant, expires_at=None, created_by="test"
     )
     await store.keys.open_session(key, hash=tenant.hex, csrf="c", ttl=timedelta(hours=1))
-    await store.replies.reserve(tenant, key, "k", "h")
+    await store.http_replies.reserve(tenant, key, "k", "h")
 
 
 async def fan_out(store: Store, tenant: UUID) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from plait import Plait
 from plait.runtime.logging import configure
 from plait.runtime.service import Signals, Stop, run_services
-from plait.sdk.durables import Durables
+from plait.sdk.durable_runtime import DurableRuntime
 from plait.worker import worker as worker_module
 from plait.worker.worker import Worker
 
@@ -22,7 +22,7 @@ from .programs import Program, run
 from .test_programs import Durably
 
 
-class StoppedClock(Durables):
+class StoppedClock(DurableRuntime):
     """The database's clock stands still between two moments, and deadlines with it."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -70,7 +70,7 @@ def programs_app(target: str, directory: Path) -> Plait:
 
 async def serve() -> int:
     configure(form="json")
-    worker_module.Durables = StoppedClock  # type: ignore[attr-defined]
+    worker_module.DurableRuntime = StoppedClock  # type: ignore[attr-defined]
     app = programs_app(sys.argv[1], Path(sys.argv[2]))
     stop = Stop()
     with Signals(stop) as signals:

@@ -10,7 +10,7 @@ from plait import Plait, call, collect_all, fan_out, fan_out_stream, nursery, sl
 from plait.sdk import fan_out as module
 from plait.sdk.codec import MAX_BYTES
 from plait.store import trees
-from plait.store.trees import PAGE_BYTES, ChildRow, Trees
+from plait.store.trees import PAGE_BYTES, ChildOutcome, Trees
 from plait.testing import Kit
 
 from ..world import World
@@ -30,7 +30,7 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     loaded: list[list[int]] = []
     gather, step_values, resume_steps = Trees.gather, Trees.step_values, Trees.resume_steps
 
-    async def seen_gather(*args: Any, **kwargs: Any) -> list[ChildRow]:
+    async def seen_gather(*args: Any, **kwargs: Any) -> list[ChildOutcome]:
         rows = await gather(*args, **kwargs)
         loaded.append([len(row.result or "") for row in rows])
         return rows

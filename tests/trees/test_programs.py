@@ -16,7 +16,7 @@ import pytest
 from plait import Plait, call, fan_out, sleep, sub, wait_for_signal
 from plait.runtime.service import Stop
 from plait.sdk.checkpoints import Checkpoints
-from plait.sdk.durables import Durables
+from plait.sdk.durable_runtime import DurableRuntime
 from plait.store.trees import Checkpoint, Lease, Trees
 from plait.testing import Kit
 from plait.worker.worker import Worker
@@ -149,7 +149,7 @@ async def test_handlers_that_stay_in_memory_come_to_the_same(
     app: Plait, kit: Kit, over: World, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """Some continue where they are; others have no room, are dropped for newer ones, and are replayed."""
-    monkeypatch.setattr("plait.worker.worker.Durables", _Stopped)
+    monkeypatch.setattr("plait.worker.worker.DurableRuntime", _Stopped)
     app.settings = app.settings.model_copy(update={"cached_handlers": PROGRAMS // 2, "lease": 3600})
     programs = Programs(app, kit, over, [seed * 100_000 + 20_000 + n for n in range(PROGRAMS)])
     await programs.start()
@@ -168,7 +168,7 @@ async def test_handlers_that_stay_in_memory_come_to_the_same(
     assert 0 < replays < waits
 
 
-class _Stopped(Durables):
+class _Stopped(DurableRuntime):
     """The clock stands still between two moments."""
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -238,7 +238,7 @@ class Keeper:
     def _publish(self, server: Found) -> None:
         new = self.address_file.with_suffix(".new")
         new.unlink(missing_ok=True)
-        with open(open_file(new, os.O_WRONLY | os.O_EXCL), "w") as file:
+        with os.fdopen(open_file(new, os.O_WRONLY | os.O_EXCL), "w") as file:
             json.dump({**server._asdict(), "settings": self.plan.settings}, file)
         new.rename(self.address_file)
         fcntl.flock(self.ready.fd, fcntl.LOCK_EX)  # waits: others hold it for an instant, to look
@@ -252,7 +252,7 @@ class Keeper:
         if os.fstat(self.log_fd).st_size > LOG_LIMIT:
             older = self.log.with_suffix(".log.1")
             older.unlink(missing_ok=True)
-            with open(open_file(older, os.O_WRONLY | os.O_EXCL), "wb") as copy, self.log.open("rb") as log:
+            with os.fdopen(open_file(older, os.O_WRONLY | os.O_EXCL), "wb") as copy, self.log.open("rb") as log:
                 shutil.copyfileobj(log, copy)
             os.ftruncate(self.log_fd, 0)
             self.log_start = 0

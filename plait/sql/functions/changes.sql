@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.store.watching.changes
+--   called   plait.store.changes.changes
 --
 -- One call serves all who watch. It reads what is new from where it lies together: the youngest ids, the running rows, and the end of the log
 -- of attempts, which a BRIN index finds; and what has become queued (promoted, resumed) from the ends of the queues, of the first 500 (queue,

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL001 for an unknown status, PL004 for who may not ask across tenants
---   called   plait.store.search.failures
+--   called   plait.store.statistics.failures
 --
 -- At most the newest 2,000 are looked at (T113); of all tenants, a share of that of each. A job that was retried since is none of them.
 create or replace function plait.failures(

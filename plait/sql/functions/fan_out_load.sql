@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.search.fan_out_load
+--   called   plait.store.statistics.fan_out_load
 --
 -- p_fan_out: one of the job's; null: its first. From p_start to p_end, else from its opening to its decision or now, in p_parts equal parts;
 -- running: how many ran at any moment of a part. Of a fan-out's first 20,000 children, so that nobody waits long.

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL001 for more than 2,000 points, PL004 for who may not ask across tenants
---   called   plait.store.search.history
+--   called   plait.store.statistics.history
 create or replace function plait.history(
   p_tenant uuid default null, p_all boolean default false, p_from timestamptz default null, p_step interval default '1 minute'
 ) returns table (at timestamptz, enqueued bigint, succeeded bigint, failed bigint, dead_letter bigint, canceled bigint, skipped bigint,

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL001 for more than 200 points, PL004 for who may not ask across tenants
---   called   plait.store.search.latency
+--   called   plait.store.statistics.latency
 --
 -- Nothing is written for it when jobs run. In each stretch the newest 100 jobs are looked at, by their ids, however many there are. A job
 -- waits from when it was due, for its first start; it runs in its last attempt.

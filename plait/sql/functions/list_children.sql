@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.search.list_children
+--   called   plait.store.statistics.list_children
 --
 -- p_fan_out: one of the job's; null: its first. run_at: of one that is not final, when it is due or since when it is where it is. fan_outs:
 -- how many it has itself. attempt: how many count against max_attempts. attempts: the last hundred, as JSON: one that never ran (canceled, or an operator's retry) has no claimed_at.

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
---   called   plait.store.search.list_fan_outs
+--   called   plait.store.statistics.list_fan_outs
 --
 -- What is left of a fan-out's total is queued.
 create or replace function plait.list_fan_outs(p_job uuid, p_tenant uuid default null, p_all boolean default false, p_limit int default 100)

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004 for who may not ask across tenants
---   called   plait.store.search.overview
+--   called   plait.store.statistics.overview
 --
 -- Nothing here counts history (T113). What has failed, and what waits for a fan-out, is counted up to 2,000, which then means "or more".
 create or replace function plait.overview(

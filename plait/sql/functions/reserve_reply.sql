@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    the reply's row: of two that come at once, one begins
 --   raises   PL001 for a bad key, PL006 when the key was used with another request
---   called   plait.store.replies.reserve
+--   called   plait.store.http_replies.reserve
 --
 -- o_begun: it is the caller's to do now. Else o_status and o_body are the answer; where they are null, another is doing it. One that
 -- began and never ended (its process died) may be begun again after a minute: the verbs below are safe to send twice.

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    the reply's row
 --   raises   nothing
---   called   plait.store.replies.keep
+--   called   plait.store.http_replies.keep
 create or replace function plait.store_reply(p_tenant uuid, p_key_id uuid, p_key text, p_status int, p_body text) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 begin

@@ -110,7 +110,7 @@ class LatencyRow:
     run_p95: float | None
 
 
-class Search:
+class Statistics:
     def __init__(self, database: Database) -> None:
         self._db = database
 

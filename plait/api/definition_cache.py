@@ -15,7 +15,7 @@ RESERVED: Final = "plait."
 """The API's own jobs: nobody asks for them by name."""
 
 
-class Known:
+class DefinitionCache:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._definitions: dict[str, DefinitionRow] = {}

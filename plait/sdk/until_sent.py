@@ -15,7 +15,7 @@ PAUSES_S: Final = (0.05, 0.25, 1.0)
 """Before each repetition of a statement whose reply was lost."""
 
 
-async def surely(send: Callable[[], Awaitable[T]]) -> T:
+async def until_sent(send: Callable[[], Awaitable[T]]) -> T:
     """Send it, and again when it is not known whether it went through: all of it may be sent twice.
 
     A row of the job's that a user's transaction holds is waited for as long as the job may run; no connection is held meanwhile.

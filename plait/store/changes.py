@@ -18,7 +18,7 @@ class Change:
     detail: str
 
 
-class Watching:
+class Changes:
     def __init__(self, database: Database) -> None:
         self._db = database
 

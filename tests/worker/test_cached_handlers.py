@@ -12,7 +12,7 @@ from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.model.states import Status
 from plait.sdk.handle import Handle
 from plait.store.workers import Claimed
-from plait.worker.cached import CachedHandlers
+from plait.worker.cached_handlers import CachedHandlers
 from plait.worker.run import Run
 from tests.waiting import eventually
 from tests.worker.conftest import Running

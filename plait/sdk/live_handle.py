@@ -17,7 +17,7 @@ from plait.model.tokens import hash_of, new_token
 from plait.sdk.annotations import decoder_of
 from plait.sdk.artifacts import Artifacts
 from plait.sdk.codec import encode, encode_signal
-from plait.sdk.sent import send_once
+from plait.sdk.send_once import send_once
 from plait.sdk.waiter import Waiter
 from plait.store import Store
 from plait.store.connections import is_async, signal_async_on, signal_sync_on
@@ -39,7 +39,7 @@ class Connected(Protocol):
     def call_sync(self, coroutine: Coroutine[Any, Any, T]) -> T: ...
 
 
-class Followed:
+class LiveHandle:
     """The part of a handle that is for jobs that run."""
 
     # Set by Handle itself: a call of super() for each of 50,000 handles is a measurable part of enqueue_many.

@@ -7,7 +7,7 @@ from plait.store.database import Database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class HttpReply:
     begun: bool
     """It is the caller's to do now."""
     status: int | None
@@ -15,14 +15,14 @@ class Reply:
     body: str | None
 
 
-class Replies:
+class HttpReplies:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def reserve(self, tenant_id: UUID, key_id: UUID, key: str, hash: str) -> Reply:  # noqa: A002 - as the column
+    async def reserve(self, tenant_id: UUID, key_id: UUID, key: str, hash: str) -> HttpReply:  # noqa: A002 - as the column
         sql = "select * from plait.reserve_reply($1, $2, $3, $4)"
         row = await self._db.fetchrow(sql, tenant_id, key_id, key, hash)
-        return Reply(begun=row["o_begun"], status=row["o_status"], body=row["o_body"])
+        return HttpReply(begun=row["o_begun"], status=row["o_status"], body=row["o_body"])
 
     async def keep(self, tenant_id: UUID, key_id: UUID, key: str, status: int | None, body: str | None) -> None:
         """Keep the answer; without a status, forget that it was begun."""

@@ -21,7 +21,7 @@ POLLING_S: Final = (0.05, 0.1, 0.2, 0.4)
 
 
 @dataclass(eq=False, slots=True)
-class Waiting:
+class WaitingClaim:
     queues: frozenset[str]
     pauses: tuple[float, ...]
     woken: asyncio.Event = field(default_factory=asyncio.Event)
@@ -40,14 +40,14 @@ class Waiting:
         self.woken.clear()
 
 
-class Arrivals:
+class WaitingClaims:
     def __init__(self) -> None:
-        self._waiting: set[Waiting] = set()
+        self._waiting: set[WaitingClaim] = set()
         self.listening = False
 
     @contextmanager
-    def waiting(self, queues: Collection[str]) -> Iterator[Waiting]:
-        one = Waiting(frozenset(queues), LISTENING_S if self.listening else POLLING_S)
+    def waiting(self, queues: Collection[str]) -> Iterator[WaitingClaim]:
+        one = WaitingClaim(frozenset(queues), LISTENING_S if self.listening else POLLING_S)
         self._waiting.add(one)
         try:
             yield one

@@ -14,7 +14,7 @@ from plait.store import Store
 from plait.store.streams import StreamItem
 
 
-class Durables:
+class DurableRuntime:
     def __init__(
         self,
         store: Store,
@@ -38,7 +38,7 @@ class Durables:
         self.node = node
         self.real_time = real_time
         self.keep: Callable[[Any, int], asyncio.Future[bool] | None] = lambda _run, _size: None
-        """Keeps the handler of a job that has begun to wait, of so many bytes, in memory; see plait.worker.cached."""
+        """Keeps the handler of a job that has begun to wait, of so many bytes, in memory; see plait.worker.cached_handlers."""
         self.flush: Callable[[Any], Awaitable[None]] = _nothing
         """Sends what a run has said of itself."""
 

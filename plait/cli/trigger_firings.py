@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from plait.cli import arguments
-from plait.cli.command import Invocation, command
 from plait.cli.failures import BadUsage
+from plait.cli.invocation import Invocation, command
 from plait.cli.output import plain, show, show_json, show_table
 from plait.cli.triggers import Cron, Named, Tenant, Text, Zone, find
 from plait.model.errors import PlaitError

@@ -21,7 +21,7 @@ from plait.api.privacy import Redaction
 from plait.api.problems import Refused
 from plait.runtime.outage import Retry
 from plait.store import Store
-from plait.store.watching import Change
+from plait.store.changes import Change
 
 EVERY_S: Final = 0.4
 OVERLAP: Final = timedelta(seconds=2)

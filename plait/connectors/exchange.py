@@ -25,7 +25,7 @@ LONGEST_S: Final = 86_400.0
 _AGAIN: Final = frozenset({408, 425, 429})
 
 
-class Outside:
+class Exchange:
     def __init__(self, app: Plait, *, resolve: Resolve | None = None) -> None:
         settings = app.settings
         ca_file = str(settings.connector_ca_file) if settings.connector_ca_file else None
@@ -40,7 +40,7 @@ class Outside:
     async def store(self) -> Store:
         return await self._app.store()
 
-    async def exchange(self, client: Client, request: Request, job: Current) -> Answer:
+    async def send(self, client: Client, request: Request, job: Current) -> Answer:
         """One request of a job's, and its answer. What must be tried again, or never, is raised; 4xx and 3xx are the caller's to judge."""
         store = await self.store()
         origin = _origin(request.url)

@@ -21,7 +21,7 @@ _UNLESS_SAID: Final = [
 ]
 
 
-class Bounds:
+class RequestLimits:
     def __init__(self, app: ASGIApp, *, body: int) -> None:
         self._app = app
         self._body = body

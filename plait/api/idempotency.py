@@ -40,7 +40,7 @@ async def replayed(request: Request, caller: Caller, handler: Handler, *, least:
     store: Store = request.app.state.store
     whose = (caller.tenant_id or NOBODY, caller.key_id, key)
     asked = f"{request.method} {path}?{request.url.query}\n".encode() + await request.body()
-    reply = await store.replies.reserve(*whose, hashlib.sha256(asked).hexdigest())
+    reply = await store.http_replies.reserve(*whose, hashlib.sha256(asked).hexdigest())
     if not reply.begun:
         if reply.status is None:
             raise Refused(
@@ -55,12 +55,12 @@ async def replayed(request: Request, caller: Caller, handler: Handler, *, least:
     if response.status_code >= 500 or not isinstance(getattr(response, "body", None), bytes):
         await _forget(store, whose)
     else:
-        await store.replies.keep(*whose, response.status_code, bytes(response.body).decode())
+        await store.http_replies.keep(*whose, response.status_code, bytes(response.body).decode())
     return response
 
 
 async def _forget(store: Store, whose: tuple[UUID, UUID, str]) -> None:
     try:
-        await store.replies.keep(*whose, None, None)
+        await store.http_replies.keep(*whose, None, None)
     except PlaitError:
         return  # it may be begun again after a minute
