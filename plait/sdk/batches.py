@@ -12,11 +12,17 @@ from itertools import chain, repeat
 from typing import Generic, TypeVar
 
 from plait.model.errors import DatabaseUnreachable
-from plait.sdk.checkpoints import CLOSE_S, MAX_BATCH, OUTAGE_S, PATIENCE_S, PAUSES_S
 from plait.store.database import is_transient
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+MAX_BATCH = 500
+PAUSES_S = (0.05, 0.25, 1.0, 2.0)
+"""Before each repetition of a statement whose reply was lost."""
+PATIENCE_S, OUTAGE_S = 10.0, 60.0
+"""No repetition begins after this time; the second one while the database is unavailable, which is no fault of the handler's."""
+CLOSE_S = 2.0
 
 
 class Batches(Generic[T, R]):

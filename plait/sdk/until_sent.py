@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from plait.model.errors import DatabaseUnreachable
-from plait.sdk.checkpoints import OUTAGE_S
+from plait.sdk.batches import OUTAGE_S
 from plait.store.database import is_held, is_transient
 
 T = TypeVar("T")

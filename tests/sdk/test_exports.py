@@ -3,17 +3,28 @@
 import subprocess
 import sys
 
+import pytest
+
 import plait
 
 
-def test_what_is_exported_is_there_and_says_where_it_lives() -> None:
-    assert sorted(plait.__all__) == sorted(plait._HOME) == plait.__all__
-    for name in plait.__all__:
-        assert getattr(plait, name).__module__ == plait._HOME[name]
+def test_every_exported_name_is_there_and_others_are_not() -> None:
+    names: list[str] = getattr(plait, "__all__")  # noqa: B009 - made on first use, so no type checker knows it
+    assert {"Plait", "Job", "Handle", "PlaitError", "call", "fan_out", "sleep"} <= set(names)
+    for name in names:
+        assert getattr(plait, name).__module__.startswith("plait.")
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        plait.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_star_import_has_the_interface_and_no_more() -> None:
+    names: dict[str, object] = {}
+    exec("from plait import *", names)
+    assert set(names) - {"__builtins__"} == set(getattr(plait, "__all__"))  # noqa: B009
 
 
 def test_an_import_of_the_package_loads_nothing_else() -> None:
-    """The keeper of embedded Postgres imports it too, and must stay small."""
+    """The command line imports it first, and must start quickly."""
     code = (
         "import plait, sys; print([m for m in ('asyncpg', 'msgspec', 'pydantic', 'plait.sdk.app') if m in sys.modules])"
     )
