@@ -13,7 +13,6 @@ import msgspec
 
 from plait.model.errors import InvalidTemplate
 
-ROOTS: Final = ("event", "schedule", "trigger", "tenant")
 DEPTH: Final = 50
 SIZE: Final = 1_000_000
 """Maximum number of characters that one template renders to. Counted while rendering, before text is joined."""

@@ -22,10 +22,10 @@ from uuid import UUID
 from plait.model.errors import LeaseLost, NotDurable
 from plait.sdk.branches import Branch, in_step
 from plait.sdk.context import NoCurrentJob, attempt, ended
-from plait.sdk.delivery import Delivery
 from plait.sdk.durable_runtime import DurableRuntime
 from plait.sdk.history import History
 from plait.sdk.operations import Holder, Reading, Step, Suspended
+from plait.sdk.step_delivery import StepDelivery
 from plait.sdk.timers import CallAt, Timer
 from plait.sdk.unrecorded import Failure, Unrecorded
 from plait.sdk.until_sent import until_sent
@@ -65,7 +65,7 @@ class Durable:
         self._thread = runtime.thread
         self._threaded = task is None
         self._real_time = runtime.real_time
-        self.delivery = Delivery(
+        self.delivery = StepDelivery(
             self.loop, lambda suspend: self._ask(suspend=suspend), lambda: not (holder.suspended or holder.over)
         )
         self.branches = self.delivery.branches

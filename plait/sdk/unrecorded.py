@@ -6,8 +6,8 @@ from uuid import UUID
 import msgspec
 
 from plait.model.texts import message_of
-from plait.sdk.delivery import Delivery
 from plait.sdk.operations import Step
+from plait.sdk.step_delivery import StepDelivery
 from plait.sdk.step_errors import MAX_ERROR, encode_error
 from plait.store.trees import StepKey, StepKind
 
@@ -25,7 +25,7 @@ class Unrecorded:
     def __bool__(self) -> bool:
         return bool(self.early or self.failures)
 
-    def take(self, delivery: Delivery) -> Iterator[End]:
+    def take(self, delivery: StepDelivery) -> Iterator[End]:
         """What is to be recorded now."""
         early, self.early = self.early, []
         for key, ids in early:

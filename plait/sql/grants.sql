@@ -26,7 +26,7 @@ grant execute on function
   plait.enqueue, plait.enqueue_many, plait.enqueue_one, plait.cancel, plait.retry, plait.reschedule, plait.signal,
   plait.cancel_tree, plait.retry_tree, plait.fork, plait.list_steps, plait.job_history, plait.unread_signals, plait.job_info,
   plait.spawn, plait.after,
-  plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs, plait.list_children, plait.fan_out_load, plait.overview, plait.failures, plait.latency, plait.list_attempts, plait.job_times, plait.summary, plait.explain_job,
+  plait.get_job, plait.get_outcomes, plait.list_jobs, plait.search_jobs, plait.list_fan_outs, plait.list_children, plait.fan_out_load, plait.overview, plait.failures, plait.latency, plait.list_attempts, plait.job_times, plait.explain_job,
   plait.set_trigger, plait.delete_trigger, plait.list_triggers, plait.list_fires,
   plait.emit, plait.list_events, plait.job_nodes,
   plait.follow, plait.open_stream, plait.signal_or_start

@@ -236,10 +236,6 @@ class Jobs:
         row = await self._db.fetchrow("select * from plait.job_times($1, $2, $3)", job_id, tenant_id, all_tenants)
         return Times(**row) if row else None
 
-    async def summary(self, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> dict[Status, int]:
-        rows = await self._db.fetch("select status, jobs from plait.summary($1, $2)", tenant_id, all_tenants)
-        return {Status(row["status"]): row["jobs"] for row in rows}
-
     async def explain_job(
         self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> list[tuple[str, str]]:

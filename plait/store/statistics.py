@@ -27,7 +27,7 @@ class FanOutRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadRow:
+class FanOutLoadRow:
     """How many children of a fan-out ran in one stretch of time."""
 
     at: datetime
@@ -145,11 +145,11 @@ class Statistics:
         start: datetime | None = None,
         end: datetime | None = None,
         parts: int = 100,
-    ) -> list[LoadRow]:
+    ) -> list[FanOutLoadRow]:
         """How many children of a job's fan-out ran at once, in equal parts of a time: its own where none is given."""
         sql = "select * from plait.fan_out_load($1, $2, $3, $4, $5, $6, $7)"
         rows = await self._db.fetch(sql, job_id, fan_out_id, tenant_id, all_tenants, start, end, parts)
-        return [LoadRow(**row) for row in rows]
+        return [FanOutLoadRow(**row) for row in rows]
 
     async def overview(self, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> Overview:
         row = await self._db.fetchrow("select * from plait.overview($1, $2)", tenant_id, all_tenants)

@@ -35,7 +35,7 @@ class TenantRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadRow:
+class TenantLoadRow:
     """What a tenant makes of the installation."""
 
     tenant_id: UUID
@@ -77,9 +77,9 @@ class Tenants:
     async def bind_login(self, login: str, tenant_id: UUID | None) -> None:
         await self._db.fetchval("select plait.bind_login($1, $2)", login, tenant_id)
 
-    async def tenant_load(self, start: datetime | None = None) -> list[LoadRow]:
+    async def tenant_load(self, start: datetime | None = None) -> list[TenantLoadRow]:
         """Of each tenant; how it fared since `start`, an hour ago when not given."""
-        return [LoadRow(**row) for row in await self._db.fetch("select * from plait.tenant_load($1)", start)]
+        return [TenantLoadRow(**row) for row in await self._db.fetch("select * from plait.tenant_load($1)", start)]
 
     async def list_retention(self) -> dict[str, dict[str, float | None]]:
         """How long those tenants keep their final jobs that differ, by slug and status, in seconds; None: for ever."""

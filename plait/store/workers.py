@@ -280,10 +280,6 @@ class CycleConnection:
     def terminate(self) -> None:
         self._connection.terminate()
 
-    @property
-    def broken(self) -> bool:
-        return bool(self._connection.is_closed())
-
     async def cycle(
         self,
         worker: int,

@@ -120,13 +120,13 @@ def test_what_somebody_changed_by_hand_is_found(database: TestDatabase) -> None:
 def test_an_edited_function_is_found_and_comes_back_as_the_advice_says(database: TestDatabase) -> None:
     async def edit() -> None:
         connection = await asyncpg.connect(database.admin_url)
-        text = await connection.fetchval("select pg_get_functiondef('plait.summary'::regproc)")
-        await connection.execute(text.replace("10000", "10"))
+        text = await connection.fetchval("select pg_get_functiondef('plait.overview'::regproc)")
+        await connection.execute(text.replace("2000", "20"))
         await connection.close()
 
     asyncio.run(edit())
     finding = findings(database.url)["schema_drift"]
-    assert finding["evidence"]["edited"] == ["summary"]
+    assert finding["evidence"]["edited"] == ["overview"]
     as_superuser(database, "update plait.installed set functions_hash = ''")
     assert "old_functions" in findings(database.url)
     assert call("migrate", "--url", database.admin_url).code == 0

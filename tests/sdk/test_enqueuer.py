@@ -69,7 +69,7 @@ def statements(store: Store, monkeypatch: pytest.MonkeyPatch) -> Statements:
 
 
 async def queued(store: Store) -> int:
-    return (await store.jobs.summary()).get(Status.QUEUED, 0)
+    return (await store.statistics.overview()).live[Status.QUEUED]
 
 
 async def test_calls_that_come_at_once_share_a_few_statements(

@@ -203,7 +203,7 @@ async def test_many_jobs_are_stored_together_or_not_at_all(app: Plait) -> None:
     assert len({handle.id for handle in handles}) == 10_000
     with pytest.raises(QuotaExceeded):
         await work.enqueue_many(range(10_000))
-    assert (await (await app.store()).jobs.summary())[Status.QUEUED] == 10_000
+    assert (await (await app.store()).statistics.overview()).live[Status.QUEUED] == 10_000
 
 
 async def test_a_limit_key_is_an_arguments_value_or_what_a_function_makes_of_them(app: Plait) -> None:

@@ -109,7 +109,7 @@ async def test_a_closed_app_opens_again(work: Job[[int], int], app: Plait) -> No
         await asyncio.to_thread(work.enqueue_sync, 2)
         await asyncio.to_thread(app.close_sync)
         app.close_sync()
-    assert (await (await app.store()).jobs.summary())[Status.QUEUED] == 6
+    assert (await (await app.store()).statistics.overview()).live[Status.QUEUED] == 6
 
 
 async def test_closing_waits_for_enqueues_that_are_under_way(work: Job[[int], int], app: Plait) -> None:
@@ -118,7 +118,7 @@ async def test_closing_waits_for_enqueues_that_are_under_way(work: Job[[int], in
     await asyncio.sleep(0)
     await app.close()
     await asyncio.gather(*enqueuing)
-    assert (await (await app.store()).jobs.summary())[Status.QUEUED] == 101
+    assert (await (await app.store()).statistics.overview()).live[Status.QUEUED] == 101
 
 
 async def test_an_app_that_could_not_connect_closes_and_tries_again() -> None:
@@ -152,4 +152,4 @@ async def test_a_fork_gets_a_way_in_of_its_own(database: TestDatabase, app: Plai
     command = (sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING, database.url)
     process = await asyncio.create_subprocess_exec(*command)
     assert await asyncio.wait_for(process.wait(), 180) == 0
-    assert (await (await app.store()).jobs.summary())[Status.QUEUED] == 3
+    assert (await (await app.store()).statistics.overview()).live[Status.QUEUED] == 3

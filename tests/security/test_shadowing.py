@@ -71,7 +71,7 @@ async def test_functions_run_as_if_there_were_no_shadows(tenants: TwoTenants, ki
     found = await connection.fetchrow("select tenant_id, status from plait.get_job($1, $2)", job_id, a)
     assert tuple(found) == (tenants.a, "queued")
     assert await connection.fetch("select * from plait.list_jobs($1)", a)
-    assert await connection.fetch("select * from plait.summary($1)", a)
+    assert await connection.fetch("select * from plait.overview($1)", a)
     assert await connection.fetch("select * from plait.explain_job($1, $2)", job_id, a)
     outcomes = "select * from plait.get_outcomes(array[$1::pg_catalog.uuid], array[$2::pg_catalog.uuid])"
     assert await connection.fetch(outcomes, tenants.a_jobs["succeeded"], a)

@@ -77,10 +77,12 @@ async def test_a_job_that_failed_once_and_was_retried_is_not_among_the_failed(wo
     await world.retry(job)
     for statuses in ([Status.FAILED], [Status.FAILED, Status.DEAD_LETTER], [Status.FAILED, Status.CANCELED]):
         assert await world.store.jobs.list_jobs(statuses=statuses) == []
-    assert await world.store.jobs.summary() == {"queued": 1}
+    overview = await world.store.statistics.overview()
+    assert (overview.live[Status.QUEUED], overview.failed) == (1, 0)
     await worker.fail(await worker.claim_one(), permanent=True)
     assert len(await world.store.jobs.list_jobs(statuses=[Status.FAILED])) == 1  # twice failed, once listed
-    assert await world.store.jobs.summary() == {"failed": 1}
+    overview = await world.store.statistics.overview()
+    assert (overview.live[Status.QUEUED], overview.failed) == (0, 1)
 
 
 async def test_jobs_are_listed_by_queue_definition_and_correlation(world: World) -> None:
@@ -118,7 +120,7 @@ async def test_a_tenant_sees_its_own(world: World) -> None:
     job = await world.enqueue("add", tenant="acme")
     other = await world.tenant("other")
     assert await world.store.jobs.list_jobs(tenant_id=other) == []
-    assert await world.store.jobs.summary(tenant_id=other) == {}
+    assert not any((await world.store.statistics.overview(tenant_id=other)).live.values())
     for look in (world.store.jobs.get_job, world.store.jobs.list_attempts, world.store.jobs.explain_job):
         with pytest.raises(NotFound):
             await look(job, tenant_id=other)
@@ -126,12 +128,12 @@ async def test_a_tenant_sees_its_own(world: World) -> None:
     assert outcome.status is None
 
 
-async def test_a_summary_counts_what_is_live_and_what_failed(world: World) -> None:
+async def test_an_overview_counts_live_jobs_and_failures(world: World) -> None:
     await _one_of_each(world)
     await world.enqueue_many("add", 2)
-    assert await world.store.jobs.summary() == {
-        "queued": 3, "scheduled": 1, "running": 1, "failed": 1, "dead_letter": 1,
-    }  # fmt: skip
+    overview = await world.store.statistics.overview()
+    assert overview.live == {"queued": 3, "scheduled": 1, "running": 1, "waiting": 0}
+    assert (overview.failed, overview.dead_letter) == (1, 1)
 
 
 async def test_outcomes_are_of_those_that_are_final(world: World) -> None:

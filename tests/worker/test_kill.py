@@ -3,7 +3,6 @@
 import asyncio
 import signal
 import time
-from collections import Counter
 
 import pytest
 
@@ -20,13 +19,9 @@ async def client(real_database: TestDatabase) -> Plait:
     return process.app
 
 
-async def counts(app: Plait) -> Counter[Status]:
-    return Counter(await (await app.store()).jobs.summary())
-
-
 async def running_jobs(app: Plait, expected: int) -> None:
     async def all_running() -> bool:
-        return (await counts(app))[Status.RUNNING] == expected
+        return (await (await app.store()).statistics.overview()).live[Status.RUNNING] == expected
 
     await eventually(all_running, what=f"the start of {expected} jobs")
 

@@ -33,7 +33,7 @@ def lines_of(log: Path) -> list[dict[str, Any]]:
 
 async def running(app: Plait, expected: int) -> None:
     async def all_running() -> bool:
-        return (await (await app.store()).jobs.summary()).get(Status.RUNNING) == expected
+        return (await (await app.store()).statistics.overview()).live[Status.RUNNING] == expected
 
     await eventually(all_running, within=WITHIN, what=f"the start of {expected} jobs")
 

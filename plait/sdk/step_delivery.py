@@ -38,7 +38,7 @@ class Cancellation:
         self.ready = False
 
 
-class Delivery:
+class StepDelivery:
     """`idle` says whether anything may be delivered now; `ask` asks the database for what has come, with True when the job is to be suspended."""
 
     def __init__(
