@@ -9,10 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from plait.api.guard import new_router
 from plait.api.shapes import Json, Page, Shape
 from plait.api.tenancy import Ask, Asking
+from plait.model.policies import QUEUE_NAME
 
 router = new_router("queues")
 
-Name = Annotated[str, Path(pattern="^[A-Za-z0-9_.:-]{1,100}$")]
+Name = Annotated[str, Path(pattern=f"^{QUEUE_NAME.pattern}$")]
 
 
 class Queue(Shape):

@@ -5,9 +5,11 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from plait.model.policies import QUEUE_NAME
+
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-QueueName = Annotated[str, Field(pattern="^[A-Za-z0-9_.:-]{1,100}$")]
+QueueName = Annotated[str, Field(pattern=f"^{QUEUE_NAME.pattern}$")]
 
 
 class Claim(BaseModel):

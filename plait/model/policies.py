@@ -9,7 +9,7 @@ from plait.model.errors import InvalidDefinition
 from plait.model.texts import shown
 
 QUEUE_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}", re.ASCII)
-"""As the database has it."""
+"""As `plait._is_queue_name` has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +99,7 @@ class Children:
 
 OnTimeout = Literal["proceed", "fail"]
 OnNodeFailure = Literal["fail", "tolerate"]
-NODE_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}", re.ASCII)
-"""As the database has it."""
+NODE_NAME: Final = QUEUE_NAME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

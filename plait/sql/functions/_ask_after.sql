@@ -13,15 +13,11 @@ create or replace function plait._ask_after(
 language plpgsql as $$
 declare
   v_payloads json[];
-  v_bad      text;
 begin
   v_payloads := plait._check_jobs(
     plait.now(), p_ids, null, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, null, p_delays_s,
     p_timeouts_s, p_dedupe_keys, null, null, p_limit_keys, null, 'system');
-  select min(d.name) into v_bad from plait.definitions d where not d.active and d.name = any(p_definitions);
-  if v_bad is not null then
-    raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
-  end if;
+  perform plait._refuse_inactive(p_definitions);
   if exists (select from plait.jobs where id = any(p_ids)) then
     raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
   end if;

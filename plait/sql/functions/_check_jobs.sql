@@ -35,20 +35,20 @@ begin
   end if;
   -- Plain jobs of one definition and queue, as most calls bring: one look tells that nothing is wrong with them.
   v_plain := cardinality(p_definitions) = 1 and p_definitions[1] ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'
-    and coalesce(cardinality(p_queues) = 1 and p_queues[1] ~ '^[A-Za-z0-9_.:-]{1,100}$', p_queues is null)
+    and coalesce(cardinality(p_queues) = 1 and plait._is_queue_name(p_queues[1]), p_queues is null)
     and coalesce(cardinality(p_priorities) = 1 and p_priorities[1] between -32768 and 32767, p_priorities is null)
     and coalesce(cardinality(p_max_attempts) = 1 and p_max_attempts[1] between 1 and 10000, p_max_attempts is null)
     and num_nonnulls(p_scheduled_for, p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s,
                      p_limit_keys, p_correlation_ids) = 0;
   if v_plain and v_n = 1 then
-    v_plain := p_ids[1] between v_low and v_high and get_byte(uuid_send(p_ids[1]), 6) >> 4 = 7 and octet_length(p_payloads[1]) <= 1048576;
+    v_plain := plait._is_new_id(p_ids[1], v_low, v_high) and octet_length(p_payloads[1]) <= 1048576;
   elsif v_plain then
     v_plain := not exists (select from unnest(p_ids, p_payloads) u(id, payload)
-                           where id is null or id < v_low or id > v_high or get_byte(uuid_send(id), 6) >> 4 <> 7
+                           where plait._is_new_id(id, v_low, v_high) is not true
                               or payload is null or octet_length(payload) > 1048576);
   end if;
   if v_plain is not true then
-    if exists (select from unnest(p_ids) i where i is null or i < v_low or i > v_high or get_byte(uuid_send(i), 6) >> 4 <> 7) then
+    if exists (select from unnest(p_ids) i where plait._is_new_id(i, v_low, v_high) is not true) then
       raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
     end if;
 
@@ -58,7 +58,7 @@ begin
       where d is null or d !~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$' limit 1;
     if v_bad is null then
       select 'a queue''s name is 1 to 100 letters, digits and _ . : -, not ' || quote_literal(left(q, 80)) into v_bad
-        from (select distinct q from unnest(p_queues) q offset 0) n where q !~ '^[A-Za-z0-9_.:-]{1,100}$' limit 1;
+        from (select distinct q from unnest(p_queues) q offset 0) n where not plait._is_queue_name(q) limit 1;
     end if;
     if v_bad is null then
       select case

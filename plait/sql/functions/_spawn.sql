@@ -24,7 +24,6 @@ declare
   v_free     boolean;
   v_queues   text[];
   v_gone     boolean;
-  v_bad      text;
   r          record;
 begin
   v_payloads := plait._check_jobs(
@@ -34,10 +33,7 @@ begin
   p_queues := plait._each(p_queues, cardinality(p_ids));
   p_priorities := plait._each(p_priorities, cardinality(p_ids));
   p_max_attempts := plait._each(p_max_attempts, cardinality(p_ids));
-  select min(d.name) into v_bad from plait.definitions d where not d.active and d.name = any(p_definitions);
-  if v_bad is not null then
-    raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
-  end if;
+  perform plait._refuse_inactive(p_definitions);
   if exists (select from plait.fan_outs o where o.id = p_parent.fan_out_id and not o.nested) then
     raise exception 'job % may have no children: its parent does not allow it (allow_nested)', p_parent.id using errcode = 'PL009';
   end if;

@@ -26,9 +26,8 @@ begin
   if length(emit.correlation_id) not between 1 and 500 then
     raise exception 'a correlation id is 1 to 500 characters' using errcode = 'PL001';
   end if;
-  if get_byte(uuid_send(v_id), 6) >> 4 <> 7
-     or v_id not between plait._uuid_floor(clock_timestamp() - interval '1 day')      -- clock: an id is a physical thing
-                     and plait._uuid_floor(clock_timestamp() + interval '1 day') then  -- clock: as above
+  if plait._is_new_id(v_id, plait._uuid_floor(clock_timestamp() - interval '1 day'),           -- clock: an id is a physical thing
+                      plait._uuid_floor(clock_timestamp() + interval '1 day')) is not true then  -- clock: as above
     raise exception 'an event''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
   end if;
   if not exists (select from plait.tenants t where t.id = v_tenant) then

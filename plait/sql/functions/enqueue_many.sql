@@ -134,11 +134,8 @@ begin
   select bool_or(not d.active), bool_or(d.search_keys is not null), bool_or(d.deadline_s is not null) into v_inactive, v_searchable, v_timed
     from plait.definitions d where d.name = any(p_definitions);
   if v_inactive then
-    select min(d.name) into v_bad from unnest(p_ids, p_definitions) n(id, name) join plait.definitions d on d.name = n.name
-      where not d.active and not exists (select from plait.jobs j where j.id = n.id);
-    if v_bad is not null then
-      raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
-    end if;
+    perform plait._refuse_inactive(array(select n.name from unnest(p_ids, p_definitions) n(id, name)
+                                         where not exists (select from plait.jobs j where j.id = n.id)));
   end if;
 
   if p_idempotency_keys is not null or p_dedupe_keys is not null then

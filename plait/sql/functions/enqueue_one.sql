@@ -18,9 +18,9 @@ declare
   v_queue   text;
   r         record;
 begin
-  if (p_id between plait._uuid_floor(v_clock - interval '1 day') and plait._uuid_floor(v_clock + interval '1 day')
-      and get_byte(uuid_send(p_id), 6) >> 4 = 7 and octet_length(p_payload) <= 1048576
-      and coalesce(p_queue ~ '^[A-Za-z0-9_.:-]{1,100}$', true) and coalesce(p_priority between -32768 and 32767, true)
+  if (plait._is_new_id(p_id, plait._uuid_floor(v_clock - interval '1 day'), plait._uuid_floor(v_clock + interval '1 day'))
+      and octet_length(p_payload) <= 1048576
+      and coalesce(plait._is_queue_name(p_queue), true) and coalesce(p_priority between -32768 and 32767, true)
       and coalesce(p_max_attempts between 1 and 10000, true)
       and (pg_has_role(session_user, 'plait_client', 'member') or pg_has_role(session_user, 'plait_worker', 'member')
            or pg_has_role(session_user, 'plait_admin', 'member'))) is not true then

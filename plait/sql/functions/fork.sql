@@ -23,9 +23,7 @@ begin
     raise exception 'there is no job %', p_job using errcode = 'PL008';
   end if;
   perform from plait.jobs r where r.id = j.root_id for key share;
-  if exists (select from plait.definitions d where d.name = j.definition and not d.active) then
-    raise exception 'definition % is inactive: it takes no new jobs', quote_literal(j.definition) using errcode = 'PL007';
-  end if;
+  perform plait._refuse_inactive(array[j.definition]);
   select s.name into v_open from plait.steps s left join plait.fan_outs f on f.id = s.fan_out_id
     where s.job_id = p_job and s.seq < p_from
       and (not s.done or s.due_at > v_now and s.kind = 'sleep' or s.fan_out_id is not null and f.decided_at is null)

@@ -26,7 +26,6 @@ declare
   v_total    int := cardinality(p_ids);
   v_payloads json[];
   v_metered  boolean;
-  v_bad      text;
   v_queues   text[];
 begin
   perform plait._require_read_committed();
@@ -56,10 +55,7 @@ begin
   v_payloads := plait._check_jobs(
     v_now, p_ids, null, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, null, null,
     p_timeouts_s, null, null, null, p_limit_keys, null, 'system');
-  if exists (select from plait.definitions d where not d.active and d.name = any(p_definitions)) then
-    select min(d.name) into v_bad from plait.definitions d where not d.active and d.name = any(p_definitions);
-    raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
-  end if;
+  perform plait._refuse_inactive(p_definitions);
   v_metered := exists (select from plait.tenants t where t.id = l.tenant_id and t.max_queued is not null);
   if v_metered then
     perform plait._reserve(l.tenant_id, v_total);

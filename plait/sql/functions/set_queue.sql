@@ -16,7 +16,7 @@ declare
   v_wait text;
 begin
   perform plait._require_read_committed();
-  if p_name is null or p_name !~ '^[A-Za-z0-9_.:-]{1,100}$' then
+  if plait._is_queue_name(p_name) is not true then
     raise exception 'a queue''s name is 1 to 100 letters, digits and _ . : -' using errcode = 'PL012';
   end if;
   select min(k) into v_bad from json_object_keys(p_settings) k where k not in ('paused', 'max_running', 'rate_count', 'rate_period_s', 'serial');
