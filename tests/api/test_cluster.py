@@ -3,7 +3,7 @@
 from plait.model.roles import Role
 from plait.model.states import Status
 
-from ..nodes.test_rules import Cluster
+from ..nodes.cluster import Cluster
 from ..security.logins import connected
 from ..world import World
 from .calling import Calling

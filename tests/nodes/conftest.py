@@ -8,6 +8,7 @@ from plait import Plait
 from plait.testing import Kit, TestDatabase
 
 from ..world import World
+from .cluster import Cluster
 
 
 @pytest.fixture
@@ -33,3 +34,8 @@ async def over(kit: Kit, plait_database: TestDatabase) -> AsyncIterator[World]:
     yield world
     await world.check()
     await world.close()
+
+
+@pytest.fixture
+async def cluster(world: World) -> Cluster:
+    return Cluster(world)

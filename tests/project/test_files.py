@@ -14,7 +14,7 @@ VAGUE = {"utils", "helpers", "common", "base", "manager", "misc"}
 MACHINE_PATH = re.compile(r"(?<![\w.)}-])/(?:root(?![\w-])|work/|home/)")
 
 
-@pytest.mark.parametrize("path", sources("plait", ".py", ".sql"), ids=name_of)
+@pytest.mark.parametrize("path", [*sources("plait", ".py", ".sql"), *sources("tests", ".py")], ids=name_of)
 def test_a_source_file_is_short_or_says_why_not(path: Path) -> None:
     assert fault_of_length(path.read_text()) is None
 
