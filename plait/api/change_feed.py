@@ -158,10 +158,9 @@ class Watch:
         """Queues as they are set, and, for super-admins, who works: whether it lives, whether it has fallen silent, and whether its loop is
         blocked."""
         found: dict[tuple[str, str], str] = {}
-        blocked = await self._store.workers.list_blocked() if workers else {}
         for worker in await self._store.workers.list_workers() if workers else ():
             shown = {"worker_id": worker.id, "state": worker.state, "stale": worker.stale, "hostname": worker.host}
-            if worker.id in blocked:
+            if worker.blocked_since is not None:
                 shown["blocked"] = True
             found["worker", str(worker.id)] = msgspec.json.encode(shown).decode()
         for queue in await self._store.queues.list_settings():

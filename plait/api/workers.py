@@ -20,6 +20,8 @@ class Worker(Shape):
         "worker_id": "id",
         "hostname": "host",
         "running_count": "running",
+        "prefetched_count": "prefetched",
+        "blocked_job_id": "blocked_job",
         "last_seen_at": "seen_at",
         "lease_expires_at": "expires_at",
     }
@@ -48,20 +50,5 @@ class Worker(Shape):
 @router.get("/workers", response_model=Page[Worker])
 async def list_workers(ask: Ask) -> Response:
     """Those that live, and those that left or were lost within the last hour."""
-    workers = ask.store.workers
-    rows, places, blocked = await workers.list_workers(), await workers.list_places(), await workers.list_blocked()
-    prefetched = await workers.list_prefetched()
-    items = [
-        Worker.of(
-            row,
-            prefetched_count=prefetched.get(row.id, 0),
-            node=place and place.node,
-            draining=bool(place and place.draining),
-            leads=bool(place and place.leads),
-            blocked_since=block and block.since,
-            blocked_job_id=block and block.job_id,
-        )
-        for row in rows
-        for place, block in ((places.get(row.id), blocked.get(row.id)),)
-    ]
+    items = [Worker.of(row) for row in await ask.store.workers.list_workers()]
     return Json({"items": items, "next": None})

@@ -15,31 +15,20 @@ def register(app: typer.Typer) -> None:
 async def workers(cli: Invocation) -> None:
     """Show the workers that live, and those that left or were lost within the last hour."""
     async with cli.store() as store:
-        rows, blocked = await store.workers.list_workers(), await store.workers.list_blocked()
-        prefetched = await store.workers.list_prefetched()
+        rows = await store.workers.list_workers()
     if cli.json:
-        show_json(
-            [
-                {
-                    **plain(row),
-                    "prefetched": prefetched.get(row.id, 0),
-                    "blocked_since": blocked[row.id].since if row.id in blocked else None,
-                    "blocked_job": blocked[row.id].job_id if row.id in blocked else None,
-                }
-                for row in rows
-            ]
-        )
+        show_json([plain(row) for row in rows])
         return
     show_table(
         ("worker", "state", "host", "pid", "running", "prefetched", "at most", "queues", "seen", "version"),
         [
             (
                 row.id,
-                "blocked" if row.state == "alive" and row.id in blocked else "stale" if row.stale else row.state,
+                "blocked" if row.state == "alive" and row.blocked_since else "stale" if row.stale else row.state,
                 row.host,
                 row.pid,
                 row.running,
-                prefetched.get(row.id, 0),
+                row.prefetched,
                 json.loads(row.metadata).get("concurrency"),
                 row.queues,
                 f"{span(row.seen_s)} ago",
@@ -51,7 +40,6 @@ async def workers(cli: Invocation) -> None:
         empty="No workers. Start one: plait worker APP",
     )
     for row in rows:
-        if row.state == "alive" and row.id in blocked:
-            block = blocked[row.id]
-            by = f"job {block.job_id}" if block.job_id else "an unknown job"
-            say(f"worker {row.id}: its event loop has been blocked for {span(block.blocked_s)} by {by}")
+        if row.state == "alive" and row.blocked_s is not None:
+            by = f"job {row.blocked_job}" if row.blocked_job else "an unknown job"
+            say(f"worker {row.id}: its event loop has been blocked for {span(row.blocked_s)} by {by}")

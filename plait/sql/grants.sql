@@ -70,6 +70,6 @@ grant execute on function
   plait.list_tenants, plait.tenant_load, plait.list_retention, plait.list_definitions, plait.findings, plait.examine, plait.claim_plan,
   plait.after_restore,
   plait.create_key, plait.list_keys, plait.list_descendants, plait.revoke_key, plait.authenticate, plait.open_session, plait.use_link, plait.close_session,
-  plait.open_embed, plait.enter_embed, plait.authenticate_embed, plait.authenticate_stream, plait.find_link, plait.follow_link, plait.list_places, plait.list_blocked, plait.list_prefetched,
+  plait.open_embed, plait.enter_embed, plait.authenticate_embed, plait.authenticate_stream, plait.find_link, plait.follow_link,
   plait.changes, plait.record, plait.list_audit, plait.reserve_reply, plait.store_reply
   to plait_admin;

@@ -92,32 +92,23 @@ class WorkerRow:
     queues: list[str]
     definitions: list[str]
     running: int
+    prefetched: int
+    """Jobs that it has claimed and not started, as of its last heartbeat."""
     metadata: str
     started_at: datetime
     seen_at: datetime
     expires_at: datetime
     seen_s: float
     stale: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """On which machine a worker is, and what it is there."""
-
-    worker: int
     node: str | None
+    """The machine that it is on."""
     draining: bool
     leads: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockedRow:
-    """A worker whose event loop a handler blocks; `job_id` is None where it is not known which."""
-
-    worker: int
-    since: datetime
-    blocked_s: float
-    job_id: UUID | None
+    blocked_since: datetime | None
+    """A handler blocks its event loop."""
+    blocked_s: float | None
+    blocked_job: UUID | None
+    """None where it is not known which."""
 
 
 class Workers:
@@ -245,21 +236,6 @@ class Workers:
 
     async def list_workers(self) -> list[WorkerRow]:
         return [WorkerRow(**row) for row in await self._db.fetch("select * from plait.list_workers()")]
-
-    async def list_prefetched(self) -> dict[int, int]:
-        """By worker that lives: jobs that it has claimed and not started, as of its last heartbeat."""
-        rows = await self._db.fetch("select * from plait.list_prefetched()")
-        return {row["worker"]: row["prefetched"] for row in rows}
-
-    async def list_places(self) -> dict[int, Place]:
-        """By worker, those that are gone too."""
-        rows = await self._db.fetch("select * from plait.list_places()")
-        return {row["worker"]: Place(**row) for row in rows}
-
-    async def list_blocked(self) -> dict[int, BlockedRow]:
-        """By worker."""
-        rows = await self._db.fetch("select * from plait.list_blocked()")
-        return {row["worker"]: BlockedRow(**row) for row in rows}
 
 
 class CycleConnection:

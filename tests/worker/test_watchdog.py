@@ -68,12 +68,12 @@ async def test_a_blocked_loop_is_told_with_its_job_until_it_turns_again(
     async with worker_process(real_database.url, loop_timeout=600, log=log):
         blocker = await process.block_until.enqueue(str(go_on))
 
-        async def told() -> bool:
-            return bool(await store.workers.list_blocked())
+        async def blocked() -> bool:
+            return any(row.blocked_since for row in await store.workers.list_workers())
 
-        await eventually(told, within=WITHIN, what="a blocked loop")
-        (blocked,) = (await store.workers.list_blocked()).values()
-        assert blocked.job_id == blocker.id
+        await eventually(blocked, within=WITHIN, what="a blocked loop")
+        (row,) = [row for row in await store.workers.list_workers() if row.blocked_since]
+        assert row.blocked_job == blocker.id
         (finding,) = [one for one in await store.health.diagnose() if one.code == "blocked_loop"]
         assert str(blocker.id) in finding.finding
         assert (await store.metrics.read(top=5)).workers["blocked"] == 1
@@ -81,7 +81,7 @@ async def test_a_blocked_loop_is_told_with_its_job_until_it_turns_again(
         assert await blocker.result(WITHIN) == 1  # a block below the bound costs neither the lease nor the job
 
         async def turns() -> bool:
-            return not await store.workers.list_blocked()
+            return not await blocked()
 
         await eventually(turns, within=WITHIN, what="a loop that turns")
         assert "blocked_loop" not in [one.code for one in await store.health.diagnose()]

@@ -9,8 +9,9 @@
 --
 -- o_stale holds the positions of outcomes that changed nothing. o_alive is false when the worker is lost: it must stop its
 -- handlers and register anew. o_alone, of a good number of jobs: nobody else works on its queues. o_marks: to be sent with the next claims,
--- see _advance. p_sleep: when nothing is claimed, enqueues shall notify this worker from now on. Of what all the jobs
--- have in common, one stands for all. p_careful: outcomes whose rows somebody else holds are left out, and their positions come back in o_busy; without it they are waited for, which costs nothing where nobody holds any.
+-- see _advance. p_sleep: when nothing is claimed, enqueues shall notify this worker from now on. A value that all claimed jobs share is
+-- returned once. p_careful: outcomes whose rows somebody else holds are left out, and their positions come back in o_busy; without it they
+-- are waited for, which costs nothing where nobody holds any.
 create or replace function plait.cycle(
   p_worker int,
   p_queues text[], p_limits int[], p_cursors uuid[], p_lane_cursors text[],

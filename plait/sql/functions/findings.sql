@@ -45,11 +45,11 @@ begin
            'it is declared lost when its lease ends; look at its machine'
     from plait.workers w where w.state = 'alive' and w.seen_at < plait.now() - make_interval(secs => w.lease_s / 2);
   return query
-    select 'problem', 'blocked_loop', format('the event loop of worker %s on %s has been blocked for %s s%s', b.worker, w.host, b.blocked_s::int,
-             coalesce(' by job ' || b.job_id, '')),
-           jsonb_build_object('worker', b.worker, 'host', w.host, 'blocked_s', b.blocked_s::int, 'job', b.job_id),
+    select 'problem', 'blocked_loop', format('the event loop of worker %s on %s has been blocked for %s s%s', b.id, b.host, b.blocked_s::int,
+             coalesce(' by job ' || b.blocked_job, '')),
+           jsonb_build_object('worker', b.id, 'host', b.host, 'blocked_s', b.blocked_s::int, 'job', b.blocked_job),
            'its handler must await, be a `def`, or have isolation="process"; the worker ends after PLAIT_LOOP_TIMEOUT, and its log says where it is'
-    from plait.list_blocked() b join plait.workers w on w.id = b.worker where w.state = 'alive';
+    from plait.list_workers() b where b.state = 'alive' and b.blocked_since is not null;
   return query
     select 'problem', 'no_leader', 'no leader: delayed jobs and retries do not start, lost workers are not noticed',
            jsonb_build_object('expired_at', (select max(e.expires_at) from plait.leader e)),
