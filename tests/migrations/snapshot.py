@@ -145,7 +145,6 @@ async def fill(database: TestDatabase) -> None:
     running = await claim()
     await store.workers.progress(worker, running.job_id, running.attempt, '{"done": 0.1}')
     await show(store, tenant, Lease(worker, running.job_id, running.attempt))
-    await store.jobs.fork(running.job_id, tenant_id=tenant)
     await enqueue(Status.RUNNING, "limited", limit_key="one")
     await claim()
     await enqueue(Status.WAITING)
@@ -164,6 +163,7 @@ async def fill(database: TestDatabase) -> None:
     again = await enqueue(Status.QUEUED)
     await store.jobs.cancel(again, tenant_id=tenant)
     await store.jobs.retry(again, tenant_id=tenant)
+    await store.jobs.fork(running.job_id, tenant_id=tenant)
     async with connected(database.admin_url) as connection:
         await connection.execute(FOLLOWED.replace("{job}", str(running.job_id)))
         await connection.execute("insert into plait.logins values ('ada_login', $1)", tenant)
