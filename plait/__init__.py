@@ -24,7 +24,7 @@ else:
         if name.startswith("_") and name != "__all__":
             raise AttributeError(f"module 'plait' has no attribute {name!r}")
         exports = vars(import_module("plait.sdk.exports"))
-        names = {exported: value for exported, value in exports.items() if not exported.startswith("_")}
+        names = {exported: value for exported, value in exports.items() if exported[0].isalpha()}
         globals().update(names, __all__=sorted(names))
         if name not in globals():
             raise AttributeError(f"module 'plait' has no attribute {name!r}")

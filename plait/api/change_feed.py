@@ -125,7 +125,7 @@ class Watch:
     async def _once(self) -> None:
         now = await self._store.health.now()
         first, since = self._since is None, (self._since or now) - OVERLAP
-        changes = await self._store.watching.changes(self._tenants(), since)
+        changes = await self._store.changes.changes(self._tenants(), since)
         self._since = now
         fresh = [change for change in changes if self._is_new(change)]
         for number, change in enumerate([] if first else fresh):  # what was before they came is what they have read
@@ -183,7 +183,7 @@ class Watch:
         missed = [
             _event(change, now, number)
             for number, change in enumerate(
-                await self._store.watching.changes(tenants, at - OVERLAP, limit=QUEUED // 2)
+                await self._store.changes.changes(tenants, at - OVERLAP, limit=QUEUED // 2)
             )
         ]
         settings = await self._installation(workers=watcher.tenant_id is None)

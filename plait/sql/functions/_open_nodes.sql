@@ -52,8 +52,8 @@ begin
     perform plait._reserve(p_job.tenant_id, v_total, true);
   end if;
   perform plait._make_searchable(array(select j.id from plait.jobs j where j.root_id = coalesce(p_job.root_id, p_job.id) and j.fan_out_id = v_id), array[d.on_node]);
-  insert into plait.steps (job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, name, kind)
-  values (p_job.id, p_job.tenant_id, v_id, p_now, p_seq, 1, p_attempt, 'nodes', 'fan_out');
+  insert into plait.steps (job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, done, name, kind)
+  values (p_job.id, p_job.tenant_id, v_id, p_now, p_seq, 1, p_attempt, false, 'nodes', 'fan_out');
   perform plait._wake(array[p_job.queue], p_always);
   return v_id;
 end $$;

@@ -26,7 +26,8 @@ begin
   perform plait._refuse_inactive(array[j.definition]);
   select s.name into v_open from plait.steps s left join plait.fan_outs f on f.id = s.fan_out_id
     where s.job_id = p_job and s.seq < p_from
-      and (not s.done or s.due_at > v_now and s.kind = 'sleep' or s.fan_out_id is not null and f.decided_at is null)
+      and (not s.done and (f.on_timeout is null or f.decided_at is null)  -- of a node job, the decision is enough
+           or s.due_at > v_now and s.kind = 'sleep' or s.fan_out_id is not null and f.decided_at is null)
     order by s.seq limit 1;
   if found then
     raise exception 'step % of the job is not done: fork from an earlier one', quote_literal(v_open) using errcode = 'PL001';
