@@ -182,9 +182,7 @@ class Watch:
         tenants = None if watcher.tenant_id is None else [watcher.tenant_id]
         missed = [
             _event(change, now, number)
-            for number, change in enumerate(
-                await self._store.changes.changes(tenants, at - OVERLAP, limit=QUEUED // 2)
-            )
+            for number, change in enumerate(await self._store.changes.changes(tenants, at - OVERLAP, limit=QUEUED // 2))
         ]
         settings = await self._installation(workers=watcher.tenant_id is None)
         missed += [_setting(kind, text, now, number) for number, ((kind, _), text) in enumerate(settings.items())]
