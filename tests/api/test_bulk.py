@@ -14,7 +14,6 @@ from plait.api.bulk_worker import Bulk
 from plait.model.states import Ending
 from plait.runtime.outage import Outage
 from plait.store import Store
-from plait.store.audit import Entry
 
 from ..waiting import PATIENCE_S, eventually
 from ..world import World
@@ -256,28 +255,6 @@ async def test_a_bulk_over_all_tenants_belongs_to_none_of_them(api: Calling, wor
     await _run(world)
     assert set(await world.statuses(jobs)) == {"canceled"}
     assert (await boss.ok("GET", path))["status"] == "succeeded"
-
-
-async def test_a_bulk_over_all_tenants_that_a_release_before_left_to_a_tenant_does_not_run(
-    api: Calling, world: World
-) -> None:
-    victim = await world.enqueue("add", tenant="b", queue="mail")
-    left = await world.enqueue(DEFINITION, queue=DEFINITION, tenant="default", payload={})
-    wanted = {
-        "action": "cancel",
-        "filter": {"queue": "mail"},
-        "actor": "key 1",
-        "before": "f" * 32,
-        "all_tenants": True,
-    }
-    entry = Entry(
-        tenant_id=await world.tenant("default"), actor="key 1", action="jobs.bulk", object=str(left),
-        detail=json.dumps({"wanted": wanted}),
-    )  # fmt: skip
-    await world.store.audit.record(entry)
-    await _run(world)
-    assert await world.status(left) == "failed"
-    assert await world.status(victim) == "queued"
 
 
 async def test_the_audit_names_who_ran_a_bulk_job_again(api: Calling, world: World) -> None:
