@@ -1,4 +1,4 @@
-"""RequestLimits on request bodies. Parsing two megabytes of JSON can make 700,000 lists and block the event loop for 0.7 s. So the number of
+"""Limits on request bodies. Parsing two megabytes of JSON can make 700,000 lists and block the event loop for 0.7 s. So the number of
 values is counted before a body is parsed, and routes that need no key accept at most 16 KiB."""
 
 import re
