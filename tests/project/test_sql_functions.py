@@ -5,7 +5,7 @@ import re
 from .sql_functions import faults, silent_defaults
 from .tree import name_of, sources
 
-CANCEL = "plait/sql/functions/cancel.sql"
+CANCEL = "plait/sql/functions/operate/cancel.sql"
 CONTRACT = """\
 -- cancel: end a job that is not final.
 --
@@ -52,19 +52,24 @@ def test_a_function_is_defined_once() -> None:
     assert faults({CANCEL: CONTRACT + BODY, "plait/sql/functions/old/cancel.sql": CONTRACT + BODY})
 
 
+def test_a_function_lies_in_the_folder_of_its_subject() -> None:
+    for place in ("plait/sql/functions/cancel.sql", "plait/sql/functions/operate/old/cancel.sql"):
+        assert faults({place: CONTRACT + BODY}) == [f"{place} is not in a folder of plait/sql/functions"]
+
+
 def test_a_definition_in_a_comment_is_none() -> None:
     assert faults({CANCEL: CONTRACT + BODY, "plait/sql/migrations/0002.sql": f"-- {BODY}/* {BODY} */"}) == []
 
 
 def test_a_helper_lives_with_its_only_caller_or_in_a_file_of_its_own() -> None:
     calling = BODY.replace("select 1", "select plait._mark(p_job)")
-    retry = {"plait/sql/functions/retry.sql": RETRY.replace("select 1", "select plait._mark(p_job)")}
-    own = {"plait/sql/functions/_mark.sql": "-- _mark: note who asked.\n" + HELPER}
+    retry = {"plait/sql/functions/operate/retry.sql": RETRY.replace("select 1", "select plait._mark(p_job)")}
+    own = {"plait/sql/functions/operate/_mark.sql": "-- _mark: note who asked.\n" + HELPER}
 
     assert faults({CANCEL: CONTRACT + calling + HELPER}) == []
     assert faults({CANCEL: CONTRACT + calling, **retry, **own}) == []
     assert faults({CANCEL: CONTRACT + calling + HELPER, **retry})
-    assert faults({"plait/sql/functions/_mark.sql": HELPER})
+    assert faults({"plait/sql/functions/operate/_mark.sql": HELPER})
 
 
 def test_whoever_makes_a_job_queued_takes_the_time_by_moment() -> None:
@@ -94,4 +99,4 @@ def test_a_call_that_leaves_out_the_last_of_many_arguments_is_found() -> None:
         (["'x,'"] * 12, False),
         (["'x,'"] * 12 + ["a12 => 'x'"], False),
     ):
-        assert bool(silent_defaults({"plait/sql/functions/f.sql": body.format(", ".join(given))})) is is_fault, given
+        assert bool(silent_defaults({"plait/sql/functions/operate/f.sql": body.format(", ".join(given))})) is is_fault, given

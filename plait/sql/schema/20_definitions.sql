@@ -90,7 +90,7 @@ create table plait.buckets (
 create index buckets_full on plait.buckets (full_at);
 
 -- What plait's own functions lock, in the place of advisory locks, which any login of the database could hold. Nobody else may read
--- or lock these rows. limit <n>: limits share these, see functions/_try_limit.sql; wake <queue>: made by register_worker;
+-- or lock these rows. limit <n>: limits share these, see functions/claim/_try_limit.sql; wake <queue>: made by register_worker;
 -- endpoints <tenant> and triggers <tenant>: made when needed.
 create table plait.locks (name text collate "C" primary key);
 insert into plait.locks (name) select 'limit ' || n from generate_series(0, 1023) n union all values ('announce'), ('count_live'), ('roll_up');

@@ -44,7 +44,7 @@ create table plait.event_waits (
   branch    text collate "C" not null,               -- of the step that waits
   signal    text collate "C" not null,               -- what it waits for: the step is called `signal <signal>`
   name      text collate "C" not null,               -- of the event
-  probe     text collate "C" not null,               -- one field of match, for the index; see functions/_probes.sql
+  probe     text collate "C" not null,               -- one field of match, for the index; see functions/signals/_probes.sql
   match     jsonb not null,                          -- the event's data contain this
   told      boolean not null default false,          -- its signal was sent while the job's row was held: resume moves the job on
   primary key (job_id, signal)

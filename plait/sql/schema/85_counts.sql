@@ -34,7 +34,7 @@ create table plait.minutes (
 );
 create index minutes_minute on plait.minutes (minute);
 
--- Until where the minutes are right for ever; and what must have ended before more of them are. See functions/roll_up.sql.
+-- Until where the minutes are right for ever; and what must have ended before more of them are. See functions/leader/roll_up.sql.
 create table plait.rolled (
   one       boolean primary key default true check (one),
   closed_to timestamptz not null,

@@ -23,7 +23,7 @@ create table plait.endpoints (
 create unique index endpoints_label on plait.endpoints (tenant_id, label);
 create index endpoints_subscribed on plait.endpoints (tenant_id) where subscribed_at is not null;
 
--- What endpoints were told, for as long as it could be found again. See functions/announce.sql.
+-- What endpoints were told, for as long as it could be found again. See functions/connectors/announce.sql.
 create table plait.announcements (
   tenant_id   uuid not null,
   endpoint_id uuid not null,
