@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004 for a login that is neither
---   called   _tenant, enqueue_many
+--   called   enqueue_many, _tenant
 create or replace function plait._bound_tenant() returns uuid
 language plpgsql stable as $$
 declare v_tenant uuid;

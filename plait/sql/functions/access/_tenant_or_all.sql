@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004
---   called   by the readers
+--   called   by more than a dozen functions
 create or replace function plait._tenant_or_all(p_tenant uuid, p_all boolean) returns uuid
 language plpgsql stable as $$
 begin

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing: unset, empty and malformed settings show no rows
---   called   by every row-level security policy
+--   called   plait.store.signals._tenant, plait.store.tenants.own_tenant_id, the schema
 --
 -- Inside SECURITY DEFINER current_user is the owner, so the question goes to session_user. A bound login's tenant is its
 -- own whatever it sets; the setting is believed only from trusted roles.

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such key, PL004 for who may not ask across tenants
---   called   plait.store.keys.list_descendants
+--   called   revoke_key, plait.store.keys.list_descendants
 create or replace function plait.list_descendants(p_key uuid, p_tenant uuid default null, p_all boolean default false)
 returns table (id uuid, tenant_id uuid, hint text, name text, role text, created_by text, created_at timestamptz,
                expires_at timestamptz, revoked_at timestamptz, last_used_at timestamptz)

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL012 for a time that is not positive
---   called   plait.store.sessions.open_session
+--   called   open_embed, plait.store.keys.open_session
 create or replace function plait.open_session(p_key uuid, p_hash text, p_csrf text, p_ttl interval, p_link boolean default false) returns timestamptz
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_now timestamptz := plait.now();

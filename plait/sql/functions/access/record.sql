@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.store.audit
+--   called   plait.store.audit._record
 create or replace function plait.record(
   p_tenant uuid, p_actor text, p_action text, p_object text, p_request_id text, p_detail json
 ) returns uuid

@@ -3,7 +3,10 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL003 when there is none that the caller may name, PL004 when the login is bound to none and not trusted
---   called   plait.store.tenants.tenant_id
+--   called   after, declare_triggers, emit, enqueue, has_failed_siblings, has_pending_children,
+--            spawn, plait.store.connections.enqueue_async_on,
+--            plait.store.connections.enqueue_sync_on, plait.store.signals._tenant,
+--            plait.store.tenants.tenant_id
 --
 -- To a bound login every other tenant looks like one that does not exist. No slug looks like an id (set_tenant), so the two
 -- can't be taken for each other.

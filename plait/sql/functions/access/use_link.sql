@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    the link's row: of two that follow it at once, one gets in
 --   raises   nothing
---   called   plait.store.sessions.use_link
+--   called   plait.store.keys.use_link
 create or replace function plait.use_link(p_hash text) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_key uuid;

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _claim, when it has taken a good number of jobs of the main lane
+--   called   _claim
 --
 -- A claimed job leaves a dead entry in the index, at the very place where the next claim begins. As long as anybody's old snapshot
 -- might need them they stay, by the million (T114), and every claim would walk over all of them. A mark says that no queued job of

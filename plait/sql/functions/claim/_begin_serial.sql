@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    the queue's row, SKIP LOCKED: never waits
 --   raises   nothing
---   called   await_claims, and _claim when nobody has for a while
+--   called   await_claims, _claim
 --
 -- Only when the claims that still took the queue for parallel have ended is it known which have begun. They go on, one tree after
 -- the other; the next root starts when the last of them is final.

@@ -4,7 +4,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _take, _tenants
+--   called   _heads, _take, _tenants
 create or replace function plait._between(p_marks plait.marks, p_tenants uuid[])
 returns table (n bigint, tenant_id uuid, priority int, mark timestamptz, upto_priority int)
 language sql immutable as $$

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _lane, _serves, explain_job, release_builds
+--   called   explain_job, _lane, release_builds, rescue, _serves
 create or replace function plait._build(p_lane text) returns text
 language sql immutable
 return substring(p_lane from '^(?:suspect:)?b:([^ ]+)');

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   claim, cycle
+--   called   cycle
 --
 -- A timeout is the job's own, or an operator's for its definition: the code's is known to the worker. Timeouts and correlation ids come only when some job of the batch has one, and one queue stands for all when
 -- they have the same.

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _claim, when it has read over many rows for few jobs
+--   called   _claim
 create or replace function plait._heads(p_queue text, p_marks plait.marks, out o_tenants uuid[], out o_priorities smallint[])
 language plpgsql as $$
 begin

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _claim_serial, list_queues, explain_job
+--   called   _claim_serial, explain_job, list_queues, _serial_deadlocks
 --
 -- Of the trees that have begun, the first of which anything is live: more than one only where the queue was parallel before.
 create or replace function plait._holder(p_queue text) returns uuid

@@ -4,7 +4,8 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   by enqueue, settle and retry
+--   called   _announce, continue_as_new, _follow, fork, release_builds, _reopen, rescue, _settle,
+--            _spawn, _suspend
 --
 -- p_lane is where it was: a node's stays a node's, and a build's a build's. p_build: of the worker that it has begun on; null: as p_lane says.
 create or replace function plait._lane(p_definition text, p_tenant uuid, p_limit_key text, p_lane text default '', p_build text default null) returns text

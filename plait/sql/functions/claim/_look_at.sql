@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _take, _advance
+--   called   _advance, _claim, _take
 --
 -- It costs a look for each tenant. Of many, each leaves few dead entries behind: they can wait longer.
 create or replace function plait._look_at(p_marks plait.marks) returns timestamptz

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   cycle, claim
+--   called   claim, cycle
 --
 -- With a DateStyle of its own, here and in _write_marks: in others a time loses its zone, or is read as another.
 create or replace function plait._read_marks(p_text text) returns plait.marks

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    as _try_limit, for each limit (busy counts as full), held to the end of the transaction
 --   raises   nothing
---   called   _claim
+--   called   _claim_serial, _take_lanes, _take_suspect
 --
 -- Counted from running rows, never from a counter: a crash or a cancel can't leak a slot. p_spend takes that many tokens.
 create or replace function plait._room(

@@ -4,7 +4,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _take_lanes, _claim_serial
+--   called   _claim_serial, _take_lanes
 create or replace function plait._serves(p_worker int, p_lane text) returns boolean
 language plpgsql volatile as $$
 declare v_lane text := case when p_lane like 'suspect:%' then substr(p_lane, 9) else p_lane end;

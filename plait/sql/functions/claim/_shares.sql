@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    as _try_limit, for each tenant with a limit (busy counts as full), held to the end of the transaction
 --   raises   nothing
---   called   _take, only where such a tenant exists; _take_suspect
+--   called   _claim_serial, _take, _take_suspect
 --
 -- Shares are whole numbers that sum up to the limit: one lot for all decides which of them are rounded up, so that a tenant gets
 -- its weight's part over time even when that is less than one job a claim.

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _take_lanes
+--   called   _take_lanes, _take_suspect
 create or replace function plait._some_tenant(p_queue text, p_lane text, p_cursor uuid) returns uuid
 language plpgsql as $$
 declare v_tenants uuid[] := plait._tenants(p_queue, p_lane, p_cursor, 'ffffffff-ffff-ffff-ffff-ffffffffffff', 128);

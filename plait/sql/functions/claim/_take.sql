@@ -3,7 +3,7 @@
 --   moves    queued -> running
 --   locks    live rows, SKIP LOCKED: never waits
 --   raises   nothing
---   called   _claim
+--   called   _claim, _take_lanes
 --
 -- A rotating window over the tenants that have queued rows here: a recursive skip over the index finds them without reading
 -- their jobs, each gets its share, and what is left over goes to whoever has more, in equal parts. The window is never wider

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _take, _take_lanes
+--   called   _claim_serial, _heads, _some_tenant, _take, _take_suspect
 --
 -- A skip over the index: each step finds the next tenant without reading the jobs of the last one. The main lane has an index
 -- of its own, and a statement of its own to use it: tenants that have marks are looked up by them, the others lie in between, and

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing: the caller holds the limit's try-lock
 --   raises   nothing
---   called   _room, _claim, explain_job
+--   called   _claim, explain_job, _room
 --
 -- A sliding window: no period of this length, wherever it begins, has more than p_count starts. Starts are kept one by one; where they
 -- are more than 64, those within a 32nd of the period count as one, at its end: so they count a little longer, never shorter.

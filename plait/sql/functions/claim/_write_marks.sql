@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   cycle, claim
+--   called   claim, cycle
 create or replace function plait._write_marks(p_marks plait.marks) returns text
 language plpgsql stable set datestyle = 'ISO, YMD' as $$
 begin

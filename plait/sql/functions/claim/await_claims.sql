@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    each of the queue's workers' rows for a moment, one at a time: a claim holds its worker's FOR KEY SHARE
 --   raises   nothing
---   called   plait.store.queues.set_queue, after the commit of the change
+--   called   plait.store.queues.set_queue
 --
 -- After it no job of a paused queue starts any more, and a queue that has become serial begins.
 create or replace function plait.await_claims(p_queue text, p_wait_ms int default 5000) returns boolean

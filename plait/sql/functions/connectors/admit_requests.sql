@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    rows of circuits that are due for a try, in order, SKIP LOCKED
 --   raises   nothing
---   called   plait.store.connectors.admit_requests
+--   called   plait.store.connectors.admit_request
 --
 -- A server that failed is left alone for a while; then one request may try, and no other for 30 s. One row for each that has failed
 -- lately: where there is none, all is well. o: the position in the arrays.

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    rows of circuits, in order
 --   raises   nothing
---   called   plait.store.connectors.report_requests
+--   called   plait.store.connectors.report_request
 --
 -- Not fenced by a job: what it says is about a server, and true whoever holds the job by now.
 create or replace function plait.report_requests(p_tenants uuid[], p_origins text[], p_ok boolean[]) returns void

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing: it is planned, and not run
 --   raises   nothing
---   called   plait.store.health.check_plan; plait doctor
+--   called   plait.store.health.claim_plan
 --
 -- The statement is _take's, with its settings. A claim that does not go by the index live_claim reads every queued row.
 create or replace function plait.claim_plan() returns setof text

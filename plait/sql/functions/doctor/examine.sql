@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.store.health.examine; plait doctor
+--   called   plait.store.health.examine
 --
 -- Runs with the caller's own rights, and so is parsed once and for all: a login with pg_read_all_stats sees since when others'
 -- transactions are open, any other only how many transactions have begun meanwhile. p_old_s, p_old_xids: from when on something

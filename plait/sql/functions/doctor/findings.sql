@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.store.health.diagnose; diagnose
+--   called   diagnose, plait.store.health.diagnose
 --
 -- evidence: the numbers and names of the finding, for machines.
 -- p_keep: how long final jobs are kept at the longest; null: for ever.

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing: the caller holds the tenant's row, so nobody else makes any meanwhile
 --   raises   nothing
---   called   enqueue_many, for tenants with a quota
+--   called   enqueue_many
 create or replace function plait._count_new(
   p_tenant uuid, p_now timestamptz, p_ids uuid[], p_tenants uuid[], p_definitions text[], p_dedupe_keys text[], p_idempotency_keys text[]
 ) returns int

@@ -3,7 +3,7 @@
 --   moves    nothing -> queued
 --   locks    nothing
 --   raises   23505 when an id is there already
---   called   enqueue_many, _announce
+--   called   _announce, enqueue_many
 --
 -- Half of what the general statement costs: no joins, no expressions a row, five columns less to take apart.
 create or replace function plait._enqueue_plain(

@@ -4,7 +4,7 @@
 --   locks    keys in sorted order; waits p_wait_ms for a transaction that holds the same key and has not ended
 --   raises   PL006 when an idempotency key comes with another payload; PL016 when a key's holder stays open, with the job's id as detail;
 --            lock_not_available (55P03) for a caller whose lock_timeout is below a second: plait's own duties, which come again
---   called   enqueue_many
+--   called   enqueue_many, _spawn
 --
 -- Never DO UPDATE: a long transaction of a user's would then hold a row that another job's end must delete.
 create or replace function plait._hold_keys(

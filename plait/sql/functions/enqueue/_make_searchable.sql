@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   by every function that makes jobs: enqueue_many, open_fan_out, _spawn, _follow, _open_nodes, fork
+--   called   continue_as_new, enqueue_many, _follow, fork, open_fan_out, _open_nodes, _spawn
 --
 -- In the transaction that makes the jobs, once a call. Definitions that declare none cost one look at p_definitions, or none where the caller
 -- has the definition anyway. Values are cut at 200 characters: who searches compares the payload itself.

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    dedupe rows in key order
 --   raises   nothing
---   called   _settle, _settle_succeeded
+--   called   _settle_succeeded
 create or replace function plait._release_keys(p_tenants uuid[], p_keys text[], p_jobs uuid[]) returns void
 language plpgsql set enable_nestloop = on as $$
 declare r record;

@@ -4,7 +4,7 @@
 --   locks    the tenant's row, waiting p_wait_ms, and only where a quota exists
 --   raises   PL005 when there is no room, PL016 when the row stays locked, with the tenant's id as detail; lock_not_available (55P03)
 --            for a caller whose lock_timeout is below a second: plait's own duties and workers, which come again
---   called   enqueue_many, retry
+--   called   enqueue_many, fork, open_fan_out, _open_nodes, _reopen, _spawn
 --
 -- quota_left is a lower bound of the room: jobs that end only add to it. So the jobs are counted only when it runs out,
 -- and the count is exact under the lock. Taken only afterwards, since until then nobody knows which of the jobs are new

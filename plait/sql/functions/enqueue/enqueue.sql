@@ -3,7 +3,7 @@
 --   moves    nothing -> queued | scheduled
 --   locks    as enqueue_many
 --   raises   as enqueue_many
---   called   by users
+--   called   users
 --
 --   select plait.enqueue('send_mail', '{"to": "a@b.example"}', queue => 'mail', dedupe_key => 'welcome 17');
 create or replace function plait.enqueue(

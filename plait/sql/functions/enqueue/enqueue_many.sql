@@ -7,7 +7,8 @@
 --   raises   PL001 bad argument, PL002 bad id, PL003 no such tenant, PL004 foreign tenant, PL005 quota, PL006 an
 --            idempotency key with another payload, PL007 inactive definition, PL008 no such job to wait for, PL010 for keys outside READ COMMITTED,
 --            PL016 when another open transaction holds a key, a quota or a job to wait for
---   called   plait.store.jobs.enqueue_many; plait.enqueue
+--   called   after_many, enqueue, _fire, signal_or_start, plait.store.jobs.enqueue_many,
+--            plait.store.jobs.enqueue_parts
 --
 -- p_afters: for each job the ids of those that it waits for, as the text of an array; p_on_dependency_failures: cancel, or run.
 -- p_wait_ms: how long to wait for each of those before PL016; a shorter lock_timeout of the session holds.

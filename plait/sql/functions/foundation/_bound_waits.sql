@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _hold_keys, _reserve, _lock_tenant, enqueue_many, set_queue
+--   called   await_claims, enqueue_many, _hold_keys, _lock_tenant, _reserve, set_queue
 --
 -- Users' transactions may hold what an enqueue needs for any length of time. Who fails need not go back: the setting goes with the
 -- (sub)transaction.

@@ -3,7 +3,8 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL001 for a negative number
---   called   failures, job_tree, list_audit, list_children, list_events, list_fan_outs, list_fires, list_keys, search_jobs
+--   called   failures, job_tree, list_audit, list_children, list_events, list_fan_outs, list_fires,
+--            list_keys, search_jobs
 create or replace function plait._limit(p_limit int, p_most int default 1000) returns int
 language plpgsql immutable as $$
 begin

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    a row of plait.locks of this tenant and kind, for at most 2 s
 --   raises   PL016 when another open transaction holds it
---   called   set_endpoint, set_trigger, _set_trigger
+--   called   set_endpoint, _set_trigger, set_trigger
 create or replace function plait._lock_tenant(p_tenant uuid, p_kind text) returns void
 language plpgsql as $$
 declare

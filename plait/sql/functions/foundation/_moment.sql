@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   by every function that makes a job `queued`
+--   called   by more than a dozen functions
 --
 -- The transaction gets its number first, then the time: so a job that becomes queued in a transaction without a number yet has
 -- a later run_at than any time that others have read before. The marks of _advance rest on it.

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL010
---   called   by every verb that moves jobs
+--   called   by more than a dozen functions
 create or replace function plait._require_read_committed() returns void
 language plpgsql stable as $$
 begin

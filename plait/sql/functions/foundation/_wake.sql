@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    one of plait's own for each queue, tried: never waits
 --   raises   nothing
---   called   by whatever makes a job claimable
+--   called   by more than a dozen functions
 --
 -- NOTIFY takes a server-wide lock at commit, so it is sent only when somebody sleeps, and not by each of many enqueuers
 -- at once: whoever misses the try-lock relies on the one that holds it, and a worker looks again some ms after it wakes.

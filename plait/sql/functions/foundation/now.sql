@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   by every other function; the test kit replaces it with a clock that tests set
+--   called   by more than a dozen functions
 create or replace function plait.now() returns timestamptz
 language sql volatile parallel safe
 return clock_timestamp();

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.enqueue, and whoever makes ids in SQL
+--   called   by more than a dozen functions
 --
 -- The real clock, not plait.now(): an id tells machines apart, it decides nothing.
 create or replace function plait.uuidv7() returns uuid

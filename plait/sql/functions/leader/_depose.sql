@@ -3,7 +3,7 @@
 --   moves    running -> queued, or -> canceled where that was asked
 --   locks    live rows SKIP LOCKED: who is passed by is being settled, and _led refuses it; then as _fan_in
 --   raises   nothing
---   called   elect, when somebody else leads than before; rescue, for what was passed by
+--   called   elect, rescue
 --
 -- No try is burnt: nothing says that it was the job's fault.
 create or replace function plait._depose(p_now timestamptz) returns int

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    the leader's row FOR SHARE, where p_hold: until this commits, nobody takes over
 --   raises   nothing
---   called   _settle, _settle_tied, _hold; save_steps, without the lock
+--   called   _hold, save_steps, _settle, _settle_tied, write_streams
 --
 -- A lease that has run out does not matter while nobody else has taken it: the fence is the term, and `since` is when it began.
 -- p_hold only where the transaction ends with the statement: a user's, on a machine that hangs, would keep everybody from leading.

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.store.leader.get_leader
+--   called   explain_job, findings, plait.store.leader.get_leader
 --
 -- No row: nobody leads now. Without a node it is a process that runs no jobs.
 create or replace function plait.get_leader()

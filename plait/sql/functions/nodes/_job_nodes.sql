@@ -4,7 +4,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   job_nodes, gather_nodes
+--   called   gather_nodes, job_nodes
 --
 -- late: it had not ended when the job was decided, so whatever it has come to since has changed nothing.
 create or replace function plait._job_nodes(p_job uuid)

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    the node's row: who registers just now is waited for, and seen
 --   raises   nothing
---   called   leave, drain, rescue, after_restore
+--   called   after_restore, drain, leave, rescue
 create or replace function plait._leave_node(p_node text, p_state text) returns void
 language plpgsql as $$
 begin

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.store.nodes.list_nodes
+--   called   findings, plait.store.nodes.list_nodes
 --
 -- `lost` from the moment its last lease has ended, also before the leader has noticed. `open`: parts of node jobs that wait for it or run there.
 create or replace function plait.list_nodes()

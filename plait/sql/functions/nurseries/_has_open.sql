@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _settle, _settle_tied, rescue, has_pending_children
+--   called   has_pending_children, _reopen, rescue, _settle, _settle_tied
 create or replace function plait._has_open(p_job uuid) returns boolean
 language sql volatile as $$
   select exists (select from plait.fan_outs f where f.parent_id = p_job and f.strategy = 'nursery'

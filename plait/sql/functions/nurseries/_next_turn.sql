@@ -3,7 +3,7 @@
 --   moves    waiting -> queued, for one child
 --   locks    the caller holds the fan-out's row; the child's live row SKIP LOCKED: who holds it may want the fan-out's
 --   raises   nothing
---   called   _fan_in, when the child whose turn it was has ended; retry_tree; rescue, when the next one was locked then
+--   called   _fan_in, rescue, resume_missed, retry_tree
 --
 -- While the next one is locked it is nobody's turn: none is passed over.
 create or replace function plait._next_turn(p_fan_out plait.fan_outs) returns void

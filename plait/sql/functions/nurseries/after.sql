@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    as _ask_after
 --   raises   as _ask_after; PL003 and PL004 for a tenant, PL008 when the caller has no such job
---   called   by users
+--   called   users
 --
 --   select plait.after(task_id, 'analyze_tables', dedupe_key => 'analyze_tables');
 --

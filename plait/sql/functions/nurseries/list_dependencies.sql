@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004 for a foreign tenant; nothing for a job that is not there
---   called   plait.store.nurseries.list_dependencies
+--   called   job_history, plait.store.nurseries.list_dependencies
 --
 -- From the one after p_after on, until p_bytes of results are reached: at least one row. p_last: only the last of them, which a chain passes on.
 -- Jobs that retention has removed are left out.

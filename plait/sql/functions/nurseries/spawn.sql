@@ -4,7 +4,7 @@
 --   locks    as _spawn; the sibling's live row FOR SHARE, with an attempt
 --   raises   as _spawn; PL001 without a parent, PL003 and PL004 for a tenant, PL008 when the caller has no such job, PL009 when it is
 --            final, or when it does not run as this attempt any more
---   called   by users
+--   called   users
 --
 --   select plait.spawn('refresh_batch', '{"ids": [1, 2, 3]}', parent => task_id, priority => 20);
 --   select plait.spawn('refresh_batch', '{"ids": [4]}', sibling_of => task_id);

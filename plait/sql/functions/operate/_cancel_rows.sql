@@ -3,7 +3,7 @@
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested; or as _cancel_gently
 --   locks    live rows SKIP LOCKED, in id order; dedupe; then as _fan_in; with p_free nothing that somebody else holds
 --   raises   nothing
---   called   _cancel_remaining, with p_free; cancel_tree, a user's, which waits for fan-outs
+--   called   _cancel_remaining, cancel_tree
 create or replace function plait._cancel_rows(
   p_now timestamptz, p_jobs uuid[], p_reason text, p_error text, p_free boolean default false, out o_canceled uuid[], out o_asked int
 ) language plpgsql set enable_seqscan = off as $$

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   retry_tree, _reopen
+--   called   _reopen, retry_tree
 create or replace function plait._failed_last(p_job uuid) returns uuid
 language sql volatile as $$
   select f.id from (select s.* from plait.steps s where s.job_id = p_job order by s.seq desc limit 1) s

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _cancel_remaining, set_queue
+--   called   _begin_serial, _cancel_remaining
 --
 -- `attempt = 0` is not the test: a retry, and a claim that was returned before its handler began, count in `attempt` too.
 create or replace function plait._has_started(p_job uuid) returns boolean

@@ -3,7 +3,7 @@
 --   moves    running -> queued, or -> canceled where that was asked
 --   locks    workers in id order, then as _give_back; schedules; the leader's row
 --   raises   PL012 for a moment that is still to come
---   called   plait.store.health.after_restore, by who has restored it and before anything else runs
+--   called   plait.store.health.after_restore
 --
 -- Leases are void: who had one is told so at its next word, and what it ran is queued again without burning a try. The ids of workers and the
 -- term go on far above all that the database before can have given out since the backup, so that nobody of then is taken for somebody

@@ -3,7 +3,7 @@
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
 --   locks    live rows SKIP LOCKED; then as _fan_in
 --   raises   PL008 when the caller has no such job
---   called   plait.store.jobs.cancel_tree, which calls again while o_left is not 0
+--   called   plait.store.jobs.cancel_tree
 --
 -- Lists what is live and not asked to stop, again and again until nothing is. A job that fans out holds its own row, and is refused
 -- once it is asked to stop: so either its children are there when its row is ours, or they never will be. Nothing waits here:

@@ -4,7 +4,7 @@
 --   locks    the job's row, and its root's (retention passes them by, a second operator waits); then as _reopen; then its fan-out
 --   raises   PL001 bad argument, PL005 quota, PL008 no such job, PL009 when it is not final or has succeeded, or when its fan-out is
 --            decided, PL013 when another job holds its dedupe key
---   called   plait.store.jobs.retry; reschedule
+--   called   reschedule, plait.store.jobs.retry
 --
 -- `attempt` goes on growing, `tries` starts again. p_steps: keep, or drop.
 create or replace function plait.retry(

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   job_tree, list_children, _job_nodes, changes
+--   called   changes, _job_nodes, job_tree, list_children
 --
 -- p_live: the attempt in its live row; null: it is final. p_last: its last attempt. Most jobs were begun once at most: for these nothing is read.
 create or replace function plait._attempts_used(p_job uuid, p_live int, p_last plait.attempts) returns int

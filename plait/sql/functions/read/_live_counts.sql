@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   overview, list_queues, list_tenants, usage
+--   called   list_queues, list_tenants, metrics, overview, tenant_load, usage
 --
 -- Without a recent count (no leader runs) it counts, however long that takes: late is better than wrong.
 create or replace function plait._live_counts(p_tenant uuid)

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   as search_jobs
---   called   by users
+--   called   users
 --
 -- Bounded like search_jobs, but it does not say where a look ended: who pages through rare finds asks that one.
 create or replace function plait.list_jobs(

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL001 for an unknown status, a negative limit or a payload that is no object, PL004 for who may not ask across tenants
---   called   plait.store.jobs.list_jobs; plait.list_jobs
+--   called   list_jobs, plait.store.jobs.count_jobs, plait.store.jobs.list_jobs
 --
 -- By cursor: ids sort by time, and no two are equal, so no row is skipped or shown twice (T112). Each way begins where few rows are: a tree, a
 -- correlation id, a search key that the definition declares, what is live, what has failed. What no index serves is found by walking the

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    job rows SKIP LOCKED: safe to run anywhere, at once; a retry that holds its job's row, or its root's, is passed by
 --   raises   PL012 when no age is given: an empty filter must not delete all
---   called   plait.store.leader.prune
+--   called   plait.store.leader.prune, plait.store.leader.prune_into
 --
 -- A tree is forgotten as a whole, by its root's status and age, and only when nothing in it is live and no fork of it is kept (plait.forks): its children first.
 -- A status whose age is null is kept for ever; a tenant may have ages of its own. Works through ids, oldest first, p_limit at a time;

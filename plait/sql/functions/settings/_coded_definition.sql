@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   what json_populate_record raises for values that are none
---   called   define, clear_overrides, list_overrides
+--   called   clear_overrides, define, list_overrides
 create or replace function plait._coded_definition(p_coded json) returns plait.definitions
 language sql stable as $$
   select row(

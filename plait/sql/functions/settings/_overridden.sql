@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   what jsonb_populate_record raises for values that are none
---   called   define, set_definition, clear_overrides
+--   called   clear_overrides, define, set_definition
 create or replace function plait._overridden(p_definition plait.definitions) returns plait.definitions
 language plpgsql stable as $$
 declare v_set jsonb := coalesce((select jsonb_object_agg(o.setting, o.value) from plait.overrides o where o.definition = p_definition.name), '{}');

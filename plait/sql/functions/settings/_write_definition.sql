@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    the definition's row; live rows of its jobs, SKIP LOCKED, but those of a node job in id order
 --   raises   check violations; PL015 where p_new, and it is there already, or comes at this very moment
---   called   define, set_definition, clear_overrides
+--   called   clear_overrides, define, set_definition
 --
 -- A job being enqueued at this very moment may still come in without the lane: a limit holds for what is enqueued after it.
 create or replace function plait._write_definition(r plait.definitions, p_new boolean default false) returns void

@@ -3,7 +3,7 @@
 --   moves    nothing; jobs already queued go to the lane of a new limit
 --   locks    definitions in name order
 --   raises   PL012 for an invalid or unknown limit or policy: never ignored in silence; PL015 where p_new, and one is there already
---   called   plait.store.definitions.define
+--   called   define_unknown, plait.store.definitions.define
 --
 -- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. The code gives defaults: `active` and what operators
 -- have set (plait.overrides) stay, and so do a schema, a description, search keys and sensitive fields that the code does not give ([]: none any more).

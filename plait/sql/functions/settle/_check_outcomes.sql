@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL001
---   called   settle, cycle
+--   called   cycle, settle
 create or replace function plait._check_outcomes(
   p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[], p_ran_ms float8[]
 ) returns void

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing: NUL and lone surrogates are replaced, a number that is none is left out, what is no JSON object is the error
---   called   _settle
+--   called   _settle, _settle_tied
 create or replace function plait._detail(
   p_detail text, out error text, out traceback text, out reason text, out permanent boolean, out delay_s float8, out pid int, out exit_code int,
   out failure json

@@ -3,7 +3,7 @@
 --   moves    any live state -> canceled | dead_letter | failed; running | waiting -> succeeded | failed
 --   locks    the caller holds the live row; then dedupe; for a success with follow-ups, as _follow
 --   raises   nothing
---   called   cancel, rescue, resume, _give_back; _resume_parent and _settle_tied, for jobs on whose end something hangs
+--   called   cancel, _depose, _give_back, rescue, resume, _resume_parent, _settle_tied
 create or replace function plait._end(
   p_live plait.live, p_now timestamptz, p_status plait.ending, p_final plait.status, p_reason text, p_error text,
   p_result json default null, p_started_at timestamptz default null, p_failure json default null

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _settle, where there is a timeout
+--   called   _settle
 create or replace function plait._past_deadline(p_now timestamptz, p_jobs uuid[], p_outcomes text[], p_details text[]) returns text[]
 language sql stable as $$
   select array_agg(case when k.job_id is null then x.detail else plait._deadline_error(k.deadline_s, true)::text end order by x.n)

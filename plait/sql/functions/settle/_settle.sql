@@ -5,7 +5,7 @@
 --            them, but users do (cancel; enqueue(after=…) locks several, in id order). Only the first pass waits for such a row: to
 --            wait while others are held, in another order than theirs, could be a deadlock
 --   raises   lock_not_available (55P03); nothing for a lost lease: the positions of such outcomes are returned
---   called   settle, cycle
+--   called   cycle, settle, _settle_free
 --
 -- The live row is the fence: (job, attempt, this worker), and only a running job has a worker. Attempts are written only from what comes back from it.
 -- One pass for each distinct attempt number, since `job_id = any(…)` walks the key leaf by leaf: twice as fast as a join.

@@ -3,7 +3,7 @@
 --   moves    as _settle
 --   locks    live rows and fan-outs SKIP LOCKED. Never waits
 --   raises   nothing for a lost lease: the positions of such outcomes are returned
---   called   settle and cycle, when their worker asks for it: a batch of its outcomes ran into a lock timeout
+--   called   cycle, settle
 --
 -- A user's transaction holds a job's row after cancel, signal, spawn or enqueue(after=…), and a fan-out's after cancel, spawn or retry,
 -- until it commits. Nobody else's outcome waits for it.

@@ -4,7 +4,7 @@
 --            job whose leader is none any more: that outcome is stale
 --   locks    live rows in id order; the leader's row FOR SHARE, for a leader's job; then as _end
 --   raises   lock_not_available (55P03); nothing for what is stale: that is not counted
---   called   _settle, when something of a batch did not match; _fan_in comes after it
+--   called   _settle
 --
 -- Here come successes, and such failures as are final while children are open: the others _settle records as anybody's. What the handler
 -- returned, or how it failed, is kept on the attempt; o_outcomes is what the job will be, null where its children decide.

@@ -4,7 +4,7 @@
 --   locks    as _settle
 --   raises   PL001 for an unknown outcome, an attempt named twice or a result that is not JSON; lock_not_available (55P03) when somebody
 --            holds a row of an outcome; nothing for a lost lease: that outcome is marked stale
---   called   plait.store.workers.settle
+--   called   plait.store.workers.settle, plait.store.workers.settle_free
 --
 -- An outcome is succeeded, failed, timeout, skipped, snoozed, released or canceled; without any, all have succeeded. A result is JSON text. A detail is a JSON
 -- object: error, traceback, reason, permanent, delay_s, pid, exit_code. The same outcome may be sent again. p_careful: as of cycle; what is

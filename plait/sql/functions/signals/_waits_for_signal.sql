@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   signal, resume
+--   called   resume, signal
 create or replace function plait._waits_for_signal(p_live plait.live, p_name text) returns boolean
 language sql stable as $$
   select p_live.state = 'waiting' and (p_live.wait_on = 'signal ' || p_name or p_live.wait_on = 'several' and exists (

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.store.links.find_link
+--   called   follow_link, plait.store.links.find_link
 --
 -- state: open, used, expired, or ended where the job is final and nobody waits any more.
 create or replace function plait.find_link(p_hash text)

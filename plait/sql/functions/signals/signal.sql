@@ -3,7 +3,8 @@
 --   moves    waiting -> queued
 --   locks    the job's live row: a signal and a wait that cross find each other
 --   raises   PL001 bad argument, PL008 when the caller has no such job, PL009 when it is final
---   called   plait.store.jobs.signal
+--   called   follow_link, signal_or_start, _tell_waiting, plait.store.connections.signal_async_on,
+--            plait.store.connections.signal_sync_on, plait.store.jobs.signal
 --
 -- Sent again with the same id it is the same signal. Returns the job's status afterwards.
 create or replace function plait.signal(

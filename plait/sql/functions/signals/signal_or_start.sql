@@ -3,7 +3,7 @@
 --   moves    nothing -> queued | scheduled; waiting -> queued
 --   locks    as enqueue_many, for a job with a dedupe key; then as signal
 --   raises   PL001 without a dedupe key, and as enqueue_many and signal; PL016 when the holders of the key end again and again meanwhile
---   called   plait.store.signals.signal_or_start
+--   called   plait.store.connections.start_async_on, plait.store.signals.signal_or_start
 --
 -- A job that ends between the two is no error: the next one is started. Sent again with the same ids it is the same job, and the same signal.
 create or replace function plait.signal_or_start(

@@ -4,7 +4,7 @@
 --   locks    as enqueue_many; the caller holds the trigger's row
 --   raises   PL016 when a user's transaction holds the dedupe key or the quota: nothing has happened, and the caller
 --            comes again; nothing that is the job's fault: that is recorded with the occasion
---   called   fire, dispatch, release_fires
+--   called   dispatch, fire, release_fires
 --
 -- The row of plait.fires is unique for (trigger, instant) and (trigger, event): whoever comes second does nothing (null).
 -- The dedupe window compares the rendered dedupe key; without one, an event's payload. Only what this trigger has made counts:

@@ -4,7 +4,7 @@
 --   locks    the trigger's row; where it is a new one, the tenant's triggers, as _lock_tenant
 --   raises   PL012 for an invalid or unknown setting, or a payload that can never match the definition's schema, PL005 for one too many,
 --            PL007 for an inactive definition, PL009 for one that is in code, PL016 as _lock_tenant
---   called   set_trigger, declare_triggers
+--   called   declare_triggers, set_trigger
 --
 -- A new timing, or an end of a pause, counts from now: what lies before it is neither fired nor missed. Nothing changes where
 -- nothing differs, so that workers may declare their schedules at each start.

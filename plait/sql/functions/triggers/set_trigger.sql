@@ -4,7 +4,7 @@
 --   locks    the tenant's triggers, as _lock_tenant, where it must be new or unchanged; then the trigger's row
 --   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL005 one too many, PL007 for an inactive definition, PL009 for more than a
 --            pause of one that is in code, PL014 when it was changed since, or is there already and should be new, PL016 as _lock_tenant
---   called   plait.store.triggers.set_trigger
+--   called   plait.store.triggers.set_trigger, users
 --
 --   select plait.set_trigger('nightly', '{"definition": "sync", "cron": "0 2 * * *", "time_zone": "America/New_York"}');
 --   select plait.set_trigger('resync', '{"definition": "sync", "event_name": "folder.updated", "payload": {"path": "{{event.path}}"}}');

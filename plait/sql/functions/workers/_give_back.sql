@@ -3,7 +3,7 @@
 --   moves    running -> queued, or -> canceled where that was asked
 --   locks    live rows SKIP LOCKED; the caller holds the worker's row, so it must not wait for them; then as _fan_in
 --   raises   nothing
---   called   heartbeat, leave, after_restore
+--   called   after_restore, heartbeat, leave
 create or replace function plait._give_back(p_worker int, p_now timestamptz, p_reason text, p_held uuid[], p_held_attempts int[]) returns int
 language plpgsql as $$
 declare

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.store.workers.list_blocked; findings
+--   called   findings, plait.store.workers.list_blocked
 --
 -- job_id is null where the worker could not tell.
 create or replace function plait.list_blocked() returns table (worker int, since timestamptz, blocked_s float8, job_id uuid)

@@ -4,7 +4,7 @@
 --   locks    live rows SKIP LOCKED, by worker and id; workers FOR UPDATE SKIP LOCKED (against claims under way); fan-outs
 --            SKIP LOCKED (_reach). Never waits for a row that a user's transaction can hold: that job is the next call's
 --   raises   nothing
---   called   plait.store.leader.rescue, which calls again while workers were newly declared lost
+--   called   plait.store.leader.rescue
 --
 -- A worker is declared lost in one transaction, and its jobs are moved in a later one: moving them under the lock on the
 -- worker's row could wait for a settle that waits for that row.

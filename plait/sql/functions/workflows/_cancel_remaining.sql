@@ -3,7 +3,7 @@
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
 --   locks    the fan-out, live rows and what _reach locks, SKIP LOCKED. Never waits
 --   raises   nothing
---   called   gather, cancel_remaining
+--   called   cancel_remaining, gather
 --
 -- Of a nursery only what is pending, unless its parent failed and wants it otherwise: siblings are not interrupted. When a sibling has failed
 -- those are canceled that have not started (since the tree's last retry); when the parent has, also what waits for its next try, unless it has children of its own.

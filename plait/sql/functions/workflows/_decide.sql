@@ -3,7 +3,7 @@
 --   moves    as _resume_parent
 --   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED
 --   raises   nothing
---   called   _judge, resume, suspend
+--   called   await_steps, _judge, leave_fan_outs, resume, suspend
 --
 -- What has not ended by now is late: it is left out of the results, whatever becomes of it, so that every replay sees the same.
 create or replace function plait._decide(

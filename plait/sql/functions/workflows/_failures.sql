@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _resume_parent, _end_of_nodes
+--   called   _end_of_nodes, _resume_parent
 --
 -- Those in this fan-out, its own nursery or its nodes, and in nurseries such as an error has left: what others came to, its handler has seen.
 create or replace function plait._failures(p_fan_out plait.fan_outs) returns text

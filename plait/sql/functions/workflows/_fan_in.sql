@@ -5,7 +5,7 @@
 --   locks    the caller has ended the jobs; fan-outs, deepest first, then by id: level by level, since an end cascades upward; then
 --            parents' live rows SKIP LOCKED, so that nothing waits here for who waits for a fan-out; who is passed by is rescue's
 --   raises   nothing
---   called   by whatever ends jobs: _settle, cancel, rescue, _give_back, cancel_tree
+--   called   cancel, _cancel_rows, _depose, _give_back, rescue, resume, _settle
 --
 -- p_returned: jobs whose handler has ended, and that wait for their own nursery from now on; p_outcomes: what they will be then, for those
 -- that failed by themselves. Their pending children are canceled.

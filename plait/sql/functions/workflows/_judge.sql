@@ -3,7 +3,7 @@
 --   moves    as _resume_parent
 --   locks    the caller holds the fan-out's row, and of a nursery that of its parent's own; the parent's live row SKIP LOCKED
 --   raises   nothing
---   called   _fan_in, _depend
+--   called   _depend, _fan_in, rescue
 --
 -- The one that has become final by it comes back, with its own fan-out.
 create or replace function plait._judge(

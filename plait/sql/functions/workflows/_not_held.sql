@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   open_fan_out, suspend
+--   called   await_steps, continue_as_new, open_fan_out, open_nodes, suspend
 create or replace function plait._not_held(p_worker int, p_job uuid, p_attempt int) returns text
 language sql stable as $$
   select case when exists (select from plait.attempts a where a.job_id = p_job and a.attempt = p_attempt and a.worker = p_worker

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    fan-outs SKIP LOCKED. Never waits; the caller holds the jobs' live rows
 --   raises   nothing
---   called   _settle_free, _cancel_rows, _give_back, _depose, rescue, resume
+--   called   _cancel_rows, _depose, _give_back, rescue, resume, _settle_free
 --
 -- A user's open transaction can hold a fan-out (cancel, spawn, retry …). A job whose end would have to wait for one is left out, and
 -- the caller takes it later. For the others _fan_in finds every row locked by this transaction. The end of a job changes the fan-out

@@ -3,7 +3,7 @@
 --   moves    waiting -> queued
 --   locks    the caller holds the live row
 --   raises   nothing
---   called   _resume_parent, _next_turn
+--   called   _ask_nodes, _next_turn, resume, resume_missed, _resume_parent
 create or replace function plait._release(p_live plait.live) returns void
 language plpgsql as $$
 declare

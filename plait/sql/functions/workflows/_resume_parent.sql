@@ -4,7 +4,7 @@
 --            that failed; -> succeeded | failed | skipped, for a node job in which the leader has nothing to do
 --   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED: who holds it may want the fan-out's
 --   raises   nothing
---   called   _judge, _decide, rescue
+--   called   _decide, _judge, rescue
 --
 -- o_job is who has become final, with its own fan-out: the caller has that counted.
 create or replace function plait._resume_parent(

@@ -3,7 +3,7 @@
 --   moves    running -> waiting
 --   locks    the caller holds the live row
 --   raises   nothing
---   called   open_fan_out, suspend; _settle_tied, with what the handler has returned
+--   called   await_steps, continue_as_new, open_fan_out, open_nodes, rescue, _settle_tied, suspend
 create or replace function plait._suspend(
   p_live plait.live, p_now timestamptz, p_wait_on text, p_wake_at timestamptz,
   p_result json default null, p_started_at timestamptz default null

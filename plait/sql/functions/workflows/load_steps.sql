@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing: without the lease, one row without a name
---   called   plait.store.trees.load_steps
+--   called   nothing
 create or replace function plait.load_steps(p_worker int, p_job uuid, p_attempt int)
 returns table (name text, occurrence int, seq int, kind text, hash text, value text, error text, done boolean, overlapping boolean,
                due_at timestamptz, due boolean, fan_out_id uuid, decision text, decided_ended int, total int, strategy text)

@@ -4,7 +4,7 @@
 --   locks    live rows FOR KEY SHARE, in id order: until this commits, nobody takes the job from its worker (rescue and settle want the row
 --            as a whole), while verbs of users, which only change it (cancel, signal, spawn, after), neither wait nor are waited for
 --   raises   check violations, and what no JSON is
---   called   plait.store.trees.save_steps
+--   called   plait.sdk.steps._run_in_transaction, plait.store.trees.save_steps
 --
 -- p_done: false for a step whose branch was canceled before it ended: it is neither run nor delivered again.
 -- Returns the positions of those whose lease is lost: nothing was written for them. May be sent again.

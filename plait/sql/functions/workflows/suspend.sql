@@ -3,7 +3,7 @@
 --   moves    running -> waiting
 --   locks    the live row; then the fan-out
 --   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; PL001 for a kind that can't be waited for, PL008 for a fan-out that is not there
---   called   plait.store.trees.suspend
+--   called   nothing
 --
 -- o_status is suspended, ready (with the signal's payload, or how the fan-out stands), timeout, stale when the lease is lost, or canceled when the job was
 -- asked to stop. The step's first call fixes when it is due: whoever is woken early waits for the rest, not for all of it again.
