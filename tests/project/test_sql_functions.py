@@ -72,15 +72,15 @@ def test_a_helper_lives_with_its_only_caller_or_in_a_file_of_its_own() -> None:
     assert faults({"plait/sql/functions/operate/_mark.sql": HELPER})
 
 
-def test_whoever_makes_a_job_queued_takes_the_time_by_moment() -> None:
-    """The marks of a claim rest on it: a transaction has its number before it reads the clock (_moment, _advance)."""
+def test_a_function_that_makes_a_job_queued_reads_the_clock_after_it_has_an_id() -> None:
+    """Scan bounds rely on it: a transaction has its id before it reads the clock (_now_after_xid, _advance_scan_bounds)."""
     queues = re.compile(r"insert into plait\.live|(?<!nodes )set\s+state = ('queued'|v_state|case)")
-    given = {"_enqueue_plain", "_settle", "_give_back"}  # their callers pass it
-    others = {"rescue", "_open_nodes", "_hand_back"}  # into lanes that have no marks
+    given = {"_enqueue_plain", "_settle", "_release_running"}  # their callers pass it
+    others = {"rescue", "_open_nodes", "_requeue_leader_job"}  # into lanes that have no scan bounds
     makers = {path.stem: path.read_text() for path in sources("plait/sql/functions", ".sql")}
     makers = {name: text for name, text in makers.items() if queues.search(text) and name not in given | others}
-    assert {"enqueue_many", "promote", "reschedule", "_reopen", "_release", "_spawn", "_follow"} <= makers.keys()
-    assert [name for name, text in makers.items() if "plait._moment()" not in text] == []
+    assert {"enqueue_many", "promote", "reschedule", "_retry", "_resume_job", "_spawn", "_enqueue_follow_ups"} <= makers.keys()
+    assert [name for name, text in makers.items() if "plait._now_after_xid()" not in text] == []
 
 
 def test_a_call_with_many_arguments_passes_all_of_them_or_names_them() -> None:

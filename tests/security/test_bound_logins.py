@@ -67,7 +67,7 @@ NO_SAMPLE = {
     "rotate_endpoint": "PL008 ",
     "set_endpoint": "PL012 ",
     "set_connector": "PL012 ",
-    "keep_artifact": "PL001 ",
+    "register_artifact": "PL001 ",
     "signal_or_start": "PL001 ",
 }
 """What these say of the sample: it is no trigger's id, and no trigger's settings; and so on."""

@@ -254,3 +254,7 @@ alter table plait.deadlines force row level security;
 create policy owner on plait.deadlines to plait_owner using (true) with check (true);
 create policy tenant on plait.deadlines for select to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
+
+-- Scan bounds: where a claim starts reading the index.
+alter type plait.marks rename attribute marks to starts;
+alter type plait.marks rename to scan_bounds;

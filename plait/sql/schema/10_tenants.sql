@@ -10,7 +10,7 @@ create table plait.tenants (
   weight      smallint not null default 1 check (weight between 1 and 1000),       -- its share in the fair claim
   max_running integer check (max_running >= 0),
   max_queued  integer check (max_queued >= 0),                                     -- counts all jobs that are not final
-  quota_left  integer,                               -- a lower bound of the room under max_queued, see functions/enqueue/_reserve.sql
+  quota_left  integer,                               -- a lower bound of the room under max_queued, see functions/enqueue/_reserve_quota.sql
   max_triggers integer default 1000 check (max_triggers >= 0),                     -- but for those in code; null: any number
   retention   jsonb not null default '{}' check (jsonb_typeof(retention) = 'object')   -- by status, seconds; null: for ever; absent: as the leader has it
 );

@@ -56,7 +56,7 @@ create table plait.idempotency (
 );
 create index idempotency_job on plait.idempotency (job_id);
 
--- What jobs have under the search keys that their definitions declare: nothing for any other. See functions/enqueue/_make_searchable.sql.
+-- What jobs have under the search keys that their definitions declare: nothing for any other. See functions/enqueue/_store_search_values.sql.
 create table plait.search_values (
   tenant_id  uuid not null,
   definition text collate "C" not null,

@@ -16,5 +16,5 @@ begin
     select a.id, a.tenant_id, a.at, a.actor, a.action::text, a.object, a.request_id, a.detail::text from plait.audit a
     where (v_tenant is null or a.tenant_id = v_tenant) and a.id < coalesce(p_before, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
       and (p_actor is null or a.actor = p_actor) and (p_action is null or a.action = p_action) and (p_object is null or a.object = p_object)
-    order by a.id desc limit plait._limit(p_limit);
+    order by a.id desc limit plait._page_size(p_limit);
 end $$;

@@ -17,5 +17,5 @@ begin
     from plait.keys k
     where (v_tenant is null or k.tenant_id = v_tenant) and (p_key is null or k.id = p_key)
       and k.id < coalesce(p_before, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
-    order by k.id desc limit plait._limit(p_limit);
+    order by k.id desc limit plait._page_size(p_limit);
 end $$;

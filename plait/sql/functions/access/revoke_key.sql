@@ -19,7 +19,7 @@ begin
     with gone as (
       update plait.keys k set revoked_at = plait.now() where k.revoked_at is null and k.id in (
         select d.id from plait.keys d
-        where d.id in (select l.id from plait.list_descendants(p_key, p_tenant, p_all) l) order by d.id for update)
+        where d.id in (select l.id from plait.list_key_descendants(p_key, p_tenant, p_all) l) order by d.id for update)
       returning k.id)
     delete from plait.sessions s using gone where s.key_id = gone.id;
   end if;

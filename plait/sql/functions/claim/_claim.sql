@@ -6,14 +6,14 @@
 --   raises   nothing
 --   called   claim, cycle
 --
--- p_marks comes back as it shall be sent with the next claim of this queue by this worker; null looks at everything. p_seen_at is
+-- p_bounds comes back as it shall be sent with the next claim of this queue by this worker; null looks at everything. p_seen_at is
 -- a time that was read before this transaction got its number; without one the marks stay where they are.
 --
 -- The main lane '' holds everybody without limits. The other lanes get half of the limit while the main lane has work, in turn
 -- from a cursor of their own; of an odd limit the last one by lot, so that a worker that asks for one job at a time is fair too.
 create or replace function plait._claim(
   p_worker int, p_now timestamptz, p_queue text, p_limit int, p_definitions text[],
-  p_seen_at timestamptz, inout p_cursor uuid, inout p_lane_cursor text, inout p_marks plait.marks,
+  p_seen_at timestamptz, inout p_cursor uuid, inout p_lane_cursor text, inout p_bounds plait.scan_bounds,
   out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[]
 ) language plpgsql as $$
 declare
@@ -31,9 +31,9 @@ begin
   -- The queue, and what is in it. Where marks say from where to look, nobody looks from the beginning.
   select x as queue, exists (select from plait.live l where l.queue = p_queue and l.lane <> '' and l.state = 'queued') as lanes,
          exists (select from plait.tenants where paused or weight <> 1 or max_running is not null) as special,
-         case when (p_marks).tenants is null then
+         case when (p_bounds).tenants is null then
            (select l.tenant_id from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued' order by l.tenant_id limit 1) end as first,
-         case when (p_marks).tenants is null then
+         case when (p_bounds).tenants is null then
            (select l.tenant_id from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued' order by l.tenant_id desc limit 1) end as last
     into h from (select) one left join plait.queues x on x.name = p_queue;
   q := h.queue;
@@ -49,7 +49,7 @@ begin
         v_rest := least(v_rest, q.max_running - (select count(*) from plait.live l where l.state = 'running' and l.queue = p_queue));
       end if;
       if q.rate_count is not null then
-        v_rest := least(v_rest, plait._tokens('queue ' || p_queue, q.rate_count, q.rate_period_s, p_now));
+        v_rest := least(v_rest, plait._rate_tokens('queue ' || p_queue, q.rate_count, q.rate_period_s, p_now));
       end if;
     end if;
   end if;
@@ -65,18 +65,18 @@ begin
     t := plait._claim_serial(p_worker, p_now, p_queue, p_limit, p_definitions);
     o_jobs := t.o_jobs; o_attempts := t.o_attempts; o_tries := t.o_tries; o_max := t.o_max;
     if q.rate_count is not null and cardinality(o_jobs) > 0 then
-      perform plait._tokens('queue ' || p_queue, q.rate_count, q.rate_period_s, p_now, cardinality(o_jobs));
+      perform plait._rate_tokens('queue ' || p_queue, q.rate_count, q.rate_period_s, p_now, cardinality(o_jobs));
     end if;
     return;
   end if;
   v_lanes := h.lanes;
-  v_main := h.first is not null or (p_marks).tenants is not null;
-  if v_lanes and (p_marks).tenants is not null then
+  v_main := h.first is not null or (p_bounds).tenants is not null;
+  if v_lanes and (p_bounds).tenants is not null then
     v_main := exists (select from plait.live l where l.queue = p_queue and l.lane = '' and l.state = 'queued');
   end if;
   if v_lanes then
     v_part := case when v_main then p_limit / 2 + (p_limit % 2 = 1 and random() < 0.5)::int else p_limit end;
-    t := plait._take_lanes(p_worker, p_now, p_queue, v_part, p_definitions, p_cursor, p_lane_cursor);
+    t := plait._claim_side_lanes(p_worker, p_now, p_queue, v_part, p_definitions, p_cursor, p_lane_cursor);
     o_jobs := t.o_jobs; o_attempts := t.o_attempts; o_tries := t.o_tries; o_max := t.o_max;
     p_lane_cursor := t.p_lane_cursor;
     if not v_main then
@@ -85,28 +85,28 @@ begin
   end if;
   if v_main and cardinality(o_jobs) < p_limit then
     v_began := clock_timestamp();  -- clock: measures itself
-    t := plait._take(p_worker, p_now, p_queue, '', p_limit - cardinality(o_jobs), p_definitions, p_marks, p_cursor,
+    t := plait._claim_lane(p_worker, p_now, p_queue, '', p_limit - cardinality(o_jobs), p_definitions, p_bounds, p_cursor,
                      case when h.first = h.last then h.first end, h.special);
     p_cursor := t.p_cursor;
     if cardinality(t.o_jobs) >= 100 and p_seen_at is not null then
       if t.o_tenants[1] = all(t.o_tenants) and t.o_priorities[1] = all(t.o_priorities) then
         t.o_tenants := t.o_tenants[1:1]; t.o_priorities := t.o_priorities[1:1];
       end if;
-      p_marks := plait._advance(p_marks, p_seen_at, p_queue, p_definitions, t.o_tenants, t.o_priorities);
-    elsif p_seen_at >= coalesce(plait._look_at(p_marks), '-infinity')
+      p_bounds := plait._advance_scan_bounds(p_bounds, p_seen_at, p_queue, p_definitions, t.o_tenants, t.o_priorities);
+    elsif p_seen_at >= coalesce(plait._rescan_at(p_bounds), '-infinity')
           and clock_timestamp() - v_began > interval '2 ms' + interval '100 us' * cardinality(t.o_jobs) then  -- clock: as above
       -- It took long for so few: there may be many jobs of definitions that this worker does not know, or dead entries. The next claims begin behind.
-      t2 := plait._heads(p_queue, p_marks);
-      p_marks := plait._advance(p_marks, p_seen_at, p_queue, p_definitions, coalesce(t2.o_tenants, '{}'), coalesce(t2.o_priorities, '{}'));
+      t2 := plait._first_queued(p_queue, p_bounds);
+      p_bounds := plait._advance_scan_bounds(p_bounds, p_seen_at, p_queue, p_definitions, coalesce(t2.o_tenants, '{}'), coalesce(t2.o_priorities, '{}'));
     end if;
     o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_tries := o_tries || t.o_tries; o_max := o_max || t.o_max;
     if v_lanes and cardinality(o_jobs) < p_limit then   -- it had less than its part
-      t := plait._take_lanes(p_worker, p_now, p_queue, p_limit - cardinality(o_jobs), p_definitions, p_cursor, p_lane_cursor);
+      t := plait._claim_side_lanes(p_worker, p_now, p_queue, p_limit - cardinality(o_jobs), p_definitions, p_cursor, p_lane_cursor);
       p_lane_cursor := t.p_lane_cursor;
       o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_tries := o_tries || t.o_tries; o_max := o_max || t.o_max;
     end if;
   end if;
   if q.rate_count is not null and cardinality(o_jobs) > 0 then
-    perform plait._tokens('queue ' || p_queue, q.rate_count, q.rate_period_s, p_now, cardinality(o_jobs));
+    perform plait._rate_tokens('queue ' || p_queue, q.rate_count, q.rate_period_s, p_now, cardinality(o_jobs));
   end if;
 end $$;

@@ -14,7 +14,7 @@ create or replace function plait._claim_serial(
 declare
   c_first constant uuid := '00000000-0000-0000-0000-000000000000';
   c_last  constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-  v_root  uuid := plait._holder(p_queue);
+  v_root  uuid := plait._serial_holder(p_queue);
   v_ids   uuid[];
   l       plait.live;
 begin
@@ -24,13 +24,13 @@ begin
     if not found then
       return;  -- another takes a root just now
     end if;
-    v_root := plait._holder(p_queue);
+    v_root := plait._serial_holder(p_queue);
   end if;
   if v_root is null then
     p_limit := 1;
     v_ids := array(
       select c.job_id from (
-        select y.* from unnest(plait._tenants(p_queue, '', c_first, c_last, 1000)) t cross join lateral (
+        select y.* from unnest(plait._queued_tenants(p_queue, '', c_first, c_last, 1000)) t cross join lateral (
           select v.job_id, v.priority, v.run_at from plait.live v
           where v.queue = p_queue and v.lane = '' and v.state = 'queued' and v.tenant_id = t and v.definition = any(p_definitions)
           order by v.priority, v.run_at, v.job_id limit 3) y
@@ -57,15 +57,15 @@ begin
     order by array_position(v_ids, v.job_id) for update skip locked
   loop
     exit when cardinality(o_jobs) >= p_limit;
-    continue when not plait._serves(p_worker, l.lane);
+    continue when not plait._serves_lane(p_worker, l.lane);
     continue when l.lane like 'suspect%'
       and exists (select from plait.live v where v.state = 'running' and v.worker = p_worker and v.lane like 'suspect%'
                   and v.suspect_group is distinct from l.suspect_group);
     continue when exists (select from plait.tenants t where t.id = l.tenant_id and (t.paused or t.max_running is not null))
-      and exists (select from plait._shares(array[l.tenant_id], 1) s where s.cap <= 0);
+      and exists (select from plait._tenant_shares(array[l.tenant_id], 1) s where s.cap <= 0);
     if l.lane <> '' then
-      continue when plait._room(l.definition, l.tenant_id, l.limit_key, p_now) <= 0;
-      perform plait._room(l.definition, l.tenant_id, l.limit_key, p_now, 1);
+      continue when plait._capacity(l.definition, l.tenant_id, l.limit_key, p_now) <= 0;
+      perform plait._capacity(l.definition, l.tenant_id, l.limit_key, p_now, 1);
     end if;
     update plait.live set state = 'running', worker = p_worker, attempt = attempt + 1, run_at = p_now where job_id = l.job_id;
     o_jobs := o_jobs || l.job_id; o_attempts := o_attempts || l.attempt + 1; o_tries := o_tries || l.tries; o_max := o_max || l.max_attempts;

@@ -4,8 +4,8 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _announce, continue_as_new, _follow, fork, release_builds, _reopen, rescue, _settle,
---            _spawn, _suspend
+--   called   _announce, continue_as_new, _enqueue_follow_ups, fork, release_builds, rescue, _retry,
+--            _settle, _spawn, _suspend
 --
 -- p_lane is where it was: a node's stays a node's, and a build's a build's. p_build: of the worker that it has begun on; null: as p_lane says.
 create or replace function plait._lane(p_definition text, p_tenant uuid, p_limit_key text, p_lane text default '', p_build text default null) returns text
@@ -16,7 +16,7 @@ return case
   else coalesce(
     (select case when d.kind = 'node' then 'leader'
                  when p_limit_key is null and (d.max_running is not null or d.rate_count is not null) then
-                   coalesce('b:' || coalesce(p_build, plait._build(p_lane)) || ' ', '') || 'd:' || p_definition end
+                   coalesce('b:' || coalesce(p_build, plait._build_of_lane(p_lane)) || ' ', '') || 'd:' || p_definition end
      from plait.definitions d where d.name = p_definition),
-    coalesce('b:' || coalesce(p_build, plait._build(p_lane)) || ' ', '') || 'k:' || p_definition || ':' || p_tenant || ':' || p_limit_key,
-    'b:' || coalesce(p_build, plait._build(p_lane)), '') end;
+    coalesce('b:' || coalesce(p_build, plait._build_of_lane(p_lane)) || ' ', '') || 'k:' || p_definition || ':' || p_tenant || ':' || p_limit_key,
+    'b:' || coalesce(p_build, plait._build_of_lane(p_lane)), '') end;

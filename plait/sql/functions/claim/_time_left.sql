@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   claim, _fetch, _fetch_alike
+--   called   claim, _fetch_claimed, _fetch_claimed_alike
 create or replace function plait._time_left(p_job uuid, p_definition text, p_timeout_s float8) returns float8
 language sql stable as $$
   select coalesce(

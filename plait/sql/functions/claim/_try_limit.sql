@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    one of 1,024 rows of plait.locks, by the limit's name, SKIP LOCKED: never waits
 --   raises   nothing
---   called   _claim, _room, _shares
+--   called   _capacity, _claim, _tenant_shares
 --
 -- Limits may be any number (one for each key), and a row must be there before it can be locked. Two limits that share a row hinder
 -- each other only for the length of a claim.

@@ -15,7 +15,7 @@ declare
 begin
   for v_worker in select w.id from plait.workers w where w.state = 'alive' and p_queue = any(w.queues) order by w.id loop
     begin
-      perform plait._bound_waits(greatest(1, extract(epoch from v_until - clock_timestamp()) * 1000)::int);  -- clock: as above
+      perform plait._limit_lock_waits(greatest(1, extract(epoch from v_until - clock_timestamp()) * 1000)::int);  -- clock: as above
       perform from plait.workers w where w.id = v_worker for update;
       raise exception sqlstate 'PLUND';   -- undone at once: its cycles and heartbeats need it
     exception

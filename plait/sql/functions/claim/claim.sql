@@ -19,7 +19,7 @@ declare
   v_asleep      boolean;
   v_sleeps      boolean;
   v_seen        timestamptz := case when pg_current_xact_id_if_assigned() is null then plait.now() end;  -- for the marks
-  v_marks       text;
+  v_bounds       text;
   c             record;
 begin
   perform plait._require_read_committed();
@@ -28,15 +28,15 @@ begin
   if not found then
     raise exception 'worker % is lost or unknown: register again', p_worker using errcode = 'PL011';
   end if;
-  v_marks := v_cursor ->> 2;
+  v_bounds := v_cursor ->> 2;
   c := plait._claim(p_worker, plait.now(), p_queue, coalesce(p_limit, 1), v_definitions, v_seen, (v_cursor ->> 0)::uuid, v_cursor ->> 1,
-                    case when v_marks is not null then plait._read_marks(v_marks) end);
-  if (c.p_marks).seen_at is not null then
-    v_marks := plait._write_marks(c.p_marks);
+                    case when v_bounds is not null then plait._parse_scan_bounds(v_bounds) end);
+  if (c.p_bounds).seen_at is not null then
+    v_bounds := plait._format_scan_bounds(c.p_bounds);
   end if;
   -- Remembered for a worker that has no memory of its own between calls: this is what keeps its claims fair over tenants.
   perform from plait.workers where id = p_worker for no key update skip locked;
-  v_next := jsonb_build_array(c.p_cursor, c.p_lane_cursor, case when length(v_marks) <= 4000 then v_marks end);  -- its row stays small
+  v_next := jsonb_build_array(c.p_cursor, c.p_lane_cursor, case when length(v_bounds) <= 4000 then v_bounds end);  -- its row stays small
   v_sleeps := case cardinality(c.o_jobs) when 0 then v_asleep or p_sleep when p_limit then false else v_asleep end;
   if found and (v_next is distinct from v_cursor or v_sleeps <> v_asleep) then
     update plait.workers set cursors = cursors || jsonb_build_object(p_queue, v_next), asleep = v_sleeps where id = p_worker;

@@ -8,17 +8,17 @@
 --   called   plait.store.workers.cycle
 --
 -- o_stale holds the positions of outcomes that changed nothing. o_alive is false when the worker is lost: it must stop its
--- handlers and register anew. o_alone, of a good number of jobs: nobody else works on its queues. o_marks: to be sent with the next claims,
--- see _advance. p_sleep: when nothing is claimed, enqueues shall notify this worker from now on. p_short: of what all the jobs have in
+-- handlers and register anew. o_alone, of a good number of jobs: nobody else works on its queues. o_bounds: to be sent with the next claims,
+-- see _advance_scan_bounds. p_sleep: when nothing is claimed, enqueues shall notify this worker from now on. p_short: of what all the jobs have in
 -- common, one stands for all (workers of the release before do not know of it). p_careful: outcomes whose rows somebody else holds are
 -- left out, and their positions come back in o_busy; without it they are waited for, which costs nothing where nobody holds any.
 create or replace function plait.cycle(
   p_worker int,
   p_queues text[], p_limits int[], p_cursors uuid[], p_lane_cursors text[],
   p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[], p_ran_ms float8[],
-  p_sleep boolean, p_marks text[], p_short boolean default false, p_careful boolean default false,
+  p_sleep boolean, p_bounds text[], p_short boolean default false, p_careful boolean default false,
   out o_alive boolean, out o_stale int[], out o_cancel_jobs uuid[], out o_cancel_attempts int[],
-  out o_cursors uuid[], out o_lane_cursors text[], out o_marks text[],
+  out o_cursors uuid[], out o_lane_cursors text[], out o_bounds text[],
   out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[], out o_tenants uuid[],
   out o_definitions text[], out o_queues text[], out o_payloads text[], out o_timeouts float8[], out o_correlations text[], out o_alone boolean,
   out o_busy int[]
@@ -27,8 +27,8 @@ language plpgsql security definer set search_path = plait, pg_temp
 set enable_seqscan = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan set lock_timeout = '300ms' as $$
 declare
   v_seen   timestamptz := case when pg_current_xact_id_if_assigned() is null then plait.now() end;  -- for the marks
-  v_now    timestamptz := case when cardinality(p_jobs) > 0 then plait._moment() else plait.now() end;
-  v_marks  plait.marks;
+  v_now    timestamptz := case when cardinality(p_jobs) > 0 then plait._now_after_xid() else plait.now() end;
+  v_bounds  plait.scan_bounds;
   v_worker record;
   v_asked  int := 0;
   c        record;
@@ -39,7 +39,7 @@ begin
   if cardinality(p_jobs) > 0 then
     perform plait._check_outcomes(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
     if p_careful then
-      c := plait._settle_free(p_worker, v_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
+      c := plait._settle_skip_locked(p_worker, v_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
       o_stale := c.o_stale;
       o_busy := c.o_busy;
     else
@@ -56,16 +56,16 @@ begin
 
   o_cursors := p_cursors;
   o_lane_cursors := p_lane_cursors;
-  o_marks := p_marks;
+  o_bounds := p_bounds;
   o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
   for i in 1..coalesce(cardinality(p_queues), 0) loop
     continue when coalesce(p_limits[i], 0) <= 0;
     v_asked := v_asked + p_limits[i];
-    v_marks := case when p_marks[i] is not null then plait._read_marks(p_marks[i]) end;
+    v_bounds := case when p_bounds[i] is not null then plait._parse_scan_bounds(p_bounds[i]) end;
     c := plait._claim(p_worker, v_now, p_queues[i], p_limits[i], v_worker.definitions, v_seen, p_cursors[i], p_lane_cursors[i],
-                      v_marks);
-    if (c.p_marks).seen_at is distinct from v_marks.seen_at then
-      o_marks[i] := plait._write_marks(c.p_marks);
+                      v_bounds);
+    if (c.p_bounds).seen_at is distinct from v_bounds.seen_at then
+      o_bounds[i] := plait._format_scan_bounds(c.p_bounds);
     end if;
     o_cursors[i] := c.p_cursor;
     o_lane_cursors[i] := c.p_lane_cursor;
@@ -76,13 +76,13 @@ begin
 
   if cardinality(o_jobs) > 0 then
     if o_attempts[1] = all(o_attempts) and o_tries[1] = all(o_tries) and o_max[1] = all(o_max) then  -- then any order is theirs
-      select f.* into o_jobs, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations from plait._fetch_alike(o_jobs) f;
+      select f.* into o_jobs, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations from plait._fetch_claimed_alike(o_jobs) f;
       if p_short then
         o_attempts := o_attempts[1:1]; o_tries := o_tries[1:1]; o_max := o_max[1:1];
       end if;
     else
       select f.* into o_jobs, o_attempts, o_tries, o_max, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations
-        from plait._fetch(o_jobs, o_attempts, o_tries, o_max) f;
+        from plait._fetch_claimed(o_jobs, o_attempts, o_tries, o_max) f;
     end if;
     if p_short and o_tenants[1] = all(o_tenants) then
       o_tenants := o_tenants[1:1];

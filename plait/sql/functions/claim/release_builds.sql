@@ -25,9 +25,9 @@ begin
         select v.queue, v.lane from plait.live v where v.state = 'queued' and v.lane <> '' and (v.queue, v.lane) > (h.queue, h.lane)
         order by v.queue, v.lane limit 1) y
       where h.n < 10000)
-    select h.queue, h.lane from heads h where plait._build(h.lane) is not null
+    select h.queue, h.lane from heads h where plait._build_of_lane(h.lane) is not null
   loop
-    v_build := plait._build(r.lane);
+    v_build := plait._build_of_lane(r.lane);
     continue when exists (select from plait.workers w where w.build = v_build
                           and (w.state = 'alive' or w.seen_at > v_now - make_interval(secs => p_after_s)));
     for l in
@@ -45,6 +45,6 @@ begin
     exit when o_jobs >= p_limit;
   end loop;
   if cardinality(v_queues) > 0 then
-    perform plait._wake(v_queues);
+    perform plait._wake_workers(v_queues);
   end if;
 end $$;

@@ -9,7 +9,7 @@
 create or replace function plait._announce(p_from timestamptz, p_to timestamptz, p_limit int) returns int
 language plpgsql set enable_seqscan = off as $$
 declare
-  v_now  timestamptz := plait._moment();
+  v_now  timestamptz := plait._now_after_xid();
   v_told int := 0;
   d      plait.definitions;
   r      record;
@@ -47,7 +47,7 @@ begin
     v_told := v_told + cardinality(r.ids);
   end loop;
   if v_told > 0 then
-    perform plait._wake(array[coalesce(d.queue, 'default')], false);
+    perform plait._wake_workers(array[coalesce(d.queue, 'default')], false);
   end if;
   return v_told;
 end $$;

@@ -9,7 +9,7 @@
 create or replace function plait._serial_deadlocks() returns table (waits uuid, queue text, has uuid)
 language sql volatile as $$
   with held as materialized (
-    select q.name, plait._holder(q.name) as root from plait.queues q where q.serial
+    select q.name, plait._serial_holder(q.name) as root from plait.queues q where q.serial
   ), w as (
     select distinct a.root as waits, b.name as queue, b.root as has from held a join held b on b.root <> a.root
     where exists (select from plait.live l where l.root_id = a.root and l.state = 'queued' and l.queue = b.name)

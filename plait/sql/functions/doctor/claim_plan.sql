@@ -5,7 +5,7 @@
 --   raises   nothing
 --   called   plait.store.health.claim_plan
 --
--- The statement is _take's, with its settings. A claim that does not go by the index live_claim reads every queued row.
+-- The statement is _claim_lane's, with its settings. A claim that does not go by the index live_claim reads every queued row.
 create or replace function plait.claim_plan() returns setof text
 language plpgsql security definer set search_path = plait, pg_temp
 set enable_seqscan = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL001, PL002
---   called   _ask_after, enqueue_many, open_fan_out, _spawn
+--   called   _add_follow_ups, enqueue_many, open_fan_out, _spawn
 create or replace function plait._check_jobs(
   p_now timestamptz, p_ids uuid[], p_tenants uuid[], p_definitions text[], p_payloads text[], p_queues text[], p_priorities int[],
   p_max_attempts int[], p_scheduled_for timestamptz[], p_delays_s float8[], p_timeouts_s float8[], p_dedupe_keys text[],

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing: what jsonb refuses (NUL, huge numbers) is hashed as text
---   called   _hold_keys
+--   called   _insert_keys
 create or replace function plait._payload_hash(p_payload text) returns text
 language plpgsql immutable as $$
 begin

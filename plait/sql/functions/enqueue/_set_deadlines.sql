@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing that others hold: the jobs are new, or the caller holds them
 --   raises   a check violation for a deadline that is none
---   called   enqueue_many, _follow, fork, open_fan_out, _reopen, _spawn
+--   called   _enqueue_follow_ups, enqueue_many, fork, open_fan_out, _retry, _spawn
 --
 -- The time counts from when a job may start: its waits in the queue and its retries are part of it.
 create or replace function plait._set_deadlines(p_ids uuid[], p_definitions text[], p_deadlines_s float8[] default null, p_again boolean default false)

@@ -2,8 +2,8 @@
 -- of one definition, tenant, queue, priority or number of attempts stands for all.
 --
 --   moves    nothing -> queued | scheduled; -> waiting, for jobs that others have to succeed before
---   locks    idempotency keys, dedupe keys (both sorted), the tenant's row where it has a quota; with p_afters as _depend
---            (node jobs: as _ask_nodes)
+--   locks    idempotency keys, dedupe keys (both sorted), the tenant's row where it has a quota; with p_afters as _add_dependencies
+--            (node jobs: as _start_node_job)
 --   raises   PL001 bad argument, PL002 bad id, PL003 no such tenant, PL004 foreign tenant, PL005 quota, PL006 an
 --            idempotency key with another payload, PL007 inactive definition, PL008 no such job to wait for, PL010 for keys outside READ COMMITTED,
 --            PL016 when another open transaction holds a key, a quota or a job to wait for
@@ -44,7 +44,7 @@ create or replace function plait.enqueue_many(
 language plpgsql security definer set search_path = plait, pg_temp as $$
 #variable_conflict use_column
 declare
-  v_now      timestamptz := plait._moment();
+  v_now      timestamptz := plait._now_after_xid();
   v_n        int := cardinality(p_ids);
   v_tenant   uuid := plait._bound_tenant();
   v_ids      uuid[] := p_ids;
@@ -99,16 +99,16 @@ begin
     select * into v_definition from plait.definitions where name = p_definitions[1];
     if v_definition.active is not false and v_definition.kind is distinct from 'node' and v_definition.deadline_s is null then
       begin
-        v_queues := array[coalesce(p_queues[1], v_definition.queue, plait._default(p_defaults, p_definitions[1], 'queue'), 'default')];
+        v_queues := array[coalesce(p_queues[1], v_definition.queue, plait._caller_default(p_defaults, p_definitions[1], 'queue'), 'default')];
         perform plait._enqueue_plain(
           v_now, p_ids, v_payloads, v_tenant, p_definitions[1], v_queues[1],
-          coalesce(p_priorities[1], v_definition.priority, plait._default(p_defaults, p_definitions[1], 'priority')::int, 100),
-          coalesce(p_max_attempts[1], v_definition.max_attempts, plait._default(p_defaults, p_definitions[1], 'max_attempts')::int, 5), p_source,
+          coalesce(p_priorities[1], v_definition.priority, plait._caller_default(p_defaults, p_definitions[1], 'priority')::int, 100),
+          coalesce(p_max_attempts[1], v_definition.max_attempts, plait._caller_default(p_defaults, p_definitions[1], 'max_attempts')::int, 5), p_source,
           case when v_definition.max_running is null and v_definition.rate_count is null then '' else 'd:' || p_definitions[1] end);
         if v_definition.search_keys is not null then
-          perform plait._make_searchable(p_ids, p_definitions);
+          perform plait._store_search_values(p_ids, p_definitions);
         end if;
-        perform plait._wake(v_queues, p_in_transaction);
+        perform plait._wake_workers(v_queues, p_in_transaction);
         return;
       exception when unique_violation then
         null;  -- some are there already: which, is found out below
@@ -116,18 +116,18 @@ begin
     end if;
   end if;
 
-  p_tenants := plait._each(p_tenants, v_n);
-  p_definitions := plait._each(p_definitions, v_n);
-  p_queues := plait._each(p_queues, v_n);
-  p_priorities := plait._each(p_priorities, v_n);
-  p_max_attempts := plait._each(p_max_attempts, v_n);
+  p_tenants := plait._repeat_single(p_tenants, v_n);
+  p_definitions := plait._repeat_single(p_definitions, v_n);
+  p_queues := plait._repeat_single(p_queues, v_n);
+  p_priorities := plait._repeat_single(p_priorities, v_n);
+  p_max_attempts := plait._repeat_single(p_max_attempts, v_n);
   if v_quota then
     for r in
       select t.id from plait.tenants t
       where t.max_queued is not null and t.id in (select coalesce(v_tenant, u) from unnest(p_ids, p_tenants) i(id, u)) order by t.id
     loop
-      perform plait._reserve(r.id, 0, p_wait_ms => p_wait_ms);   -- locks; who is here after us sees what we make
-      perform plait._reserve(r.id, plait._count_new(r.id, v_now, p_ids, case when v_tenant is null then p_tenants end, p_definitions,
+      perform plait._reserve_quota(r.id, 0, p_wait_ms => p_wait_ms);   -- locks; who is here after us sees what we make
+      perform plait._reserve_quota(r.id, plait._count_new(r.id, v_now, p_ids, case when v_tenant is null then p_tenants end, p_definitions,
                                                     p_dedupe_keys, p_idempotency_keys));
     end loop;
   end if;
@@ -144,7 +144,7 @@ begin
 
   if p_idempotency_keys is not null or p_dedupe_keys is not null then
     perform plait._require_read_committed();
-    for r in select k.requested, k.existing from plait._hold_keys(v_now, v_tenant, p_ids, p_tenants, p_definitions, p_payloads,
+    for r in select k.requested, k.existing from plait._insert_keys(v_now, v_tenant, p_ids, p_tenants, p_definitions, p_payloads,
                                             p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_wait_ms) k loop
       v_ids := array_remove(v_ids, r.requested);
       if p_afters is not null then  -- who waits for the one waits for the other
@@ -167,9 +167,9 @@ begin
         insert into plait.jobs (id, tenant_id, created_at, scheduled_for, timeout_s, priority, max_attempts, definition, queue,
                                 source, correlation_id, dedupe_key, idempotency_key, limit_key, payload, after)
         select i.id, coalesce(v_tenant, i.tenant_id), v_now, greatest(i.scheduled_for, v_now + make_interval(secs => i.delay_s)),
-               i.timeout_s, coalesce(i.priority, d.priority, plait._default(p_defaults, i.definition, 'priority')::int, 100),
-               coalesce(i.max_attempts, d.max_attempts, plait._default(p_defaults, i.definition, 'max_attempts')::int, 5), i.definition,
-               coalesce(i.queue, d.queue, plait._default(p_defaults, i.definition, 'queue'), 'default'), p_source, i.correlation_id, i.dedupe_key, i.idempotency_key, i.limit_key, i.payload,
+               i.timeout_s, coalesce(i.priority, d.priority, plait._caller_default(p_defaults, i.definition, 'priority')::int, 100),
+               coalesce(i.max_attempts, d.max_attempts, plait._caller_default(p_defaults, i.definition, 'max_attempts')::int, 5), i.definition,
+               coalesce(i.queue, d.queue, plait._caller_default(p_defaults, i.definition, 'queue'), 'default'), p_source, i.correlation_id, i.dedupe_key, i.idempotency_key, i.limit_key, i.payload,
                nullif(i.after::uuid[], '{}')
         from unnest(p_ids, p_tenants, p_definitions, v_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for,
                     p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_limit_keys, p_correlation_ids, p_afters)
@@ -218,20 +218,20 @@ begin
   end loop;
 
   if v_searchable then
-    perform plait._make_searchable(v_ids, p_definitions);
+    perform plait._store_search_values(v_ids, p_definitions);
   end if;
   if v_timed or p_deadlines_s is not null then
     perform plait._set_deadlines(v_ids, p_definitions, case when p_deadlines_s is not null then
       array(select i.deadline_s from unnest(p_ids, p_deadlines_s) i(id, deadline_s) where i.id = any(v_ids) order by array_position(v_ids, i.id)) end);
   end if;
   if v_nodes is not null then
-    perform plait._ask_nodes(v_now, array(select j.id from plait.jobs j where j.id = any(v_nodes) and j.after is null), p_in_transaction);
+    perform plait._start_node_job(v_now, array(select j.id from plait.jobs j where j.id = any(v_nodes) and j.after is null), p_in_transaction);
   end if;
   if p_afters is not null then
     perform plait._require_read_committed();
-    v_was := plait._bound_waits(p_wait_ms);
+    v_was := plait._limit_lock_waits(p_wait_ms);
     begin
-      perform plait._depend(v_now, v_ids, array(select i.p from unnest(p_ids, p_on_dependency_failures) with ordinality i(id, p, n)
+      perform plait._add_dependencies(v_now, v_ids, array(select i.p from unnest(p_ids, p_on_dependency_failures) with ordinality i(id, p, n)
                                                  where i.id = any(v_ids) order by array_position(v_ids, i.id)));
     exception when lock_not_available then
       if v_was ~ '^\d{1,3}ms$' then
@@ -244,10 +244,10 @@ begin
   end if;
   if v_metered is not null then
     for r in select t as id, count(*)::int as n from unnest(v_metered) t group by t order by t loop
-      perform plait._reserve(r.id, r.n, true);
+      perform plait._reserve_quota(r.id, r.n, true);
     end loop;
   end if;
   if v_queues is not null then
-    perform plait._wake(v_queues, p_in_transaction);
+    perform plait._wake_workers(v_queues, p_in_transaction);
   end if;
 end $$;

@@ -12,7 +12,7 @@ create or replace function plait.enqueue_one(
 ) returns boolean
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
-  v_now     timestamptz := plait._moment();
+  v_now     timestamptz := plait._now_after_xid();
   v_clock   timestamptz := clock_timestamp();  -- clock: an id is a physical thing
   v_payload json;
   v_queue   text;
@@ -50,7 +50,7 @@ begin
   insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, queue, definition)
   values (p_id, p_tenant, v_now, coalesce(p_priority, r.priority), coalesce(p_max_attempts, r.max_attempts), 'queued', v_queue, p_definition);
   if r.asleep then
-    perform plait._wake(array[v_queue], false);
+    perform plait._wake_workers(array[v_queue], false);
   end if;
   return true;
 end $$;

@@ -15,7 +15,7 @@ declare
 begin
   perform plait._require_read_committed();
   if exists (select from plait.live where state = 'scheduled' and run_at <= v_now) then
-    v_now := plait._moment();
+    v_now := plait._now_after_xid();
   end if;
   with due as materialized (
     select job_id from plait.live where state = 'scheduled' and run_at <= v_now order by run_at limit p_limit for update skip locked
@@ -24,7 +24,7 @@ begin
   )
   select count(*), array_agg(distinct queue) into o_promoted, v_queues from u;
   if o_promoted > 0 then
-    perform plait._wake(v_queues);
+    perform plait._wake_workers(v_queues);
   end if;
   if o_promoted = p_limit then
     o_next_s := 0;

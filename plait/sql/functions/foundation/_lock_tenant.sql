@@ -8,7 +8,7 @@ create or replace function plait._lock_tenant(p_tenant uuid, p_kind text) return
 language plpgsql as $$
 declare
   v_name text := p_kind || ' ' || p_tenant;
-  v_was  text := plait._bound_waits(2000);
+  v_was  text := plait._limit_lock_waits(2000);
 begin
   insert into plait.locks (name) values (v_name) on conflict do nothing;
   perform from plait.locks where name = v_name for update;

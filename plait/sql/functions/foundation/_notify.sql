@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   cancel, _cancel_gently, _cancel_rows, _wake
+--   called   cancel, _cancel_rows, _cancel_with_grace, _wake_workers
 --
 -- A transaction that has executed NOTIFY can't be prepared (two-phase commit). Who does without it relies on polling.
 create or replace function plait._notify(p_text text) returns void

@@ -1,11 +1,11 @@
 -- elect: take or renew the leader's lease.
 --
---   moves    running -> queued, for what the leader before did as the leader: see _depose
---   locks    the leader's row; then as _depose
+--   moves    running -> queued, for what the leader before did as the leader: see _take_over_leader_jobs
+--   locks    the leader's row; then as _take_over_leader_jobs
 --   raises   nothing
 --   called   plait.store.leader.elect
 --
--- The term grows with each new holder; it fences what a leader writes (_led). The duties are safe without it: the leader only saves
+-- The term grows with each new holder; it fences what a leader writes (_still_leads). The duties are safe without it: the leader only saves
 -- the others the work. Who resigns while a job of the leader's still runs in its process keeps the lease, and asks again.
 create or replace function plait.elect(p_holder text, p_lease_s float8 default 10, p_resign boolean default false,
   out o_leads boolean, out o_term bigint, out o_holder text)
@@ -27,7 +27,7 @@ begin
       since = case when l.holder <> p_holder then v_now else l.since end
     where l.holder = p_holder or l.expires_at <= v_now;
     if found and v_was is distinct from p_holder then
-      perform plait._depose(v_now);
+      perform plait._take_over_leader_jobs(v_now);
     end if;
   end if;
   select l.holder = p_holder and l.expires_at > v_now, l.term, l.holder into o_leads, o_term, o_holder from plait.leader l where l.name = 'main';

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _end_of_nodes, _judge
+--   called   _apply_strategy, _node_job_outcome
 create or replace function plait._all_skipped(p_fan_out plait.fan_outs) returns boolean
 language sql stable set enable_seqscan = off as $$
   select not exists (

@@ -3,7 +3,7 @@
 --   moves    nothing -> queued, for each node's part
 --   locks    the tenant's row where it has a quota
 --   raises   PL005 quota
---   called   _ask_nodes, open_nodes
+--   called   open_nodes, _start_node_job
 --
 -- The set is every node with a worker that lives, is not draining, and can run it: serves the queue and knows the definition. Where these
 -- are fewer than the quorum asks for there is none yet, and null comes back.
@@ -29,7 +29,7 @@ begin
     return null;
   end if;
   if p_metered then
-    perform plait._reserve(p_job.tenant_id, v_total);
+    perform plait._reserve_quota(p_job.tenant_id, v_total);
   end if;
   insert into plait.fan_outs (id, tenant_id, parent_id, root_id, created_at, timeout_at, timeout_s, depth, total, needed, waited_for,
                               early, streamed, nested, cancel_remaining, cancel_on_parent_failure, strategy, on_timeout, on_node_failure)
@@ -49,11 +49,11 @@ begin
   select c.id, c.tenant_id, p_now, c.priority, c.max_attempts, 'queued', p_metered, c.queue, 'n:' || c.node, c.definition, c.root_id, c.fan_out_id
   from c;
   if p_metered then
-    perform plait._reserve(p_job.tenant_id, v_total, true);
+    perform plait._reserve_quota(p_job.tenant_id, v_total, true);
   end if;
-  perform plait._make_searchable(array(select j.id from plait.jobs j where j.root_id = coalesce(p_job.root_id, p_job.id) and j.fan_out_id = v_id), array[d.on_node]);
+  perform plait._store_search_values(array(select j.id from plait.jobs j where j.root_id = coalesce(p_job.root_id, p_job.id) and j.fan_out_id = v_id), array[d.on_node]);
   insert into plait.steps (job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, name, kind)
   values (p_job.id, p_job.tenant_id, v_id, p_now, p_seq, 1, p_attempt, 'nodes', 'fan_out');
-  perform plait._wake(array[p_job.queue], p_always);
+  perform plait._wake_workers(array[p_job.queue], p_always);
   return v_id;
 end $$;

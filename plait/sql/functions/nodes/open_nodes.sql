@@ -11,15 +11,15 @@ create or replace function plait.open_nodes(p_worker int, p_job uuid, p_attempt 
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
 set lock_timeout = '500ms' as $$
 declare
-  v_now timestamptz := plait._moment();
+  v_now timestamptz := plait._now_after_xid();
   l     plait.live;
   j     plait.jobs;
   v_id  uuid;
 begin
   perform plait._require_read_committed();
-  l := plait._hold(p_worker, p_job, p_attempt);
+  l := plait._lock_attempt(p_worker, p_job, p_attempt);
   if l.job_id is null then
-    return plait._not_held(p_worker, p_job, p_attempt);
+    return plait._status_without_lease(p_worker, p_job, p_attempt);
   end if;
   if l.cancel_requested is not null then
     return 'canceled';

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    the job's live row, when it is made
 --   raises   PL009 when the job is final
---   called   _ask_after, open_nursery, spawn, spawn_many
+--   called   _add_follow_ups, open_nursery, spawn, spawn_many
 create or replace function plait._own_nursery(p_job plait.jobs) returns void
 language plpgsql as $$
 begin

@@ -30,10 +30,10 @@ begin
   v_payloads := plait._check_jobs(
     plait.now(), p_ids, null, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, null, p_delays_s,
     p_timeouts_s, p_dedupe_keys, null, null, p_limit_keys, null, 'system');
-  p_definitions := plait._each(p_definitions, cardinality(p_ids));
-  p_queues := plait._each(p_queues, cardinality(p_ids));
-  p_priorities := plait._each(p_priorities, cardinality(p_ids));
-  p_max_attempts := plait._each(p_max_attempts, cardinality(p_ids));
+  p_definitions := plait._repeat_single(p_definitions, cardinality(p_ids));
+  p_queues := plait._repeat_single(p_queues, cardinality(p_ids));
+  p_priorities := plait._repeat_single(p_priorities, cardinality(p_ids));
+  p_max_attempts := plait._repeat_single(p_max_attempts, cardinality(p_ids));
   select min(d.name) into v_bad from plait.definitions d where not d.active and d.name = any(p_definitions);
   if v_bad is not null then
     raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
@@ -64,10 +64,10 @@ begin
   end if;
   v_metered := exists (select from plait.tenants t where t.id = p_parent.tenant_id and t.max_queued is not null);
   if v_metered then
-    perform plait._reserve(p_parent.tenant_id, cardinality(p_ids));
+    perform plait._reserve_quota(p_parent.tenant_id, cardinality(p_ids));
   end if;
   if p_dedupe_keys is not null then
-    for r in select k.requested, k.existing from plait._hold_keys(plait.now(), p_parent.tenant_id, p_ids, null, p_definitions, p_payloads,
+    for r in select k.requested, k.existing from plait._insert_keys(plait.now(), p_parent.tenant_id, p_ids, null, p_definitions, p_payloads,
                                                                   p_dedupe_keys, null, null, 5000) k loop
       v_ids := array_remove(v_ids, r.requested);
       v_answer := array_replace(v_answer, r.requested, r.existing);
@@ -77,7 +77,7 @@ begin
     end if;
   end if;
 
-  v_now := plait._moment();
+  v_now := plait._now_after_xid();
   v_stopped := f.stop and f.failed + f.canceled > 0;
   v_free := not v_stopped and f.turn is null and f.succeeded + f.failed + f.canceled = f.total;
   begin
@@ -107,15 +107,15 @@ begin
   exception when unique_violation then
     raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
   end;
-  perform plait._make_searchable(v_ids, p_definitions);
+  perform plait._store_search_values(v_ids, p_definitions);
   perform plait._set_deadlines(v_ids, p_definitions);
   update plait.fan_outs set total = total + cardinality(v_ids), cancel_due = cancel_due or v_stopped,
     turn = case when serial and v_free then v_ids[1] else turn end where id = f.id;
   if v_metered then
-    perform plait._reserve(p_parent.tenant_id, cardinality(v_ids), true);
+    perform plait._reserve_quota(p_parent.tenant_id, cardinality(v_ids), true);
   end if;
   if v_queues is not null then
-    perform plait._wake(v_queues, p_in_transaction);
+    perform plait._wake_workers(v_queues, p_in_transaction);
   end if;
   return v_answer;
 end $$;

@@ -1,8 +1,8 @@
 -- after: a job that is enqueued when another has succeeded, exactly once, in that very transaction. From SQL.
 --
 --   moves    nothing
---   locks    as _ask_after
---   raises   as _ask_after; PL003 and PL004 for a tenant, PL008 when the caller has no such job
+--   locks    as _add_follow_ups
+--   raises   as _add_follow_ups; PL003 and PL004 for a tenant, PL008 when the caller has no such job
 --   called   users
 --
 --   select plait.after(task_id, 'analyze_tables', dedupe_key => 'analyze_tables');
@@ -24,7 +24,7 @@ begin
   if not found then
     raise exception 'there is no job %', "after".job using errcode = 'PL008';
   end if;
-  perform plait._ask_after(
+  perform plait._add_follow_ups(
     j, array[v_id], array["after".definition], array["after".payload::text], array["after".queue], array["after".priority],
     array["after".max_attempts], array[extract(epoch from "after".timeout)::float8], array[extract(epoch from "after".delay)::float8],
     case when "after".dedupe_key is not null then array["after".dedupe_key] end, array["after".limit_key]);

@@ -1,8 +1,8 @@
 -- after_many: a running job says what shall follow when it has succeeded, or when it is final; that, and the checkpoint that says so, are one transaction.
 --
 --   moves    nothing; with p_always, nothing -> waiting
---   locks    the job's live row: its fence; then as _ask_after
---   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; as _ask_after
+--   locks    the job's live row: its fence; then as _add_follow_ups
+--   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; as _add_follow_ups
 --   called   plait.store.nurseries.after_many
 --
 -- p_always: they run whatever the outcome. These are jobs that depend on this one, with on_dependency_failure = run; they exist from now on.
@@ -22,7 +22,7 @@ declare
   j plait.jobs;
 begin
   perform plait._require_read_committed();
-  l := plait._hold(p_worker, p_job, p_attempt);
+  l := plait._lock_attempt(p_worker, p_job, p_attempt);
   o_status := case when l.job_id is null then 'stale' when l.cancel_requested is not null then 'canceled' else 'ready' end;
   if o_status <> 'ready' then
     return;
@@ -49,7 +49,7 @@ begin
         p_on_dependency_failures => array_fill('run'::text, array[cardinality(p_ids)])) k on k.requested = i.id
       order by i.n);
   else
-    perform plait._ask_after(j, p_ids, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_delays_s,
+    perform plait._add_follow_ups(j, p_ids, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_timeouts_s, p_delays_s,
                              p_dedupe_keys, p_limit_keys);
     o_ids := p_ids;
   end if;

@@ -17,7 +17,7 @@ declare
   j plait.jobs;
 begin
   perform plait._require_read_committed();
-  l := plait._hold(p_worker, p_job, p_attempt);
+  l := plait._lock_attempt(p_worker, p_job, p_attempt);
   if l.job_id is null or l.cancel_requested is not null then
     return case when l.job_id is null then 'stale' else 'canceled' end;
   end if;

@@ -24,7 +24,7 @@ declare
   p plait.jobs;
 begin
   perform plait._require_read_committed();
-  l := plait._hold(p_worker, p_job, p_attempt);
+  l := plait._lock_attempt(p_worker, p_job, p_attempt);
   o_status := case when l.job_id is null then 'stale' when l.cancel_requested is not null then 'canceled' else 'ready' end;
   if o_status <> 'ready' then
     return;

@@ -1,6 +1,6 @@
 -- _cancel_rows: cancel many live jobs at once: who runs is asked to stop, who does not is final now.
 --
---   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested; or as _cancel_gently
+--   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested; or as _cancel_with_grace
 --   locks    live rows SKIP LOCKED, in id order; dedupe; then as _fan_in; with p_free nothing that somebody else holds
 --   raises   nothing
 --   called   _cancel_remaining, cancel_tree
@@ -16,13 +16,13 @@ declare
 begin
   p_jobs := array(select l.job_id from plait.live l where l.job_id = any(p_jobs) and l.cancel_requested is null and l.cancel_by is null
                   order by l.job_id for no key update skip locked);   -- who runs may go on to save its steps
-  v_gently := plait._cancel_gently(p_jobs, p_now, p_error);
+  v_gently := plait._cancel_with_grace(p_jobs, p_now, p_error);
   if cardinality(v_gently) > 0 then
     p_jobs := array(select j from unnest(p_jobs) j where j <> all(v_gently));
   end if;
   if p_free then
     v_ends := array(select l.job_id from plait.live l where l.job_id = any(p_jobs) and l.state <> 'running');
-    p_jobs := array(select j from unnest(p_jobs) j where j <> all(v_ends)) || plait._reach(v_ends);
+    p_jobs := array(select j from unnest(p_jobs) j where j <> all(v_ends)) || plait._lock_affected_fan_outs(v_ends);
   end if;
   with c as materialized (
     select l.job_id, l.tenant_id, l.state, l.worker, l.attempt, l.dedupe_key, l.fan_out_id from plait.live l where l.job_id = any(p_jobs)

@@ -1,7 +1,7 @@
 -- after_restore: make a database that was restored from a backup one of its own: nothing of the one before may go on in it.
 --
 --   moves    running -> queued, or -> canceled where that was asked
---   locks    workers in id order, then as _give_back; schedules; the leader's row
+--   locks    workers in id order, then as _release_running; schedules; the leader's row
 --   raises   PL012 for a moment that is still to come
 --   called   plait.store.health.after_restore
 --
@@ -12,7 +12,7 @@
 create or replace function plait.after_restore(p_until timestamptz default null, out o_workers int, out o_jobs int, out o_schedules int)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
-  v_now timestamptz := plait._moment();
+  v_now timestamptz := plait._now_after_xid();
   v_far constant int := 1000000;
   w     record;
 begin
@@ -24,11 +24,11 @@ begin
   o_jobs := 0;
   for w in select id, node from plait.workers where state <> 'gone' order by id for update loop
     o_workers := o_workers + 1;
-    o_jobs := o_jobs + plait._give_back(w.id, v_now, 'restored', '{}', '{}');
+    o_jobs := o_jobs + plait._release_running(w.id, v_now, 'restored', '{}', '{}');
     update plait.workers set asleep = false, running = 0,
       state = case when exists (select from plait.live where worker = w.id and state = 'running') then 'lost' else 'gone' end where id = w.id;
     if w.node is not null then
-      perform plait._leave_node(w.node, 'left');
+      perform plait._update_node(w.node, 'left');
     end if;
   end loop;
   perform setval(pg_get_serial_sequence('plait.workers', 'id'), nextval(pg_get_serial_sequence('plait.workers', 'id')) + v_far);

@@ -6,7 +6,7 @@
 --   called   plait.store.jobs.cancel
 --
 -- A success that arrives after the request still counts; every other outcome becomes canceled; rescue forces it past a grace.
--- A job with a grace period that has been started is asked too, wherever it stands: its handler receives the cancellation, and may clean up (_cancel_gently).
+-- A job with a grace period that has been started is asked too, wherever it stands: its handler receives the cancellation, and may clean up (_cancel_with_grace).
 -- Returns the job's status afterwards; a final job keeps its own.
 create or replace function plait.cancel(p_job uuid, p_tenant uuid default null, p_reason text default null) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
@@ -24,7 +24,7 @@ begin
     end if;
     return v_status;
   end if;
-  if v_live.cancel_by is not null or cardinality(plait._cancel_gently(array[p_job], plait.now(), p_reason)) > 0 then
+  if v_live.cancel_by is not null or cardinality(plait._cancel_with_grace(array[p_job], plait.now(), p_reason)) > 0 then
     return (select l.state from plait.live l where l.job_id = p_job);
   end if;
   if v_live.state = 'running' then
@@ -32,7 +32,7 @@ begin
     perform plait._notify('cancel ' || v_live.worker);
     return 'running';
   end if;
-  perform plait._end(v_live, plait.now(), 'canceled', 'canceled', 'canceled', p_reason);
+  perform plait._make_final(v_live, plait.now(), 'canceled', 'canceled', 'canceled', p_reason);
   perform plait._fan_in(plait.now(), array[p_job], array[v_live.fan_out_id], array['canceled'::plait.status]);
   return 'canceled';
 end $$;

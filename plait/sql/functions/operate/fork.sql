@@ -10,7 +10,7 @@
 create or replace function plait.fork(p_job uuid, p_tenant uuid default null, p_from int default 1) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
-  v_now     timestamptz := plait._moment();
+  v_now     timestamptz := plait._now_after_xid();
   v_tenant  uuid := plait._tenant(p_tenant);
   v_id      uuid := plait.uuidv7();
   v_metered boolean;
@@ -35,7 +35,7 @@ begin
   end if;
   v_metered := exists (select from plait.tenants where id = v_tenant and max_queued is not null);
   if v_metered then
-    perform plait._reserve(v_tenant, 1);
+    perform plait._reserve_quota(v_tenant, 1);
   end if;
   insert into plait.jobs (id, tenant_id, created_at, timeout_s, priority, max_attempts, definition, queue, source, correlation_id, limit_key,
                           payload, forked_from, node)
@@ -53,11 +53,11 @@ begin
   insert into plait.forks (tenant_id, root_id, job_id)
   select v_tenant, coalesce(j.root_id, j.id), v_id
   union select v_tenant, f.root_id, v_id from plait.steps s join plait.fan_outs f on f.id = s.fan_out_id where s.job_id = v_id;
-  perform plait._make_searchable(array[v_id], array[j.definition]);
+  perform plait._store_search_values(array[v_id], array[j.definition]);
   perform plait._set_deadlines(array[v_id], array[j.definition]);
   if v_metered then
-    perform plait._reserve(v_tenant, 1, true);
+    perform plait._reserve_quota(v_tenant, 1, true);
   end if;
-  perform plait._wake(array[j.queue], true);
+  perform plait._wake_workers(array[j.queue], true);
   return v_id;
 end $$;

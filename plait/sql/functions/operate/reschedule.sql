@@ -9,7 +9,7 @@ create or replace function plait.reschedule(
 ) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
-  v_now    timestamptz := plait._moment();
+  v_now    timestamptz := plait._now_after_xid();
   v_tenant uuid := plait._tenant(p_tenant);
   v_live   plait.live;
   v_state  plait.status;
@@ -39,7 +39,7 @@ begin
     max_attempts = coalesce(p_max_attempts, max_attempts)
   where job_id = p_job;
   if v_state = 'queued' and v_live.state <> 'queued' then
-    perform plait._wake(array[v_live.queue], true);
+    perform plait._wake_workers(array[v_live.queue], true);
   end if;
   return v_state::text;
 end $$;

@@ -1,7 +1,7 @@
 -- retry: an operator runs a final job again: any but a succeeded one.
 --
 --   moves    failed | dead_letter | canceled | skipped -> queued | scheduled
---   locks    the job's row, and its root's (retention passes them by, a second operator waits); then as _reopen; then its fan-out
+--   locks    the job's row, and its root's (retention passes them by, a second operator waits); then as _retry; then its fan-out
 --   raises   PL001 bad argument, PL005 quota, PL008 no such job, PL009 when it is not final or has succeeded, or when its fan-out is
 --            decided, PL013 when another job holds its dedupe key
 --   called   reschedule, plait.store.jobs.retry
@@ -12,7 +12,7 @@ create or replace function plait.retry(
 ) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
-  v_now    timestamptz := plait._moment();
+  v_now    timestamptz := plait._now_after_xid();
   v_tenant uuid := plait._tenant(p_tenant);
   v_job    plait.jobs;
   v_state  plait.status;
@@ -37,7 +37,7 @@ begin
     perform from plait.jobs where id = v_job.root_id for key share;
   end if;
   select final into v_final from plait.attempts where job_id = p_job order by attempt desc limit 1;
-  v_state := plait._reopen(v_job, v_now, p_run_at, p_max_attempts, p_steps = 'drop');
+  v_state := plait._retry(v_job, v_now, p_run_at, p_max_attempts, p_steps = 'drop');
   if v_job.fan_out_id is not null then
     select * into f from plait.fan_outs where id = v_job.fan_out_id for no key update;
     if f.decided_at is not null or f.strategy = 'nursery' and not exists (select from plait.live l where l.job_id = f.parent_id) then

@@ -1,7 +1,7 @@
 -- retry_tree: an operator runs again what has failed in a tree: its root, and below it what made it fail. What succeeded stays.
 --
 --   moves    failed | dead_letter | canceled -> queued
---   locks    the root's row and the failed ones'; all fan-outs of the tree, deepest first; then as _reopen
+--   locks    the root's row and the failed ones'; all fan-outs of the tree, deepest first; then as _retry
 --   raises   PL001 bad argument, PL005 quota, PL008 no such job, PL009 when the root is not final or has succeeded, or is no root
 --   called   plait.store.jobs.retry_tree
 --
@@ -11,7 +11,7 @@
 create or replace function plait.retry_tree(p_job uuid, p_tenant uuid default null) returns int
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare
-  v_now    timestamptz := plait._moment();
+  v_now    timestamptz := plait._now_after_xid();
   v_tenant uuid := plait._tenant(p_tenant);
   v_front  uuid[] := array[p_job];
   v_next   uuid[];
@@ -33,7 +33,7 @@ begin
   while v_front is not null loop
     v_next := null;
     for j in select * from plait.jobs where id = any(v_front) order by id for no key update loop
-      v_last := plait._failed_last(j.id);
+      v_last := plait._last_failed_fan_out(j.id);
       for f in
         update plait.fan_outs o set failed = 0, canceled = 0, decided_at = null, decision = null, rule = null, decided_ended = null, left_open = null,
           cancel_due = false, waited_for = null, timeout_at = v_now + make_interval(secs => timeout_s),
@@ -44,18 +44,18 @@ begin
       loop
         update plait.steps set done = false, finished = null where job_id = j.id and fan_out_id = f.id and kind = 'fan_out';
         delete from plait.steps where job_id = j.id and fan_out_id = f.id and kind = 'join';
-        v_next := v_next || plait._unsuccessful(f);
+        v_next := v_next || plait._unsuccessful_children(f);
         if f.serial and f.turn is null then  -- else one still runs
           v_serial := v_serial || f.id;
         end if;
       end loop;
-      perform plait._reopen(j, v_now, null, null, false);
+      perform plait._retry(j, v_now, null, null, false);
       v_n := v_n + 1;
     end loop;
     v_front := nullif(v_next, '{}');
   end loop;
   for f in select * from plait.fan_outs where id = any(v_serial) order by id loop
-    perform plait._next_turn(f);
+    perform plait._start_next_serial_child(f);
   end loop;
   return v_n;
 end $$;

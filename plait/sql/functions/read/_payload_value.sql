@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _has_keys, _make_searchable
+--   called   _payload_matches, _store_search_values
 --
 -- What text can't hold (\u0000, half a character) is as if it were not there.
 create or replace function plait._payload_value(p_payload json, p_key text) returns text

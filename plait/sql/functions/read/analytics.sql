@@ -16,8 +16,8 @@ set enable_hashjoin = off as $$
 declare
   v_tenant uuid := plait._tenant(p_tenant);
   v_shift  interval := clock_timestamp() - plait.now();  -- clock: ids are made by the physical one
-  v_to     timestamptz := plait._in_era(coalesce(p_to, plait.now()));
-  v_from   timestamptz := plait._in_era(coalesce(p_from, v_to - interval '1 day'));
+  v_to     timestamptz := plait._clamp_time(coalesce(p_to, plait.now()));
+  v_from   timestamptz := plait._clamp_time(coalesce(p_from, v_to - interval '1 day'));
   v_scan   int := least(greatest(p_scan, 1), 100000);
 begin
   return query

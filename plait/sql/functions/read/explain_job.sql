@@ -82,10 +82,10 @@ begin
   if j.status <> 'queued' then
     return;
   end if;
-  if plait._build(j.lane) is not null and not exists (
-       select from plait.workers w where w.state = 'alive' and w.build = plait._build(j.lane) and j.queue = any(w.queues)) then
+  if plait._build_of_lane(j.lane) is not null and not exists (
+       select from plait.workers w where w.state = 'alive' and w.build = plait._build_of_lane(j.lane) and j.queue = any(w.queues)) then
     return query select 'build_away', format('it began on build %s, and no living worker of that build serves queue %s; when none has been seen for '
-      'PLAIT_BUILD_FALLBACK seconds, any worker takes it', plait._build(j.lane), j.queue);
+      'PLAIT_BUILD_FALLBACK seconds, any worker takes it', plait._build_of_lane(j.lane), j.queue);
   elsif j.reason = 'build_gone' then
     return query select 'build_gone', coalesce(j.error, 'no worker of its build is left: any worker may run it');
   end if;
@@ -107,7 +107,7 @@ begin
     end if;
   end if;
   if q.serial then
-    v_root := plait._holder(j.queue);
+    v_root := plait._serial_holder(j.queue);
     if v_root <> coalesce(j.root_id, j.id) then
       return query select 'serial_queue', format('queue %s is serial, and %s has it', j.queue,
         case when exists (select from plait.jobs r where r.id = v_root and r.tenant_id = j.tenant_id) then format('the tree of job %s', v_root)
@@ -142,7 +142,7 @@ begin
     end if;
   end if;
   if q.rate_count is not null then
-    v_n := plait._tokens('queue ' || j.queue, q.rate_count, q.rate_period_s, v_now);
+    v_n := plait._rate_tokens('queue ' || j.queue, q.rate_count, q.rate_period_s, v_now);
     return query select 'rate_limited', format('queue %s starts at most %s jobs in %s s; %s may start now', j.queue, q.rate_count, q.rate_period_s, v_n);
   end if;
   if d.rate_count is not null then

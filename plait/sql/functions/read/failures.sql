@@ -35,5 +35,5 @@ begin
            min(n.finished_at), max(n.finished_at), (array_agg(n.job_id order by n.finished_at desc))[1],
            count(*) filter (where n.final = 'dead_letter')
     from newest n join plait.jobs j on j.id = n.job_id
-    group by 1, 2 order by 4 desc, 6 desc limit plait._limit(p_limit);
+    group by 1, 2 order by 4 desc, 6 desc limit plait._page_size(p_limit);
 end $$;

@@ -27,8 +27,8 @@ begin
   end if;
   select * into f from plait.fan_outs o
   where o.parent_id = p_job and (p_fan_out is null or o.id = p_fan_out) order by o.created_at, o.id limit 1;
-  v_start := plait._in_era(coalesce(p_start, f.created_at));
-  v_end := greatest(plait._in_era(coalesce(p_end, f.decided_at, plait.now())), v_start + interval '1 ms');
+  v_start := plait._clamp_time(coalesce(p_start, f.created_at));
+  v_end := greatest(plait._clamp_time(coalesce(p_end, f.decided_at, plait.now())), v_start + interval '1 ms');
   v_width := extract(epoch from v_end - v_start) / v_parts;
   return query
     with spans as (

@@ -12,7 +12,7 @@ language plpgsql stable security definer set search_path = plait, pg_temp as $$
 #variable_conflict use_column
 declare
   v_tenant uuid := plait._tenant_or_all(p_tenant, p_all);
-  v_from   timestamptz := plait._in_era(coalesce(p_from, plait.now() - interval '1 hour'));
+  v_from   timestamptz := plait._clamp_time(coalesce(p_from, plait.now() - interval '1 hour'));
 begin
   if p_step is null or p_step not between interval '1 minute' and interval '366 days' or (plait.now() - v_from) / 2000 > p_step / 1 then
     raise exception 'a history has at most 2,000 points, of a minute each or more' using errcode = 'PL001';

@@ -35,7 +35,7 @@ begin
       (select t.* from plait.jobs t
        where t.root_id = v_root
          and (t.fan_out_id, t.fan_out_index) > (coalesce(p_after_fan_out, '00000000-0000-0000-0000-000000000000'), coalesce(p_after_index, -1))
-       order by t.fan_out_id, t.fan_out_index limit plait._limit(p_limit, 10000))
+       order by t.fan_out_id, t.fan_out_index limit plait._page_size(p_limit, 10000))
     ) j
     left join plait.live l on l.job_id = j.id
     left join lateral (select t.*, t as last from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
@@ -43,5 +43,5 @@ begin
       select sum(extract(epoch from t.finished_at - t.started_at))::float8 as own_s, min(t.started_at) as began
       from plait.attempts t where t.job_id = j.id and t.started_at is not null) d on true
     order by j.fan_out_id nulls first, j.fan_out_index
-    limit plait._limit(p_limit, 10000);
+    limit plait._page_size(p_limit, 10000);
 end $$;

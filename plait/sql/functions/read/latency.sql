@@ -15,7 +15,7 @@ set enable_hashjoin = off as $$
 #variable_conflict use_column
 declare
   v_tenant uuid := plait._tenant_or_all(p_tenant, p_all);
-  v_from   timestamptz := plait._in_era(coalesce(p_from, plait.now() - interval '1 hour'));
+  v_from   timestamptz := plait._clamp_time(coalesce(p_from, plait.now() - interval '1 hour'));
   v_shift  interval := clock_timestamp() - plait.now();  -- clock: ids are made by the physical one
 begin
   if p_step is null or p_step not between interval '1 minute' and interval '366 days' or (plait.now() - v_from) / 200 > p_step / 1 then

@@ -34,7 +34,7 @@ begin
     from (
       select t.* from plait.jobs t
       where t.root_id = v_root and t.fan_out_id = v_fan_out and t.fan_out_index >= p_start
-      order by t.fan_out_index limit plait._limit(p_limit)
+      order by t.fan_out_index limit plait._page_size(p_limit)
     ) j
     left join plait.live l on l.job_id = j.id
     left join lateral (select t.*, t as last from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true

@@ -16,5 +16,5 @@ begin
   end if;
   return query
     select f.id, f.strategy, f.total, f.needed, f.succeeded, f.failed, f.canceled, f.decision, f.created_at, f.decided_at, f.timeout_at
-    from plait.fan_outs f where f.parent_id = p_job order by f.created_at, f.id limit plait._limit(p_limit);
+    from plait.fan_outs f where f.parent_id = p_job order by f.created_at, f.id limit plait._page_size(p_limit);
 end $$;

@@ -26,7 +26,7 @@ declare
   v_statuses plait.status[];
   v_before   uuid := coalesce(p_before, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
   v_after    uuid := '00000000-0000-0000-0000-000000000000';
-  v_limit    int := plait._limit(p_limit);
+  v_limit    int := plait._page_size(p_limit);
   v_scan     int := least(greatest(p_scan, 100), 100000);
   v_like     text := '%' || replace(replace(replace(p_search, '\', '\\'), '%', '\%'), '_', '\_') || '%';
   v_shift    interval := clock_timestamp() - plait.now();  -- clock: none, but in a test
@@ -52,10 +52,10 @@ begin
   end if;
   -- An id may be a day away from its row's time, and is made by the physical clock.
   if p_created_before is not null then
-    v_before := least(v_before, plait._uuid_floor(greatest(plait._in_era(p_created_before) + v_shift + interval '1 day', 'epoch')));
+    v_before := least(v_before, plait._uuid_floor(greatest(plait._clamp_time(p_created_before) + v_shift + interval '1 day', 'epoch')));
   end if;
   if p_created_after is not null then
-    v_after := plait._uuid_floor(greatest(plait._in_era(p_created_after) + v_shift - interval '1 day', 'epoch'));
+    v_after := plait._uuid_floor(greatest(plait._clamp_time(p_created_after) + v_shift - interval '1 day', 'epoch'));
   end if;
 
   if p_payload is not null and p_definition is not null and v_tenant is not null then
@@ -151,7 +151,7 @@ begin
         and (p_created_after is null or j.created_at >= p_created_after) and (p_created_before is null or j.created_at < p_created_before)
         and (p_search is null or j.definition ilike v_like or j.correlation_id ilike v_like or j.dedupe_key ilike v_like
              or j.id::text = lower(p_search))
-        and (p_payload is null or plait._has_keys(j.payload, p_payload))
+        and (p_payload is null or plait._payload_matches(j.payload, p_payload))
         and (p_error is null or plait._fingerprint(a.error) = p_error)
         and (p_has_children is null or exists (
           select from plait.fan_outs f where f.parent_id = j.id and f.total > 0 and f.strategy <> 'after') = p_has_children)

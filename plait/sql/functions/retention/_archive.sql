@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _forget
+--   called   _delete_jobs
 --
 -- Payloads, results and steps are written as they are stored. Line breaks stand between the parts of JSON only, so a space will do.
 create or replace function plait._archive(p_jobs uuid[]) returns text[]

@@ -82,7 +82,7 @@ begin
     select i.job_id from plait.idempotency i where i.job_id = any(v_jobs)
       and i.ctid <> all(array(select h.ctid from plait.idempotency h where h.job_id = any(v_jobs) for update skip locked)))));
   for v_root in select distinct f.root_id from plait.fan_outs f where f.root_id = any(v_jobs) order by 1 loop
-    v_below := plait._prune_below(v_root, greatest(p_limit - o_pruned, 100), p_archive);
+    v_below := plait._prune_descendants(v_root, greatest(p_limit - o_pruned, 100), p_archive);
     o_pruned := o_pruned + v_below.o_pruned;
     o_archive := o_archive || v_below.o_archive;
     if exists (select from plait.jobs j where j.root_id = v_root) then
@@ -93,6 +93,6 @@ begin
       exit;
     end if;
   end loop;
-  o_archive := o_archive || plait._forget(v_jobs, p_archive);
+  o_archive := o_archive || plait._delete_jobs(v_jobs, p_archive);
   o_pruned := o_pruned + coalesce(cardinality(v_jobs), 0);
 end $$;

@@ -33,8 +33,8 @@ begin
   if v_cleared is null then
     return 0;
   end if;
-  c := to_jsonb(plait._coded_definition(coalesce(r.coded, jsonb_build_object('name', p_name))::json));
-  r := plait._overridden(jsonb_populate_record(r, (select jsonb_object_agg(s, c -> s) from unnest(v_cleared) s)));
+  c := to_jsonb(plait._code_definition(coalesce(r.coded, jsonb_build_object('name', p_name))::json));
+  r := plait._with_overrides(jsonb_populate_record(r, (select jsonb_object_agg(s, c -> s) from unnest(v_cleared) s)));
   r.updated_at := plait.now();
   perform plait._write_definition(r);
   return cardinality(v_cleared);

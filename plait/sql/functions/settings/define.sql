@@ -27,7 +27,7 @@ begin
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
   for c in select d from json_array_elements(p_definitions) d order by d ->> 'name' collate "C" loop
-    r := plait._coded_definition(c);
+    r := plait._code_definition(c);
     select * into v_old from plait.definitions where name = r.name;
     if found and p_new then
       raise exception 'there is a definition % already', quote_literal(r.name) using errcode = 'PL015';
@@ -47,7 +47,7 @@ begin
       r.search_from := v_old.search_from;
       r.sensitive := case when c ->> 'sensitive' is null then v_old.sensitive else nullif(r.sensitive, '{}') end;
     end if;
-    r := plait._overridden(r);
+    r := plait._with_overrides(r);
     v_old.updated_at := r.updated_at;
     continue when v_old = r;
     perform plait._write_definition(r, p_new);

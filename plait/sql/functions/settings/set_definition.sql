@@ -37,7 +37,7 @@ begin
     or exists (select from plait.overrides o where o.definition = p_name and o.setting = e.key))
   on conflict (definition, setting) do update set value = excluded.value, author = excluded.author, set_at = excluded.set_at
     where overrides.value <> excluded.value;
-  r := plait._overridden(json_populate_record(r, p_settings));
+  r := plait._with_overrides(json_populate_record(r, p_settings));
   r.updated_at := plait.now();
   perform plait._write_definition(r);
 exception when check_violation or not_null_violation or numeric_value_out_of_range or invalid_text_representation then

@@ -23,7 +23,7 @@ begin
   if v_bad is not null then
     raise exception 'there is no setting %', quote_literal(v_bad) using errcode = 'PL012';
   end if;
-  v_wait := plait._bound_waits(5000);
+  v_wait := plait._limit_lock_waits(5000);
   select * into r from plait.queues where name = p_name for no key update;
   if not found then
     r.name := p_name;
@@ -45,7 +45,7 @@ begin
     rate_period_s = excluded.rate_period_s, updated_at = excluded.updated_at, serial = excluded.serial, roots = excluded.roots, settling = excluded.settling;
   perform set_config('lock_timeout', v_wait, true);
   if not r.paused then
-    perform plait._wake(array[p_name], true);
+    perform plait._wake_workers(array[p_name], true);
   end if;
 exception when check_violation or not_null_violation or numeric_value_out_of_range or invalid_text_representation then
   raise exception 'an invalid setting: %', sqlerrm using errcode = 'PL012';

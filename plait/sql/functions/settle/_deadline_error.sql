@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _past_deadline, resume
+--   called   _fail_past_deadlines, resume
 create or replace function plait._deadline_error(p_deadline_s float8, p_permanent boolean) returns json
 language sql immutable as $$
   select json_build_object('error', e, 'reason', 'deadline', 'permanent', p_permanent, 'failure', json_build_object('type', 'TimeoutError', 'message', e))

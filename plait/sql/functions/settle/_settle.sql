@@ -5,7 +5,7 @@
 --            them, but users do (cancel; enqueue(after=…) locks several, in id order). Only the first pass waits for such a row: to
 --            wait while others are held, in another order than theirs, could be a deadlock
 --   raises   lock_not_available (55P03); nothing for a lost lease: the positions of such outcomes are returned
---   called   cycle, settle, _settle_free
+--   called   cycle, settle, _settle_skip_locked
 --
 -- The live row is the fence: (job, attempt, this worker), and only a running job has a worker. Attempts are written only from what comes back from it.
 -- One pass for each distinct attempt number, since `job_id = any(…)` walks the key leaf by leaf: twice as fast as a join.
@@ -31,7 +31,7 @@ declare
   v_build     text;                -- of this worker: durable jobs that it gives back, or fails, go on there
 begin
   if 'timeout' = any(p_outcomes) and exists (select from plait.deadlines where due_at is not null) then
-    p_details := plait._past_deadline(p_now, p_jobs, p_outcomes, p_details);
+    p_details := plait._fail_past_deadlines(p_now, p_jobs, p_outcomes, p_details);
   end if;
   if p_outcomes is null then
     if p_attempts[1] <> any(p_attempts) then
@@ -78,7 +78,7 @@ begin
                case when l.cancel_requested is not null then 'canceled'
                     when x.outcome = 'canceled' and l.cancel_by is null then 'released'      -- nobody asked: the worker only gave it back
                     else x.outcome end as outcome,
-               plait._final(case when x.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, x.outcome, x.permanent, l.tries, l.max_attempts) as final,
+               plait._final_status(case when x.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, x.outcome, x.permanent, l.tries, l.max_attempts) as final,
                case when x.outcome in ('failed', 'timeout') then l.tries + 1 else l.tries end as tries,
                case when x.outcome = 'snoozed' or (x.outcome = 'failed' and x.delay_s is not null) then coalesce(x.delay_s, 0)
                     when x.outcome in ('failed', 'timeout') then
@@ -87,14 +87,14 @@ begin
         from plait.live l
         join (select u.id, u.attempt, u.outcome, u.result, u.ran_ms, d.*
               from unnest(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms) u(id, attempt, outcome, result, detail, ran_ms)
-              cross join lateral plait._detail(u.detail) d
+              cross join lateral plait._parse_detail(u.detail) d
               where u.outcome <> 'succeeded' and u.attempt = v_attempt) x
           on x.id = l.job_id and x.attempt = v_attempt
         left join plait.definitions d on d.name = l.definition
         where l.job_id = any(v_others) and l.attempt = v_attempt and l.worker + 0 = p_worker  -- see _settle_succeeded
-          and (l.lane not in ('leader', 'suspect:leader') or plait._led(p_worker, l.run_at))
-          and not (l.tied and plait._final(case when x.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, x.outcome, x.permanent, l.tries, l.max_attempts) is not null
-                   and plait._has_open(l.job_id))
+          and (l.lane not in ('leader', 'suspect:leader') or plait._still_leads(p_worker, l.run_at))
+          and not (l.tied and plait._final_status(case when x.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, x.outcome, x.permanent, l.tries, l.max_attempts) is not null
+                   and plait._has_open_children(l.job_id))
         order by l.job_id for update of l
       ), del as (
         delete from plait.live l using c where c.final is not null and l.job_id = c.job_id
@@ -132,7 +132,7 @@ begin
         into v_n, v_queues, v_ended, v_fan_outs, v_finals from a;
       v_settled := v_settled + v_n;
       if v_queues is not null then
-        perform plait._wake(v_queues);
+        perform plait._wake_workers(v_queues);
       end if;
     end if;
   end loop;
@@ -157,7 +157,7 @@ begin
 
   if p_details is not null then  -- a program that has succeeded has an exit code, too
     update plait.attempts a set exit_code = d.exit_code
-    from unnest(p_jobs, p_attempts, p_outcomes, p_details) x(id, attempt, outcome, detail) cross join lateral plait._detail(x.detail) d
+    from unnest(p_jobs, p_attempts, p_outcomes, p_details) x(id, attempt, outcome, detail) cross join lateral plait._parse_detail(x.detail) d
     where x.detail is not null and coalesce(x.outcome, 'succeeded') = 'succeeded'
       and a.job_id = x.id and a.attempt = x.attempt and a.worker = p_worker and a.status = 'succeeded' and a.exit_code is null;
   end if;

@@ -2,7 +2,7 @@
 --
 --   moves    running -> waiting, for who has a nursery that is to be waited for; -> succeeded, for who has none; -> queued, for a leader's
 --            job whose leader is none any more: that outcome is stale
---   locks    live rows in id order; the leader's row FOR SHARE, for a leader's job; then as _end
+--   locks    live rows in id order; the leader's row FOR SHARE, for a leader's job; then as _make_final
 --   raises   lock_not_available (55P03); nothing for what is stale: that is not counted
 --   called   _settle
 --
@@ -23,26 +23,26 @@ begin
     select v as live, x.result::json as result, x.ran_ms, coalesce(x.outcome, 'succeeded') as outcome, d.*
     from unnest(p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms) x(id, attempt, outcome, result, detail, ran_ms)
     join plait.live v on v.job_id = x.id and v.attempt = x.attempt
-    cross join lateral plait._detail(x.detail) d
+    cross join lateral plait._parse_detail(x.detail) d
     where v.tied and v.worker + 0 = p_worker
     order by v.job_id for update of v
   loop
     l := r.live;
-    if l.lane in ('leader', 'suspect:leader') and not plait._led(p_worker, l.run_at) then
-      perform plait._hand_back(l, p_now);   -- stale: another leads
-      perform plait._wake(array[l.queue]);
+    if l.lane in ('leader', 'suspect:leader') and not plait._still_leads(p_worker, l.run_at) then
+      perform plait._requeue_leader_job(l, p_now);   -- stale: another leads
+      perform plait._wake_workers(array[l.queue]);
       continue;
     end if;
     o_n := o_n + 1;
     v_started := greatest(l.run_at, p_now - make_interval(secs => least(greatest(0, coalesce(r.ran_ms, 3.2e12)), 3.2e12) / 1000));
-    v_final := case when r.outcome <> 'succeeded' then plait._final(case when r.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, r.outcome, r.permanent, l.tries, l.max_attempts) end;
+    v_final := case when r.outcome <> 'succeeded' then plait._final_status(case when r.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, r.outcome, r.permanent, l.tries, l.max_attempts) end;
     if r.outcome = 'succeeded' and not exists (select from plait.fan_outs f where f.id = l.job_id and f.decided_at is null) then
-      perform plait._end(l, p_now, 'succeeded', 'succeeded', null, null, r.result, v_started);
+      perform plait._make_final(l, p_now, 'succeeded', 'succeeded', null, null, r.result, v_started);
       o_ended := o_ended || l.job_id; o_fan_outs := o_fan_outs || l.fan_out_id; o_finals := o_finals || 'succeeded'::plait.status;
       continue;
     end if;
     if r.outcome = 'succeeded' and l.cancel_requested is not null
-       and plait._has_open(l.job_id) then
+       and plait._has_open_children(l.job_id) then
       v_final := 'canceled';  -- it has returned, but its children shall not go on
     end if;
     perform plait._suspend(l, p_now, 'fan_out ' || l.job_id, null, r.result, v_started);

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   await_event, _tell_waiting
+--   called   await_event, _signal_event_waits
 --
 -- Numbers that are equal have the same word, as `@>` takes them for equal.
 create or replace function plait._probes(p_data jsonb) returns text[]

@@ -3,8 +3,9 @@
 --   moves    waiting -> queued
 --   locks    the job's live row: a signal and a wait that cross find each other
 --   raises   PL001 bad argument, PL008 when the caller has no such job, PL009 when it is final
---   called   follow_link, signal_or_start, _tell_waiting, plait.store.connections.signal_async_on,
---            plait.store.connections.signal_sync_on, plait.store.jobs.signal
+--   called   follow_link, _signal_event_waits, signal_or_start,
+--            plait.store.connections.signal_async_on, plait.store.connections.signal_sync_on,
+--            plait.store.jobs.signal
 --
 -- Sent again with the same id it is the same signal. Returns the job's status afterwards.
 create or replace function plait.signal(
@@ -12,7 +13,7 @@ create or replace function plait.signal(
 ) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
-  v_now    timestamptz := plait._moment();
+  v_now    timestamptz := plait._now_after_xid();
   v_tenant uuid := plait._tenant(p_tenant);
   l        plait.live;
 begin
@@ -34,7 +35,7 @@ begin
   values (p_job, coalesce(p_id, plait.uuidv7()), v_tenant, v_now, p_name, p_payload) on conflict do nothing;
   if found and plait._waits_for_signal(l, p_name) then
     update plait.live set state = 'queued', run_at = plait.now(), wait_on = null, wake_at = null where job_id = p_job;
-    perform plait._wake(array[l.queue], true);
+    perform plait._wake_workers(array[l.queue], true);
     return 'queued';
   end if;
   return l.state::text;

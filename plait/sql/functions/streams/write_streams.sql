@@ -30,7 +30,7 @@ begin
       select l.job_id, l.attempt, l.worker, l.tenant_id, case when j.runs > 1 then 'run ' || j.runs || ' ' else '' end as run
       from plait.live l join plait.jobs j on j.id = l.job_id
       where l.job_id = any(p_jobs) and l.state = 'running'
-        and (l.lane not in ('leader', 'suspect:leader') or plait._led(l.worker, l.run_at, false))
+        and (l.lane not in ('leader', 'suspect:leader') or plait._still_leads(l.worker, l.run_at, false))
       order by l.job_id for key share of l
     )
     select i.job_id, i.attempt, i.name, h.tenant_id, h.run, array_agg(i.n::int order by i.n) as places

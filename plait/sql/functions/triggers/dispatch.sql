@@ -11,7 +11,7 @@
 create or replace function plait.dispatch(p_events json) returns int
 language plpgsql security definer set search_path = plait, pg_temp set lock_timeout = '20ms' as $$
 declare
-  v_now   timestamptz := plait._moment();
+  v_now   timestamptz := plait._now_after_xid();
   v_done  int := 0;
   v_jobs  int;
   v_error text;
@@ -30,7 +30,7 @@ begin
       join plait.triggers t on t.id = x.trigger and t.revision = x.revision and t.enabled and t.deleted_at is null
       for no key update of t skip locked) h;
     continue when v_held <> json_array_length(e.fires);
-    if not plait._tell_waiting(v_event) then
+    if not plait._signal_event_waits(v_event) then
       v_done := v_done + 1;  -- it has come further: the next call goes on with it
       continue;
     end if;

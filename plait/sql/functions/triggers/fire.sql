@@ -14,7 +14,7 @@ create or replace function plait.fire(
 ) returns int
 language plpgsql security definer set search_path = plait, pg_temp set lock_timeout = '20ms' as $$
 declare
-  v_now   timestamptz := plait._moment();
+  v_now   timestamptz := plait._now_after_xid();
   v_fired int := 0;
   t       plait.triggers;
   f       record;

@@ -15,5 +15,5 @@ begin
     select * from plait.events e
     where (v_tenant is null or e.tenant_id = v_tenant) and (p_event is null or e.id = p_event) and (p_name is null or e.name = p_name)
       and (not p_failed or e.error is not null) and e.id < coalesce(p_before, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
-    order by e.id desc limit plait._limit(p_limit);
+    order by e.id desc limit plait._page_size(p_limit);
 end $$;

@@ -18,5 +18,5 @@ begin
     from plait.fires f join plait.triggers t on t.id = f.trigger_id
     where (v_tenant is null or f.tenant_id = v_tenant) and (p_trigger is null or f.trigger_id = p_trigger)
       and (p_event is null or f.event_id = p_event)
-    order by f.at desc, f.id desc limit plait._limit(p_limit);
+    order by f.at desc, f.id desc limit plait._page_size(p_limit);
 end $$;

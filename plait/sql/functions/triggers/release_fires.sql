@@ -18,7 +18,7 @@ begin
   if not exists (select from plait.fires where outcome = 'held') then
     return 0;
   end if;
-  v_now := plait._moment();
+  v_now := plait._now_after_xid();
   for t in
     select * from plait.triggers g
     where g.id in (select h.trigger_id from plait.fires h where h.outcome = 'held') and g.enabled and g.deleted_at is null

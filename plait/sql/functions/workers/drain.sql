@@ -10,6 +10,6 @@ declare v_node text;
 begin
   update plait.workers set draining = true where id = p_worker and state = 'alive' returning node into v_node;
   if v_node is not null then
-    perform plait._leave_node(v_node, 'draining');
+    perform plait._update_node(v_node, 'draining');
   end if;
 end $$;

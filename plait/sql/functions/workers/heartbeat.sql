@@ -28,7 +28,7 @@ begin
 
   o_released := 0;
   if p_held is not null then
-    o_released := plait._give_back(p_worker, plait._moment(), 'not_held', p_held, p_held_attempts);
+    o_released := plait._release_running(p_worker, plait._now_after_xid(), 'not_held', p_held, p_held_attempts);
     select array_agg(h.id) into o_gone from unnest(p_held, p_held_attempts) h(id, attempt)
       where not exists (select from plait.live l where l.job_id = h.id and l.attempt = h.attempt and l.worker = p_worker);
   end if;

@@ -1,8 +1,8 @@
 -- rescue: take back what lost workers ran, end what was asked to stop and did not, resume whose wake-up was missed.
 --
---   moves    running -> scheduled | queued | dead_letter | canceled; waiting -> queued, or as _resume_parent
+--   moves    running -> scheduled | queued | dead_letter | canceled; waiting -> queued, or as _resume_or_end_parent
 --   locks    live rows SKIP LOCKED, by worker and id; workers FOR UPDATE SKIP LOCKED (against claims under way); fan-outs
---            SKIP LOCKED (_reach). Never waits for a row that a user's transaction can hold: that job is the next call's
+--            SKIP LOCKED (_lock_affected_fan_outs). Never waits for a row that a user's transaction can hold: that job is the next call's
 --   raises   nothing
 --   called   plait.store.leader.rescue
 --
@@ -51,19 +51,19 @@ begin
     l := v_lost.job;
     v_alone := l.lane like 'suspect%' and v_lost.suspects = 1;
     v_buried := v_alone and l.losses >= p_max_losses;
-    continue when (v_buried or l.cancel_requested is not null) and cardinality(plait._reach(array[l.job_id])) = 0;  -- held: next time
+    continue when (v_buried or l.cancel_requested is not null) and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;  -- held: next time
     if l.cancel_requested is not null then
-      perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its worker was lost while it was asked to stop'));
+      perform plait._make_final(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its worker was lost while it was asked to stop'));
       o_canceled := o_canceled + 1;
       v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
-    elsif v_buried and l.tied and plait._has_open(l.job_id) then
+    elsif v_buried and l.tied and plait._has_open_children(l.job_id) then
       perform plait._suspend(l, v_now, 'fan_out ' || l.job_id, null);   -- it is buried when its children have ended
       update plait.attempts set status = 'lost', reason = 'worker_lost', error = format('its worker was lost %s times while no other suspect ran on it', l.losses)
         where job_id = l.job_id and attempt = l.attempt;
       v_returned := v_returned || l.job_id;
       o_dead := o_dead + 1;
     elsif v_buried then
-      perform plait._end(l, v_now, 'lost', 'dead_letter', 'worker_lost', format('its worker was lost %s times while no other suspect ran on it', l.losses));
+      perform plait._make_final(l, v_now, 'lost', 'dead_letter', 'worker_lost', format('its worker was lost %s times while no other suspect ran on it', l.losses));
       o_dead := o_dead + 1;
       v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'dead_letter'::plait.status;
     else
@@ -76,7 +76,7 @@ begin
         v_half := 3 - v_half;
       elsif l.losses > 0 then
         l.lane := case when l.lane = 'leader' or l.lane like 'n:%' then 'suspect:' || l.lane
-                       else coalesce('suspect:b:' || plait._build(l.lane), 'suspect') end;
+                       else coalesce('suspect:b:' || plait._build_of_lane(l.lane), 'suspect') end;
         l.suspect_group := l.worker::bigint * 4;
       else
         l.losses := 1;
@@ -102,8 +102,8 @@ begin
                        union all select job_id from plait.live where cancel_by < v_now)
     order by v.job_id limit p_limit for update skip locked
   loop
-    continue when cardinality(plait._reach(array[l.job_id])) = 0;
-    perform plait._end(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason,
+    continue when cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;
+    perform plait._make_final(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason,
       case when l.cancel_by is null then 'its handler did not stop when asked' else 'its handler did not end within its grace period' end));
     o_canceled := o_canceled + 1;
     v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
@@ -122,11 +122,11 @@ begin
     order by depth desc, id limit p_limit for no key update skip locked
   loop
     continue when f.waited_for is null or f.decided_at is null and f.succeeded + f.failed + f.canceled < f.waited_for;  -- as it is now
-    continue when (f.strategy in ('nursery', 'after') or f.on_timeout is not null) and cardinality(plait._reach(array[f.parent_id])) = 0;
+    continue when (f.strategy in ('nursery', 'after') or f.on_timeout is not null) and cardinality(plait._lock_affected_fan_outs(array[f.parent_id])) = 0;
     if f.decided_at is null then
-      v_end := plait._judge(f, v_now);
+      v_end := plait._apply_strategy(f, v_now);
     else
-      v_end := plait._resume_parent(f, v_now);
+      v_end := plait._resume_or_end_parent(f, v_now);
       o_resumed := o_resumed + v_end.o_resumed::int;
     end if;
     if v_end.o_job is not null then
@@ -140,9 +140,9 @@ begin
     select * from plait.fan_outs where serial and turn is null and decided_at is null and succeeded + failed + canceled < total
     order by id limit p_limit for no key update skip locked
   loop
-    perform plait._next_turn(f);
+    perform plait._start_next_serial_child(f);
   end loop;
-  perform plait._follow_late(p_limit);
+  perform plait._enqueue_late_follow_ups(p_limit);
 
   with e as materialized (
     select id from plait.workers where state = 'alive' and expires_at < v_now order by id for update skip locked
@@ -153,11 +153,11 @@ begin
   )
   select count(*), array_agg(distinct w.node order by w.node) filter (where w.node is not null) into o_lost, v_nodes from w;
   foreach v_node in array coalesce(v_nodes, '{}') loop
-    perform plait._leave_node(v_node, 'lost');
+    perform plait._update_node(v_node, 'lost');
   end loop;
-  perform plait._depose(v_now);
+  perform plait._take_over_leader_jobs(v_now);
 
   if cardinality(v_queues) > 0 then
-    perform plait._wake(v_queues);
+    perform plait._wake_workers(v_queues);
   end if;
 end $$;

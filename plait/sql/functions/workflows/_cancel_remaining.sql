@@ -1,7 +1,7 @@
 -- _cancel_remaining: cancel what a fan-out has open, and what hangs below it. In a transaction of its own, never in a child's.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
---   locks    the fan-out, live rows and what _reach locks, SKIP LOCKED. Never waits
+--   locks    the fan-out, live rows and what _lock_affected_fan_outs locks, SKIP LOCKED. Never waits
 --   raises   nothing
 --   called   cancel_remaining, gather
 --

@@ -5,7 +5,8 @@
 --   locks    the caller has ended the jobs; fan-outs, deepest first, then by id: level by level, since an end cascades upward; then
 --            parents' live rows SKIP LOCKED, so that nothing waits here for who waits for a fan-out; who is passed by is rescue's
 --   raises   nothing
---   called   cancel, _cancel_rows, _depose, _give_back, rescue, resume, _settle
+--   called   cancel, _cancel_rows, _release_running, rescue, resume, _settle,
+--            _take_over_leader_jobs
 --
 -- p_returned: jobs whose handler has ended, and that wait for their own nursery from now on; p_outcomes: what they will be then, for those
 -- that failed by themselves. Their pending children are canceled.
@@ -77,9 +78,9 @@ begin
                     from unnest(p_jobs, p_fan_outs) y(job, fan_out) where y.fan_out = f.id) u) x;
       end if;
       if f.serial and (f.turn is null or f.turn = any(p_jobs)) then
-        perform plait._next_turn(f);
+        perform plait._start_next_serial_child(f);
       end if;
-      e := plait._judge(f, p_now);
+      e := plait._apply_strategy(f, p_now);
       if e.o_job is not null then
         -- It is final by this: its own fan-out counts it on the next level, and so do those of who depends on it.
         v_jobs := v_jobs || e.o_job; v_fans := v_fans || e.o_fan_out; v_finals := v_finals || e.o_final;

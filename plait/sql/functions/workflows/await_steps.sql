@@ -25,12 +25,12 @@ declare
 begin
   perform plait._require_read_committed();
   if p_suspend then
-    l := plait._hold(p_worker, p_job, p_attempt);
+    l := plait._lock_attempt(p_worker, p_job, p_attempt);
   else
     select * into l from plait.live v where v.job_id = p_job and v.attempt = p_attempt and v.worker + 0 = p_worker for key share;
   end if;
   if l.job_id is null then
-    o_status := plait._not_held(p_worker, p_job, p_attempt);
+    o_status := plait._status_without_lease(p_worker, p_job, p_attempt);
     return;
   end if;
   if l.cancel_requested is not null then
@@ -59,7 +59,7 @@ begin
   if cardinality(v_fans) > 0 then
     for f in select * from plait.fan_outs o where o.id = any(v_fans) and (p_suspend or o.strategy = 'nursery') order by o.id for no key update loop
       if f.strategy = 'nursery' and f.decided_at is null and f.succeeded + f.failed + f.canceled = f.total then
-        perform plait._decide(f, v_now, case when f.failed + f.canceled = 0 then 'succeeded' else 'failed' end);
+        perform plait._record_decision(f, v_now, case when f.failed + f.canceled = 0 then 'succeeded' else 'failed' end);
       end if;
     end loop;
   end if;

@@ -19,9 +19,9 @@ begin
   if p_payload is null or octet_length(p_payload) > 1048576 or json_typeof(p_payload::json) <> 'object' then
     raise exception 'a payload must be a JSON object of at most 1 MiB' using errcode = 'PL001';
   end if;
-  l := plait._hold(p_worker, p_job, p_attempt);
+  l := plait._lock_attempt(p_worker, p_job, p_attempt);
   if l.job_id is null then
-    return plait._not_held(p_worker, p_job, p_attempt);
+    return plait._status_without_lease(p_worker, p_job, p_attempt);
   end if;
   if l.cancel_requested is not null then
     return 'canceled';
@@ -36,11 +36,11 @@ begin
   delete from plait.signals where job_id = p_job and consumed and sent_at < v_now - interval '1 day';
   update plait.jobs set payload = p_payload::json, runs = coalesce(runs, 1) + 1 where id = p_job;
   delete from plait.search_values where job_id = p_job;
-  perform plait._make_searchable(array[p_job], array[l.definition]);
+  perform plait._store_search_values(array[p_job], array[l.definition]);
   perform plait._suspend(l, v_now, 'continued', null);
-  update plait.live set state = 'queued', run_at = plait._moment(), wait_on = null, tries = 0,
+  update plait.live set state = 'queued', run_at = plait._now_after_xid(), wait_on = null, tries = 0,
     lane = plait._lane(definition, tenant_id, limit_key, case when l.lane like 'n:%' or l.lane like 'suspect:n:%' then l.lane else '' end)
     where job_id = p_job;
-  perform plait._wake(array[l.queue]);
+  perform plait._wake_workers(array[l.queue]);
   return 'suspended';
 end $$;

@@ -20,7 +20,7 @@ create or replace function plait.open_fan_out(
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
 set lock_timeout = '500ms' as $$
 declare
-  v_now      timestamptz := plait._moment();
+  v_now      timestamptz := plait._now_after_xid();
   l          plait.live;
   j          plait.jobs;
   v_total    int := cardinality(p_ids);
@@ -30,9 +30,9 @@ declare
   v_queues   text[];
 begin
   perform plait._require_read_committed();
-  l := plait._hold(p_worker, p_job, p_attempt);
+  l := plait._lock_attempt(p_worker, p_job, p_attempt);
   if l.job_id is null then
-    return plait._not_held(p_worker, p_job, p_attempt);
+    return plait._status_without_lease(p_worker, p_job, p_attempt);
   end if;
   if l.cancel_requested is not null then
     return 'canceled';
@@ -62,7 +62,7 @@ begin
   end if;
   v_metered := exists (select from plait.tenants t where t.id = l.tenant_id and t.max_queued is not null);
   if v_metered then
-    perform plait._reserve(l.tenant_id, v_total);
+    perform plait._reserve_quota(l.tenant_id, v_total);
   end if;
 
   insert into plait.fan_outs (id, tenant_id, parent_id, root_id, created_at, timeout_at, timeout_s, depth, total, needed, waited_for,
@@ -93,10 +93,10 @@ begin
     returning queue
   )
   select array_agg(distinct queue) into v_queues from w;
-  perform plait._make_searchable(p_ids, p_definitions);
+  perform plait._store_search_values(p_ids, p_definitions);
   perform plait._set_deadlines(p_ids, p_definitions);
   if v_metered then
-    perform plait._reserve(l.tenant_id, v_total, true);
+    perform plait._reserve_quota(l.tenant_id, v_total, true);
   end if;
 
   insert into plait.steps (job_id, tenant_id, fan_out_id, at, seq, occurrence, attempt, overlapping, name, kind, hash, branch, finished, done)
@@ -106,6 +106,6 @@ begin
   if p_suspend then
     perform plait._suspend(l, v_now, 'fan_out ' || p_fan_out, null);
   end if;
-  perform plait._wake(v_queues);
+  perform plait._wake_workers(v_queues);
   return case when p_suspend then 'suspended' else 'opened' end;
 end $$;

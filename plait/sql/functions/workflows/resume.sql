@@ -1,5 +1,5 @@
 -- resume: move on what has waited long enough: sleeps and signals that are due, fan-outs that have timed out, and jobs that were held when an event
--- was sent to them (_tell_waiting). Jobs that are past their deadline fail.
+-- was sent to them (_signal_event_waits). Jobs that are past their deadline fail.
 --
 --   moves    waiting -> queued; waiting -> any final, for a node job whose nodes have timed out; scheduled | queued | waiting -> failed, for a job that is
 --            past its deadline. One that runs is ended by its worker, which knows how long it may
@@ -31,9 +31,9 @@ begin
       update plait.deadlines set due_at = null where job_id = k.job_id and not exists (select from plait.live v where v.job_id = k.job_id);
       continue;
     end if;
-    continue when v_live.state = 'running' or cardinality(plait._reach(array[v_live.job_id])) = 0;
+    continue when v_live.state = 'running' or cardinality(plait._lock_affected_fan_outs(array[v_live.job_id])) = 0;
     v_error := plait._deadline_error(k.deadline_s, true);
-    perform plait._end(v_live, v_now, 'timeout', 'failed', 'deadline', v_error ->> 'error', p_failure => v_error -> 'failure');
+    perform plait._make_final(v_live, v_now, 'timeout', 'failed', 'deadline', v_error ->> 'error', p_failure => v_error -> 'failure');
     update plait.deadlines set due_at = null where job_id = k.job_id;
     v_ended := v_ended || v_live.job_id; v_fans := v_fans || v_live.fan_out_id; v_finals := v_finals || 'failed'::plait.status;
     o_timed_out := o_timed_out + 1;
@@ -41,12 +41,12 @@ begin
   with due as materialized (
     select l.job_id from plait.live l where l.wake_at <= v_now order by l.wake_at limit p_limit for update skip locked
   ), u as (
-    update plait.live l set state = 'queued', run_at = plait._moment(), wait_on = null, wake_at = null from due where l.job_id = due.job_id
+    update plait.live l set state = 'queued', run_at = plait._now_after_xid(), wait_on = null, wake_at = null from due where l.job_id = due.job_id
     returning l.queue
   )
   select count(*), array_agg(distinct queue) into o_resumed, v_queues from u;
   if o_resumed > 0 then
-    perform plait._wake(v_queues);
+    perform plait._wake_workers(v_queues);
   end if;
   for w in
     select h.* from plait.event_waits h join plait.live l on l.job_id = h.job_id
@@ -54,7 +54,7 @@ begin
   loop
     select * into v_live from plait.live where job_id = w.job_id;
     if plait._waits_for_signal(v_live, w.signal) then
-      perform plait._release(v_live);
+      perform plait._resume_job(v_live);
       o_resumed := o_resumed + 1;
     end if;
     delete from plait.event_waits h where h.job_id = w.job_id and h.signal = w.signal;
@@ -64,8 +64,8 @@ begin
     order by depth desc, timeout_at limit p_limit for update skip locked
   loop
     -- A node job may end by it, which its own fan-out then counts.
-    continue when f.on_timeout is not null and cardinality(plait._reach(array[f.parent_id])) = 0;
-    e := plait._decide(f, v_now, case when f.on_timeout = 'proceed' or f.on_timeout = 'fail' and f.succeeded >= f.needed
+    continue when f.on_timeout is not null and cardinality(plait._lock_affected_fan_outs(array[f.parent_id])) = 0;
+    e := plait._record_decision(f, v_now, case when f.on_timeout = 'proceed' or f.on_timeout = 'fail' and f.succeeded >= f.needed
                                       then 'succeeded' else 'timeout' end);
     o_timed_out := o_timed_out + 1;
     if e.o_job is not null then

@@ -24,7 +24,7 @@ begin
                          select from plait.steps p where p.job_id = v.job_id and not p.done and p.error is null and p.kind = 'signal' and p.name = 'signal ' || s.name)))
     order by v.job_id limit p_limit for update skip locked
   loop
-    perform plait._release(l);
+    perform plait._resume_job(l);
     o_resumed := o_resumed + 1;
   end loop;
   for f in
@@ -34,7 +34,7 @@ begin
       and not exists (select from plait.live t where t.job_id = o.turn)
     order by o.id limit p_limit for no key update skip locked
   loop
-    perform plait._next_turn(f);
+    perform plait._start_next_serial_child(f);
     o_resumed := o_resumed + 1;
   end loop;
   o_took_s := extract(epoch from clock_timestamp() - v_began);  -- clock: as above

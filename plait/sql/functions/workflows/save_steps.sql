@@ -23,7 +23,7 @@ begin
   if cardinality(p_jobs) = 1 then
     select l.tenant_id into v_tenant from plait.live l
       where l.job_id = p_jobs[1] and l.attempt = p_attempts[1] and l.worker = p_worker
-        and (l.lane not in ('leader', 'suspect:leader') or plait._led(p_worker, l.run_at, false)) for key share;
+        and (l.lane not in ('leader', 'suspect:leader') or plait._still_leads(p_worker, l.run_at, false)) for key share;
     if not found then
       return array[1];
     end if;
@@ -35,7 +35,7 @@ begin
   end if;
   with held as materialized (
     select l.job_id, l.attempt, l.tenant_id from plait.live l
-    where l.job_id = any(p_jobs) and l.worker + 0 = p_worker and (l.lane not in ('leader', 'suspect:leader') or plait._led(p_worker, l.run_at, false))
+    where l.job_id = any(p_jobs) and l.worker + 0 = p_worker and (l.lane not in ('leader', 'suspect:leader') or plait._still_leads(p_worker, l.run_at, false))
     order by l.job_id for key share
   ), x as materialized (
     select i.*, h.tenant_id

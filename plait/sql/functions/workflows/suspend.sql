@@ -22,9 +22,9 @@ declare
   v_id  uuid;
 begin
   perform plait._require_read_committed();
-  l := plait._hold(p_worker, p_job, p_attempt);
+  l := plait._lock_attempt(p_worker, p_job, p_attempt);
   if l.job_id is null then
-    o_status := plait._not_held(p_worker, p_job, p_attempt);
+    o_status := plait._status_without_lease(p_worker, p_job, p_attempt);
     return;
   end if;
   if l.cancel_requested is not null then
@@ -38,7 +38,7 @@ begin
       raise exception 'job % has no fan-out %', p_job, p_fan_out using errcode = 'PL008';
     end if;
     if f.strategy = 'nursery' and f.decided_at is null and f.succeeded + f.failed + f.canceled = f.total then
-      perform plait._decide(f, v_now, case when f.failed + f.canceled = 0 then 'succeeded' else 'failed' end);
+      perform plait._record_decision(f, v_now, case when f.failed + f.canceled = 0 then 'succeeded' else 'failed' end);
       select * into f from plait.fan_outs where id = p_fan_out;
     end if;
     if f.decided_at is not null or f.succeeded + f.failed + f.canceled >= p_ended then

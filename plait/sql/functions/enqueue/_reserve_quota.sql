@@ -1,0 +1,45 @@
+-- _reserve_quota: room for new jobs under a tenant's quota: asked for before they are made, taken when they are.
+--
+--   moves    nothing
+--   locks    the tenant's row, waiting p_wait_ms, and only where a quota exists
+--   raises   PL005 when there is no room, PL016 when the row stays locked, with the tenant's id as detail; lock_not_available (55P03)
+--            for a caller whose lock_timeout is below a second: plait's own duties and workers, which come again
+--   called   enqueue_many, fork, open_fan_out, _open_nodes, _retry, _spawn
+--
+-- quota_left is a lower bound of the room: jobs that end only add to it. So the jobs are counted only when it runs out,
+-- and the count is exact under the lock. Taken only afterwards, since until then nobody knows which of the jobs are new
+-- and which are sent again or stand for another by their key.
+create or replace function plait._reserve_quota(p_tenant uuid, p_count int, p_made boolean default false, p_wait_ms int default 2000) returns void
+language plpgsql as $$
+declare
+  v_tenant plait.tenants;
+  v_left   int;
+  v_was    text := plait._limit_lock_waits(p_wait_ms);
+begin
+  begin
+    select * into v_tenant from plait.tenants where id = p_tenant for no key update;
+  exception when lock_not_available then
+    if v_was ~ '^\d{1,3}ms$' then
+      raise;
+    end if;
+    raise exception 'another open transaction holds this tenant''s quota: commit or roll it back, then enqueue again'
+      using errcode = 'PL016', detail = p_tenant::text;
+  end;
+  perform set_config('lock_timeout', v_was, true);
+  if v_tenant.max_queued is null then
+    return;
+  end if;
+
+  v_left := coalesce(v_tenant.quota_left, -1) - p_count;
+  if v_left < 0 then
+    v_left := v_tenant.max_queued - case when p_made then 0 else p_count end
+              - (select count(*) from plait.live where tenant_id = p_tenant and metered);
+    if v_left < 0 then
+      raise exception 'tenant % may have % jobs that are not final; % more would exceed it',
+        v_tenant.slug, v_tenant.max_queued, p_count using errcode = 'PL005';
+    end if;
+  end if;
+  if p_made then
+    update plait.tenants set quota_left = v_left where id = p_tenant;
+  end if;
+end $$;

@@ -1,0 +1,27 @@
+-- _wake_workers: tell sleeping workers that these queues have work.
+--
+--   moves    nothing
+--   locks    one of plait's own for each queue, tried: never waits
+--   raises   nothing
+--   called   by more than a dozen functions
+--
+-- NOTIFY takes a server-wide lock at commit, so it is sent only when somebody sleeps, and not by each of many enqueuers
+-- at once: whoever misses the try-lock relies on the one that holds it, and a worker looks again some ms after it wakes.
+-- A caller's own transaction may commit much later, so it always notifies (p_always), and so do logins that are not plait's own
+-- where nobody says which it is: they must not hold the lock.
+create or replace function plait._wake_workers(p_queues text[], p_always boolean default null) returns void
+language plpgsql as $$
+declare v_queue text;
+begin
+  p_always := coalesce(p_always, not pg_has_role(session_user, 'plait_worker', 'member'));
+  if not p_always and not exists (select from plait.workers where asleep) then
+    return;
+  end if;
+  for v_queue in select distinct q from unnest(p_queues) q loop
+    if p_always or (exists (select from plait.workers where asleep and v_queue = any(queues))
+                    and (plait._try_lock('wake ' || v_queue)
+                         or not exists (select from plait.locks where name = 'wake ' || v_queue))) then
+      perform plait._notify('queue ' || v_queue);
+    end if;
+  end loop;
+end $$;
