@@ -1,9 +1,14 @@
 """One public SQL function per file, which bears its name and begins with its contract."""
 
 import re
+from pathlib import Path
+
+import pytest
 
 from .sql_functions import faults, silent_defaults
-from .tree import name_of, sources
+from .tree import ROOT, name_of, sources
+
+FOLDERS = sorted(path for path in (ROOT / "plait/sql/functions").iterdir() if path.is_dir())
 
 CANCEL = "plait/sql/functions/operate/cancel.sql"
 CONTRACT = """\
@@ -57,6 +62,18 @@ def test_a_function_lies_in_the_folder_of_its_subject() -> None:
         assert faults({place: CONTRACT + BODY}) == [f"{place} is not in a folder of plait/sql/functions"]
 
 
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_readme_of_a_folder_names_its_functions_and_no_others(folder: Path) -> None:
+    table = [line for line in (folder / "README.md").read_text().splitlines() if line.startswith("| `")]
+    named = {name for line in table for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+    assert named == {path.stem for path in folder.glob("*.sql")}
+
+
+def test_the_readme_of_all_functions_names_every_folder() -> None:
+    text = (ROOT / "plait/sql/functions/README.md").read_text()
+    assert set(re.findall(r"\((\w+)/README\.md\)", text)) == {folder.name for folder in FOLDERS}
+
+
 def test_a_definition_in_a_comment_is_none() -> None:
     assert faults({CANCEL: CONTRACT + BODY, "plait/sql/migrations/0002.sql": f"-- {BODY}/* {BODY} */"}) == []
 
@@ -79,7 +96,15 @@ def test_a_function_that_makes_a_job_queued_reads_the_clock_after_it_has_an_id()
     others = {"rescue", "_open_nodes", "_requeue_leader_job"}  # into lanes that have no scan bounds
     makers = {path.stem: path.read_text() for path in sources("plait/sql/functions", ".sql")}
     makers = {name: text for name, text in makers.items() if queues.search(text) and name not in given | others}
-    assert {"enqueue_many", "promote", "reschedule", "_retry", "_resume_job", "_spawn", "_enqueue_follow_ups"} <= makers.keys()
+    assert {
+        "enqueue_many",
+        "promote",
+        "reschedule",
+        "_retry",
+        "_resume_job",
+        "_spawn",
+        "_enqueue_follow_ups",
+    } <= makers.keys()
     assert [name for name, text in makers.items() if "plait._now_after_xid()" not in text] == []
 
 
@@ -99,4 +124,6 @@ def test_a_call_that_leaves_out_the_last_of_many_arguments_is_found() -> None:
         (["'x,'"] * 12, False),
         (["'x,'"] * 12 + ["a12 => 'x'"], False),
     ):
-        assert bool(silent_defaults({"plait/sql/functions/operate/f.sql": body.format(", ".join(given))})) is is_fault, given
+        assert (
+            bool(silent_defaults({"plait/sql/functions/operate/f.sql": body.format(", ".join(given))})) is is_fault
+        ), given
