@@ -2,7 +2,7 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 for a login that is neither
+--   raises   PL004 for a login that is neither bound nor trusted
 --   called   enqueue_many, _tenant
 create or replace function plait._bound_tenant() returns uuid
 language plpgsql stable as $$

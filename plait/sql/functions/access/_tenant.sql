@@ -2,10 +2,12 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 when a bound login names another tenant, PL003 when the setting is not a tenant's id
+--   raises   PL004 when a bound login names another tenant, PL003 when the setting is not a
+--            tenant's id
 --   called   by more than a dozen functions
 --
--- A bound login acts for its own tenant. A trusted role names one, or has set plait.tenant, or means the default tenant.
+-- A bound login acts for its own tenant. A trusted role names one, or has set plait.tenant, or
+-- means the default tenant. Every verb that a client calls begins with it.
 create or replace function plait._tenant(p_tenant uuid) returns uuid
 language plpgsql stable as $$
 declare

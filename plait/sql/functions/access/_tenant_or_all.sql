@@ -1,4 +1,4 @@
--- _tenant_or_all: the tenant that a reader is limited to; null for all of them, which only an admin may ask.
+-- _tenant_or_all: the tenant that a reader is limited to; null for all, for admins only.
 --
 --   moves    nothing
 --   locks    nothing

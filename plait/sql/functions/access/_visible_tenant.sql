@@ -5,8 +5,9 @@
 --   raises   nothing: unset, empty and malformed settings show no rows
 --   called   plait.store.signals._tenant, plait.store.tenants.own_tenant_id, the schema
 --
--- Inside SECURITY DEFINER current_user is the owner, so the question goes to session_user. A bound login's tenant is its
--- own whatever it sets; the setting is believed only from trusted roles.
+-- Every row-level security policy calls it. Inside SECURITY DEFINER current_user is the owner, so
+-- session_user decides. A bound login's tenant is its own whatever it sets; the setting is trusted
+-- only from trusted roles.
 create or replace function plait._visible_tenant() returns uuid
 language plpgsql stable security definer set search_path = plait, pg_temp as $$
 declare

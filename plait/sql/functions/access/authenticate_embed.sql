@@ -1,4 +1,4 @@
--- authenticate_embed: whose view of an embedded page has this hash. No row: nobody's, or it has ended, or its key has.
+-- authenticate_embed: the embedded view with this hash. No row: unknown or expired, or its key is.
 --
 --   moves    nothing
 --   locks    nothing

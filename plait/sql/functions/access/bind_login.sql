@@ -2,10 +2,11 @@
 --
 --   moves    nothing
 --   locks    the login's row
---   raises   PL012 when the login does not exist, or could be more than one tenant; PL003 when there is no such tenant
+--   raises   PL012 if the login does not exist, or could act for more than one tenant; PL003 no
+--            such tenant
 --   called   plait.store.tenants.bind_login
 --
--- The role plait_tenant may come before or after. A login that is unbound, or bound nowhere, sees nothing.
+-- The role plait_tenant may be granted before or after. A login that is not bound sees nothing.
 create or replace function plait.bind_login(p_login name, p_tenant uuid) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

@@ -1,4 +1,4 @@
--- close_session: a browser signs out.
+-- close_session: sign out: delete a browser session.
 --
 --   moves    nothing
 --   locks    the session's row

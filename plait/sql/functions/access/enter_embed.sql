@@ -1,11 +1,12 @@
--- enter_embed: a link to an embedded view becomes its session, once. Null: there is no such link, or not any more.
+-- enter_embed: exchange a link to an embedded view for its session, once.
 --
 --   moves    nothing
---   locks    the link's row: of two that follow it at once, one gets in
+--   locks    the link's row: of two concurrent calls one succeeds
 --   raises   nothing
 --   called   plait.store.keys.enter_embed
 --
--- A link is good for five minutes; the session ends when it was said to when the link was made.
+-- Null: no such link, used or expired. A link is valid for five minutes; the session ends at the
+-- time that was set when the link was created.
 create or replace function plait.enter_embed(p_link text, p_hash text) returns timestamptz
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

@@ -1,8 +1,8 @@
--- list_audit: who changed what, newest first.
+-- list_audit: the audit log, newest first.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 for who may not ask across tenants
+--   raises   PL004 for a caller that may not read across tenants
 --   called   plait.store.audit.list_audit
 create or replace function plait.list_audit(
   p_tenant uuid default null, p_all boolean default false, p_actor text default null, p_action text default null,

@@ -1,9 +1,12 @@
--- list_key_descendants: keys of the API that were made with a key, with those keys, and so on; newest first. Revoked and expired ones too.
+-- list_key_descendants: API keys that were created with a key, directly or not; newest first.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL008 when the caller has no such key, PL004 for who may not ask across tenants
+--   raises   PL008 when the caller has no such key, PL004 for a caller that may not read across
+--            tenants
 --   called   revoke_key, plait.store.keys.list_descendants
+--
+-- Revoked and expired ones too.
 create or replace function plait.list_key_descendants(p_key uuid, p_tenant uuid default null, p_all boolean default false)
 returns table (id uuid, tenant_id uuid, hint text, name text, role text, created_by text, created_at timestamptz,
                expires_at timestamptz, revoked_at timestamptz, last_used_at timestamptz)

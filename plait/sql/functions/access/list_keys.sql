@@ -1,8 +1,8 @@
--- list_keys: keys of the API, newest first, revoked and expired ones too; what they are is not in the database.
+-- list_keys: API keys, newest first, with revoked and expired ones. Only their hashes are stored.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 for who may not ask across tenants
+--   raises   PL004 for a caller that may not read across tenants
 --   called   plait.store.keys.list_keys
 create or replace function plait.list_keys(
   p_tenant uuid default null, p_all boolean default false, p_key uuid default null, p_before uuid default null, p_limit int default 50

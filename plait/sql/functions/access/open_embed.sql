@@ -1,8 +1,8 @@
--- open_embed: a link to a tenant's view, for a frame on another site: with a role of its own, that much and no more than its key.
+-- open_embed: a link to a tenant's view for a frame on another site, with at most its key's role.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL012 for a time or a role that it can't have
+--   raises   PL012 for an invalid time, or a role that the key may not give
 --   called   plait.store.keys.open_embed
 create or replace function plait.open_embed(p_key uuid, p_hash text, p_role text, p_ttl interval) returns timestamptz
 language plpgsql security definer set search_path = plait, pg_temp as $$

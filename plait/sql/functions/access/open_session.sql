@@ -1,4 +1,4 @@
--- open_session: what a browser holds instead of a key; or a link that opens one, once.
+-- open_session: a browser session in place of a key; or a login link that opens one, once.
 --
 --   moves    nothing
 --   locks    nothing

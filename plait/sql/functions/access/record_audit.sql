@@ -1,4 +1,4 @@
--- record_audit: write down who changed what; called in the statement that makes the change, so that one does not happen without the other.
+-- record_audit: write an audit entry, in the same statement as the change that it is about.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,12 +1,13 @@
--- reserve_reply: begin a request that has an Idempotency-Key, or learn what it was answered before.
+-- reserve_reply: begin a request that has an Idempotency-Key, or return its earlier reply.
 --
 --   moves    nothing
---   locks    the reply's row: of two that come at once, one begins
+--   locks    the reply's row: of two concurrent requests one begins
 --   raises   PL001 for a bad key, PL006 when the key was used with another request
 --   called   plait.store.replies.reserve
 --
--- o_begun: it is the caller's to do now. Else o_status and o_body are the answer; where they are null, another is doing it. One that
--- began and never ended (its process died) may be begun again after a minute: the verbs below are safe to send twice.
+-- o_begun: the caller executes it now. Otherwise o_status and o_body are the reply; if they are
+-- null, another request is executing it. One that began and never ended (its process died) may be
+-- begun again after a minute: the verbs below are safe to send twice.
 create or replace function plait.reserve_reply(
   p_tenant uuid, p_key_id uuid, p_key text, p_hash text, out o_begun boolean, out o_status int, out o_body text
 )

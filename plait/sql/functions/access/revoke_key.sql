@@ -1,7 +1,8 @@
--- revoke_key: a key opens nothing any more, nor do the sessions that were opened with it.
+-- revoke_key: revoke an API key, and the sessions that were opened with it.
 --
 --   moves    nothing
---   locks    the key's row; with p_descendants those of the keys that were made with it, in id order
+--   locks    the key's row; with p_descendants those of the keys that were created with it, in id
+--            order
 --   raises   PL008 when the caller has no such key
 --   called   plait.store.keys.revoke_key
 create or replace function plait.revoke_key(p_key uuid, p_tenant uuid default null, p_all boolean default false, p_descendants boolean default false)

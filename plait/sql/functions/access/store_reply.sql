@@ -1,9 +1,11 @@
--- store_reply: keep what a request with an Idempotency-Key was answered; without a status it may be begun again at once.
+-- store_reply: store the reply of a request with an Idempotency-Key.
 --
 --   moves    nothing
 --   locks    the reply's row
 --   raises   nothing
 --   called   plait.store.replies.keep
+--
+-- Without a status the request may be begun again at once.
 create or replace function plait.store_reply(p_tenant uuid, p_key_id uuid, p_key text, p_status int, p_body text) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 begin

@@ -1,15 +1,16 @@
--- tenant_id: a tenant's id by its slug or by its id as text.
+-- tenant_id: a tenant's id by its slug, or by its id as text.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL003 when there is none that the caller may name, PL004 when the login is bound to none and not trusted
+--   raises   PL003 if there is none that the caller may name, PL004 if the login is neither bound
+--            nor trusted
 --   called   after, declare_triggers, emit, enqueue, has_failed_siblings, has_pending_children,
 --            spawn, plait.store.connections.enqueue_async_on,
 --            plait.store.connections.enqueue_sync_on, plait.store.signals._tenant,
 --            plait.store.tenants.tenant_id
 --
--- To a bound login every other tenant looks like one that does not exist. No slug looks like an id (set_tenant), so the two
--- can't be taken for each other.
+-- To a bound login every other tenant looks like one that does not exist. No slug looks like an id
+-- (set_tenant), so the two can't be confused.
 create or replace function plait.tenant_id(p_tenant text) returns uuid
 language plpgsql stable security definer set search_path = plait, pg_temp as $$
 declare

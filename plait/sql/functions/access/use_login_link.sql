@@ -1,7 +1,7 @@
--- use_login_link: follow a login link: it is used up. Null: there is no such link, or not any more.
+-- use_login_link: use a login link, once. Null: no such link, used or expired.
 --
 --   moves    nothing
---   locks    the link's row: of two that follow it at once, one gets in
+--   locks    the link's row: of two concurrent calls one succeeds
 --   raises   nothing
 --   called   plait.store.keys.use_login_link
 create or replace function plait.use_login_link(p_hash text) returns uuid

@@ -1,17 +1,23 @@
--- _advance_scan_bounds: move a worker's marks on, so that its claims do not read again what is gone.
+-- _advance_scan_bounds: advance a worker's scan bounds past dead index entries.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _claim
 --
--- A claimed job leaves a dead entry in the index, at the very place where the next claim begins. As long as anybody's old snapshot
--- might need them they stay, by the million (T114), and every claim would walk over all of them. A mark says that no queued job of
--- its tenant and priority has, or will ever have, an earlier run_at. That is so when (1) none is visible, be it locked or not, and
--- (2) none can still appear: whoever makes a job queued takes the time after its transaction has a number (_now_after_xid). An earlier
--- claim of ours read the time `seen_at` before it got its own number, `seen_xid`. Whoever has a greater one got it later, and takes
--- a later time; when all others have ended, nothing earlier than `seen_at` is to come. A mark never moves back. This needs no
--- right to see others' transactions; one that has written and stays open holds the marks where they are.
+-- A claimed job leaves a dead entry in the index, at the place where the next claim starts. While
+-- any old snapshot may need these entries they stay, by the million (T114), and every claim would
+-- read all of them. A bound says: no queued job of this tenant and priority has, or will ever have,
+-- an earlier run_at. That holds if
+--   1. none is visible, locked or not, and
+--   2. none can still appear.
+-- For 2: a function that makes a job queued reads the clock after its transaction has an id
+-- (_now_after_xid). An earlier claim of this worker read the time `seen_at` before it got its own
+-- id, `seen_xid`. A transaction with a greater id got it later, and reads a later time. When all
+-- transactions with smaller ids have ended, nothing earlier than `seen_at` can appear.
+-- A bound never moves back. This needs no right to see other transactions; one that has written and
+-- stays open holds the bounds where they are. Called when a claim took at least 100 jobs of the
+-- main lane, or too long for the few that it got.
 create or replace function plait._advance_scan_bounds(
   p_bounds plait.scan_bounds, p_seen_at timestamptz, p_queue text, p_definitions text[], p_tenants uuid[], p_priorities smallint[]
 ) returns plait.scan_bounds

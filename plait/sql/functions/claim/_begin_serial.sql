@@ -1,12 +1,13 @@
--- _begin_serial: a queue that has become serial begins with the trees that were begun while it was parallel; false: not yet.
+-- _begin_serial: start a queue that became serial with the workflows that began; false: not yet.
 --
 --   moves    nothing
 --   locks    the queue's row, SKIP LOCKED: never waits
 --   raises   nothing
 --   called   await_claims, _claim
 --
--- Only when the claims that still took the queue for parallel have ended is it known which have begun. They go on, one tree after
--- the other; the next root starts when the last of them is final.
+-- Which workflows have begun is known only when the claims that still saw the queue as parallel
+-- have ended. They continue one after the other; the next root starts when the last of them is
+-- final. await_claims calls it after the change, and _claim if that did not happen within 10 s.
 create or replace function plait._begin_serial(p_queue text) returns boolean
 language plpgsql as $$
 begin

@@ -1,4 +1,4 @@
--- _build_of_lane: the build that a lane is for; null: for any.
+-- _build_of_lane: the build that a lane is for; null: any.
 --
 --   moves    nothing
 --   locks    nothing

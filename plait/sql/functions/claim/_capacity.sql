@@ -1,11 +1,12 @@
--- _capacity: how many more jobs of a definition (and limit key) may start now.
+-- _capacity: how many more jobs the limits of a definition, and of a limit key, allow to start now.
 --
 --   moves    nothing
---   locks    as _try_limit, for each limit (busy counts as full), held to the end of the transaction
+--   locks    as _try_limit, for each limit (busy counts as full), held until the transaction ends
 --   raises   nothing
 --   called   _claim_serial, _claim_side_lanes, _claim_suspects
 --
--- Counted from running rows, never from a counter: a crash or a cancel can't leak a slot. p_spend takes that many tokens.
+-- Counted from running rows, never from a counter: a crash or a cancellation can't leak a slot.
+-- p_spend records that many starts against the rate limits.
 create or replace function plait._capacity(
   p_definition text, p_tenant uuid, p_limit_key text, p_now timestamptz, p_spend int default 0
 ) returns int

@@ -1,16 +1,17 @@
--- _claim: take up to p_limit jobs of one queue; see claim.
+-- _claim: claim up to p_limit jobs of one queue.
 --
 --   moves    queued -> running
---   locks    limits by try-locks; live rows SKIP LOCKED. Never waits. The caller holds the worker's row FOR KEY SHARE, which a pause
---            waits for (await_claims)
+--   locks    limits by try-locks; live rows SKIP LOCKED. Never waits. The caller holds the worker's
+--            row FOR KEY SHARE, which await_claims waits for
 --   raises   nothing
 --   called   claim, cycle
 --
--- p_bounds comes back as it shall be sent with the next claim of this queue by this worker; null looks at everything. p_seen_at is
--- a time that was read before this transaction got its number; without one the marks stay where they are.
---
--- The main lane '' holds everybody without limits. The other lanes get half of the limit while the main lane has work, in turn
--- from a cursor of their own; of an odd limit the last one by lot, so that a worker that asks for one job at a time is fair too.
+-- p_bounds: scan bounds, to be sent with this worker's next claim of this queue; null reads from
+-- the start. p_seen_at: a time that was read before this transaction got its id; without it the
+-- bounds do not advance.
+-- The main lane '' holds the jobs without limits. The other lanes get half of the limit while the
+-- main lane has work, in rotation from a cursor of their own. The last job of an odd limit is drawn
+-- by lot, so a worker that claims one job at a time is fair too.
 create or replace function plait._claim(
   p_worker int, p_now timestamptz, p_queue text, p_limit int, p_definitions text[],
   p_seen_at timestamptz, inout p_cursor uuid, inout p_lane_cursor text, inout p_bounds plait.scan_bounds,

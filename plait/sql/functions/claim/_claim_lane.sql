@@ -5,14 +5,23 @@
 --   raises   nothing
 --   called   _claim, _claim_side_lanes
 --
--- A rotating window over the tenants that have queued rows here: a recursive skip over the index finds them without reading
--- their jobs, each gets its share, and what is left over goes to whoever has more, in equal parts. The window is never wider
--- than the limit, so every tenant in it gets at least one job, and the cursor passes nobody by. With weights it is as wide as it
--- can be, and shares of less than one job are drawn by lot. Where a window yields nothing (paused tenants, definitions that this
--- worker does not know) the next one is tried at once; where it yields too little, a few more.
--- Tenants without marks are looked for at intervals, or when those that have are not enough; until then a single one that has is all.
--- p_only: everything that is queued here is this tenant's; there is nobody to be fair to. p_special: whether some tenant is paused, or has a
--- weight or a limit; null: not known.
+-- A rotating window over the tenants that have queued jobs here. A recursive skip over the index
+-- finds them without reading their jobs. Each gets its share; what is left goes to those that have
+-- more, in equal parts. The window is never wider than the limit, so every tenant in it gets at
+-- least one job, and the cursor skips nobody. With weights the window is as wide as possible, and
+-- shares below one job are drawn by lot. If a window yields nothing (paused tenants, definitions
+-- that this worker does not have) the next one is tried at once; if it yields too little, up to
+-- three more.
+-- Tenants without scan bounds are searched at intervals, or if those with bounds do not have enough
+-- jobs. p_only: all jobs in the lane are this tenant's, so fairness does not matter. p_special:
+-- whether some tenant is paused, weighted or limited; null: not known.
+--
+-- Three statements select rows, and they cannot be one. (1) Each lane has a partial index:
+-- live_claim for lane = '', live_lanes for lane <> ''. The server uses a partial index only if the
+-- query implies its condition when it is planned; these plans are generic, so lane = p_lane implies
+-- neither, and one statement would sort every queued row of a tenant. (2) A claim without scan
+-- bounds, the usual one of a queue with few jobs, would pay for _scan_ranges: a join and a window
+-- function over its tenants, each time.
 create or replace function plait._claim_lane(
   p_worker int, p_now timestamptz, p_queue text, p_lane text, p_limit int, p_definitions text[],
   p_bounds plait.scan_bounds,

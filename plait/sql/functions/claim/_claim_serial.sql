@@ -1,12 +1,14 @@
--- _claim_serial: take jobs of a serial queue: all that may run of the one tree that has it, else one root.
+-- _claim_serial: claim jobs of a serial queue: those of the workflow that holds it, else one root.
 --
 --   moves    queued -> running
---   locks    the queue's row SKIP LOCKED, to take a root; limits by try-locks; live rows SKIP LOCKED. Never waits
+--   locks    the queue's row SKIP LOCKED, to claim a root; limits by try-locks; live rows SKIP
+--            LOCKED. Never waits
 --   raises   nothing
 --   called   _claim
 --
--- A tree has the queue until its last job is final: waiting, backing off and children that are not yet due keep it, and nobody need
--- give it back. Its jobs go by depth, deepest first, so that what was begun is ended; then, like roots, by priority and age.
+-- A workflow holds the queue until its last job is final: jobs that wait, back off or are not due
+-- yet hold it too, and nothing has to be released. Its jobs are claimed deepest first, so that
+-- started work is finished; then, like roots, by priority and age.
 create or replace function plait._claim_serial(
   p_worker int, p_now timestamptz, p_queue text, p_limit int, p_definitions text[],
   out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[]

@@ -1,15 +1,17 @@
--- _claim_side_lanes: claim up to p_limit jobs from the lanes of one queue that wait apart: limited jobs, suspects, those of
--- this worker's node and of its build, and the leader's where it leads.
+-- _claim_side_lanes: claim up to p_limit jobs from all lanes of a queue but the main one.
 --
 --   moves    queued -> running
 --   locks    limits by try-locks; live rows SKIP LOCKED. Never waits
 --   raises   nothing
 --   called   _claim
 --
--- A rotating window over the lanes that have queued rows: each gets its share, what is left goes to whoever has more, and a lane
--- that can't run is skipped whole. Where a window yields nothing the next ones are tried, but not all of thousands: the
--- cursor goes on from there. Within a lane of many tenants the first is drawn by lot: one cursor shared with other lanes
--- could beat in time with them, and pass a tenant by for ever.
+-- These lanes hold limited jobs, suspects, jobs of this worker's node and of its build, and the
+-- leader's jobs if its process leads.
+-- A rotating window over the lanes that have queued jobs: each gets its share, what is left goes to
+-- those that have more, and a lane whose limit is reached is skipped as a whole. If a window yields
+-- nothing the next ones are tried, but not all of thousands: the next claim continues from the
+-- cursor. In a lane of many tenants the first is drawn by lot: a cursor that is shared with other
+-- lanes could run in step with them and skip a tenant for ever.
 create or replace function plait._claim_side_lanes(
   p_worker int, p_now timestamptz, p_queue text, p_limit int, p_definitions text[],
   inout p_cursor uuid, inout p_lane_cursor text,

@@ -1,14 +1,16 @@
--- _claim_suspects: claim up to p_limit suspects of one lane: jobs that were lost with their workers more than once.
+-- _claim_suspects: claim suspects of one lane: jobs lost with their workers more than once.
 --
 --   moves    queued -> running
 --   locks    limits by try-locks; live rows SKIP LOCKED. Never waits
 --   raises   nothing
 --   called   _claim_side_lanes
 --
--- A worker runs suspects of one group at a time, over all its queues and lanes: so a loss tells which group the culprit is in (rescue). While
--- it runs some, only others of their group are taken; else the group is that of the oldest suspect that may run now. A group waits for nobody: what
--- is paused, at a limit, locked, or more than p_limit stays behind, and runs later or on another worker. The limits of definition, key and
--- tenant hold for a suspect as for any job. Tenants are looked at from one drawn by lot, so that none can stand before the others for ever.
+-- A worker runs suspects of one group at a time, over all its queues and lanes, so a loss shows
+-- which group the poison job is in (rescue). While it runs some, it claims only others of their
+-- group; otherwise the group of the oldest suspect that may run now. A group waits for nobody: jobs
+-- that are paused, at a limit, locked or beyond p_limit run later or on another worker. The limits
+-- of definition, key and tenant apply as for any job. Tenants are searched from one drawn by lot,
+-- so that none can block the others for ever.
 create or replace function plait._claim_suspects(
   p_worker int, p_now timestamptz, p_queue text, p_lane text, p_definitions text[], p_limit int,
   out o_jobs uuid[], out o_attempts int[], out o_tries smallint[], out o_max smallint[]

@@ -1,14 +1,15 @@
--- _fetch_claimed: what a worker needs to run the jobs it has just claimed, in the order in which to start them.
+-- _fetch_claimed: the data that a worker needs to run the jobs it has just claimed, in start order.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   cycle
 --
--- A timeout is the job's own, or an operator's for its definition: the code's is known to the worker. Timeouts and correlation ids come only when some job of the batch has one, and one queue stands for all when
--- they have the same.
--- One row; a table all the same, since then it becomes part of the caller's statement.
--- `= any` beside the join: else a cached plan may read the whole table for a batch.
+-- The timeout is the job's own, or an operator's for its definition: the worker knows the code's.
+-- Timeouts and correlation ids are returned only if some job of the batch has one, and one queue
+-- stands for all if they share it.
+-- One row, and a table nevertheless, so that it becomes part of the caller's statement. `= any`
+-- beside the join: otherwise a cached plan may read the whole table for a batch.
 create or replace function plait._fetch_claimed(
   p_jobs uuid[], p_attempts int[], p_tries smallint[], p_max smallint[]
 ) returns table (

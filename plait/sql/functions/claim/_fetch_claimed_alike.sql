@@ -1,4 +1,4 @@
--- _fetch_claimed_alike: as _fetch_claimed, for jobs whose attempts are alike: there is nothing to join.
+-- _fetch_claimed_alike: as _fetch_claimed, for jobs with equal attempt numbers: no join is needed.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,9 +1,12 @@
--- _first_queued: where the queued jobs of the main lane of a queue begin: for each stretch that the marks leave, the tenant and priority of its first.
+-- _first_queued: tenant and priority of the first queued job of each index range of the main lane.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _claim
+--
+-- Called if a claim took long for few jobs: there may be many dead index entries, or jobs of
+-- definitions that this worker does not have.
 create or replace function plait._first_queued(p_queue text, p_bounds plait.scan_bounds, out o_tenants uuid[], out o_priorities smallint[])
 language plpgsql as $$
 begin

@@ -1,4 +1,4 @@
--- _format_scan_bounds: scan bounds as text, for the worker to send back; see _parse_scan_bounds.
+-- _format_scan_bounds: scan bounds as text, for the worker to send back.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,5 +1,4 @@
--- _lane: the lane of a job that is not a suspect. A limited job waits apart, so that the claim can skip a full limit whole; so does one
--- that only a node, the leader, or workers of one build may run.
+-- _lane: the lane of a job that is not a suspect.
 --
 --   moves    nothing
 --   locks    nothing
@@ -7,7 +6,10 @@
 --   called   _announce, continue_as_new, _enqueue_follow_ups, fork, release_builds, rescue, _retry,
 --            _settle, _spawn, _suspend
 --
--- p_lane is where it was: a node's stays a node's, and a build's a build's. p_build: of the worker that it has begun on; null: as p_lane says.
+-- A limited job waits in a lane of its own, so that a claim skips a full limit as a whole. So does
+-- one that only a node, the leader, or workers of one build may run. p_lane: the lane before; a
+-- node's job stays in the node's lane, and a build's in the build's. p_build: the build of the
+-- worker that started it; null: as p_lane says.
 create or replace function plait._lane(p_definition text, p_tenant uuid, p_limit_key text, p_lane text default '', p_build text default null) returns text
 language sql stable
 return case

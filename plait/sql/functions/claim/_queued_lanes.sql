@@ -1,11 +1,12 @@
--- _queued_lanes: up to p_limit lanes of a queue that have queued jobs, in order, those after p_after and not after p_upto; null: to the end.
+-- _queued_lanes: lanes of a queue with queued jobs, in order, after p_after up to p_upto.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _claim_side_lanes
 --
--- A skip over the index: each step finds the next lane without reading the jobs of the last one.
+-- p_upto null: to the end. A skip over the index: each step finds the next lane without reading the
+-- jobs of the last one.
 create or replace function plait._queued_lanes(p_queue text, p_after text, p_upto text, p_limit int) returns text[]
 language plpgsql as $$
 begin

@@ -1,13 +1,13 @@
--- _queued_tenants: up to p_limit tenants that have queued jobs in a lane of a queue, in order, those after p_after and not after p_upto.
+-- _queued_tenants: tenants with queued jobs in a lane, in order, after p_after up to p_upto.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _claim_lane, _claim_serial, _claim_suspects, _first_queued, _random_tenant
 --
--- A skip over the index: each step finds the next tenant without reading the jobs of the last one. The main lane has an index
--- of its own, and a statement of its own to use it: tenants that have marks are looked up by them, the others lie in between, and
--- are looked for only if p_unbounded.
+-- A skip over the index: each step finds the next tenant without reading the jobs of the last one.
+-- The main lane has an index of its own, and a statement of its own that uses it: tenants with scan
+-- bounds are looked up by them, the others lie in between and are searched only with p_unbounded.
 create or replace function plait._queued_tenants(
   p_queue text, p_lane text, p_after uuid, p_upto uuid, p_limit int, p_bounds plait.scan_bounds default null, p_unbounded boolean default true
 ) returns uuid[]

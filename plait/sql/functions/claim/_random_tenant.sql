@@ -1,4 +1,4 @@
--- _random_tenant: one of the tenants that have queued jobs in a lane, drawn by lot from those after p_cursor.
+-- _random_tenant: a random tenant with queued jobs in a lane, after p_cursor.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,10 +1,12 @@
--- _scan_ranges: what the marks leave to be read of the jobs of these tenants: for each, stretches from (priority, mark) up to, and
--- without, another priority. A tenant without marks is one stretch.
+-- _scan_ranges: the index ranges that scan bounds leave to be read, for each of these tenants.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _claim_lane, _first_queued, _queued_tenants
+--
+-- From (priority, starts_at) up to another priority, which is excluded. A tenant without bounds has
+-- one range.
 create or replace function plait._scan_ranges(p_bounds plait.scan_bounds, p_tenants uuid[])
 returns table (n bigint, tenant_id uuid, priority int, starts_at timestamptz, upto_priority int)
 language sql immutable as $$

@@ -1,11 +1,12 @@
--- _serial_holder: the root of the tree that has a serial queue for itself; null: nobody has.
+-- _serial_holder: the root of the workflow that holds a serial queue; null: none.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _claim_serial, explain_job, list_queues, _serial_deadlocks
 --
--- Of the trees that have begun, the first of which anything is live: more than one only where the queue was parallel before.
+-- Of the workflows that have begun, the first that has a live job. There is more than one only if
+-- the queue was parallel before.
 create or replace function plait._serial_holder(p_queue text) returns uuid
 language plpgsql volatile as $$
 begin

@@ -1,12 +1,14 @@
--- _tenant_shares: what each tenant of a window may take now, where some tenant is paused, weighted or limited.
+-- _tenant_shares: how many jobs each tenant of a window may get now.
 --
 --   moves    nothing
---   locks    as _try_limit, for each tenant with a limit (busy counts as full), held to the end of the transaction
+--   locks    as _try_limit, for each tenant with a limit (busy counts as full), held until the
+--            transaction ends
 --   raises   nothing
 --   called   _claim_lane, _claim_serial, _claim_suspects
 --
--- Shares are whole numbers that sum up to the limit: one lot for all decides which of them are rounded up, so that a tenant gets
--- its weight's part over time even when that is less than one job a claim.
+-- Called only if some tenant is paused, weighted or limited. Shares are whole numbers that add up
+-- to the limit. One random number for all decides which are rounded up, so that a tenant gets its
+-- share over time even if that is less than one job per claim.
 create or replace function plait._tenant_shares(p_tenants uuid[], p_limit int) returns table (n bigint, share int, cap int)
 language plpgsql as $$
 #variable_conflict use_column

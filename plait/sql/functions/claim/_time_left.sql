@@ -1,4 +1,4 @@
--- _time_left: how long a job that is claimed now may run: its timeout, or what its deadline leaves of it.
+-- _time_left: how long a job that is claimed now may run: its timeout, or the time to its deadline.
 --
 --   moves    nothing
 --   locks    nothing

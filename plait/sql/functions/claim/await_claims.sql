@@ -1,11 +1,13 @@
--- await_claims: wait until the claims of a queue that began before have ended; false: not all within p_wait_ms.
+-- await_claims: wait until earlier claims of a queue have ended; false after p_wait_ms.
 --
 --   moves    nothing
---   locks    each of the queue's workers' rows for a moment, one at a time: a claim holds its worker's FOR KEY SHARE
+--   locks    each worker's row of the queue, one at a time, briefly: a claim holds its worker's FOR
+--            KEY SHARE
 --   raises   nothing
 --   called   plait.store.queues.set_queue
 --
--- After it no job of a paused queue starts any more, and a queue that has become serial begins.
+-- Called after the commit of the change. After it no job of a paused queue starts, and a queue that
+-- became serial begins.
 create or replace function plait.await_claims(p_queue text, p_wait_ms int default 5000) returns boolean
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

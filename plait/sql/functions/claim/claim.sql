@@ -1,11 +1,13 @@
--- claim: take up to p_limit queued jobs of one queue, for workers that do not batch (another language, the HTTP API).
+-- claim: claim jobs of one queue, for workers that do not batch (HTTP, other languages).
 --
 --   moves    queued -> running
---   locks    the worker's row FOR KEY SHARE, and to note the cursor and whether it sleeps unless it is busy; else as _claim, which never waits
+--   locks    the worker's row FOR KEY SHARE, and with SKIP LOCKED to store the cursor and whether
+--            it sleeps; then as _claim, which never waits
 --   raises   PL011 when the worker is lost or unknown
 --   called   plait.store.workers.claim
 --
--- p_sleep: when nothing is claimed, enqueues shall notify from now on; who asks for it looks again at once, for what came before.
+-- p_sleep: if nothing is claimed, enqueues notify this worker from now on. The caller polls once
+-- more at once, for jobs that were enqueued before.
 create or replace function plait.claim(p_worker int, p_queue text, p_limit int default 1, p_sleep boolean default false)
 returns table (job_id uuid, attempt int, tries int, max_attempts int, tenant_id uuid, definition text, payload text, timeout_s float8,
                correlation_id text)

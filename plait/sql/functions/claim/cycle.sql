@@ -1,17 +1,23 @@
--- cycle: settle the last batch and claim the next, in one round trip. This is the hot path.
+-- cycle: settle the last batch and claim the next, in one round trip. The hot path.
 --
 --   moves    as settle and claim
---   locks    live rows of the outcomes, and their fan-outs, for at most 300 ms; with p_careful none that another holds; then the worker's row FOR KEY SHARE, so that a worker being declared lost gets nothing
---            new while its heartbeat is not held up; then as claim, which never waits
---   raises   PL001 for an unknown outcome; lock_not_available (55P03) when somebody holds a row of an outcome: then nothing has happened,
---            and the worker sends the same again with p_careful; nothing for a lost lease
+--   locks    live rows of the outcomes, and their fan-outs, for at most 300 ms; with p_careful none
+--            that another transaction holds; then the worker's row FOR KEY SHARE, so that a worker
+--            that is being declared lost gets nothing new, and its heartbeat does not wait; then as
+--            claim, which never waits
+--   raises   PL001 for an unknown outcome; lock_not_available (55P03) if another transaction holds
+--            a row of an outcome: nothing has happened, and the worker sends the batch again with
+--            p_careful; nothing for a lost lease
 --   called   plait.store.workers.cycle
 --
--- o_stale holds the positions of outcomes that changed nothing. o_alive is false when the worker is lost: it must stop its
--- handlers and register anew. o_alone, of a good number of jobs: nobody else works on its queues. o_bounds: to be sent with the next claims,
--- see _advance_scan_bounds. p_sleep: when nothing is claimed, enqueues shall notify this worker from now on. p_short: of what all the jobs have in
--- common, one stands for all (workers of the release before do not know of it). p_careful: outcomes whose rows somebody else holds are
--- left out, and their positions come back in o_busy; without it they are waited for, which costs nothing where nobody holds any.
+-- o_stale: positions of outcomes that changed nothing. o_alive: false when the worker is lost; it
+-- must stop its handlers and register again. o_alone: no other worker serves its queues (only after
+-- a claim of 100 jobs or more). o_bounds: scan bounds, to be sent with the next claims
+-- (_advance_scan_bounds). p_sleep: if nothing is claimed, enqueues notify this worker from now on.
+-- p_short: a value that all claimed jobs share is returned once (workers of the release before do
+-- not know it). p_careful: outcomes whose rows another transaction holds are left out, and their
+-- positions are returned in o_busy; without it they are waited for, which costs nothing if no row
+-- is held.
 create or replace function plait.cycle(
   p_worker int,
   p_queues text[], p_limits int[], p_cursors uuid[], p_lane_cursors text[],

@@ -1,11 +1,12 @@
--- release_builds: durable jobs that are queued for a build of which no worker is left are any worker's.
+-- release_builds: let any worker run durable jobs that are queued for a build without workers.
 --
 --   moves    nothing
 --   locks    live rows SKIP LOCKED. Never waits
 --   raises   nothing
 --   called   plait.store.leader.release_builds
 --
--- p_after_s: how long ago the last worker of that build must have been seen. The log of each job says so, with the reason build_gone.
+-- p_after_s: how long ago the last worker of that build must have been seen. The log of each job
+-- records it, with the reason build_gone.
 create or replace function plait.release_builds(p_after_s float8 default 300, p_limit int default 1000, out o_jobs int, out o_builds text[])
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set lock_timeout = '500ms' as $$
 declare

@@ -1,11 +1,11 @@
--- _announce: make deliveries of the outcomes of some time that their endpoints have not been told; how many.
+-- _announce: create the missing webhook deliveries of a time range; returns how many.
 --
 --   moves    nothing -> queued
 --   locks    the caller holds the lock of announce
 --   raises   nothing
 --   called   announce
 --
--- What becomes of deliveries themselves is told to nobody: it would have no end.
+-- Outcomes of deliveries are not announced: that would never end.
 create or replace function plait._announce(p_from timestamptz, p_to timestamptz, p_limit int) returns int
 language plpgsql set enable_seqscan = off as $$
 declare

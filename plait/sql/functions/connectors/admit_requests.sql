@@ -1,12 +1,13 @@
--- admit_requests: whether servers may be asked now, or have failed so often that nobody should.
+-- admit_requests: the circuit breaker: whether a server may be sent a request now.
 --
 --   moves    nothing
---   locks    rows of circuits that are due for a try, in order, SKIP LOCKED
+--   locks    rows of circuits that are due for a trial request, in order, SKIP LOCKED
 --   raises   nothing
 --   called   plait.store.connectors.admit_request
 --
--- A server that failed is left alone for a while; then one request may try, and no other for 30 s. One row for each that has failed
--- lately: where there is none, all is well. o: the position in the arrays.
+-- Open: requests are rejected for a while. Half-open: one request may try, and no other for 30 s.
+-- One row for each server that has failed lately: without a row the circuit is closed. o: the
+-- position in the arrays.
 create or replace function plait.admit_requests(p_tenants uuid[], p_origins text[])
 returns table (o int, admitted boolean, wait_s float8, open_s float8)
 language plpgsql security definer set search_path = plait, pg_temp as $$

@@ -1,15 +1,16 @@
--- announce: tell endpoints of outcomes that they want to know: one delivery for each (endpoint, job, attempt that ended it). The leader's;
--- nothing is done a job, and where nobody wants to know, nothing at all.
+-- announce: create webhook deliveries: one for each (endpoint, job, attempt that ended it).
 --
 --   moves    nothing -> queued
---   locks    one of plait's own, tried: of two who announce, one does
+--   locks    one of plait's own locks, tried: of two processes, one announces
 --   raises   nothing
 --   called   plait.store.leader.announce
 --
--- Everything from `closed_to` on is looked at each time, and what was told is left out. `closed_to` moves on to a moment when every
--- transaction that may have read the clock before it has ended, as in roll_up: so nothing that commits late is missed, and what lies before
--- need not be remembered. A tenant's quota does not count deliveries: they are bounded by its jobs.
--- o_more: call again at once. o_took_s: how long it took; who calls waits twenty times that.
+-- Costs nothing per job, and nothing at all without endpoints. Everything from `closed_to` on is
+-- read each time, and outcomes that were announced are left out. `closed_to` advances to a time at
+-- which every transaction that may have read the clock earlier has ended, as in roll_up: so nothing
+-- that commits late is missed, and earlier outcomes need not be remembered. A tenant's quota does
+-- not count deliveries: they are limited by its jobs.
+-- o_more: call again at once. o_took_s: how long it took; the caller waits twenty times that.
 create or replace function plait.announce(p_limit int default 1000, out o_told int, out o_more boolean, out o_took_s float8)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

@@ -1,9 +1,11 @@
--- close_endpoint: an endpoint said that it is gone (410): nothing more is delivered to it. By the delivery that was told so.
+-- close_endpoint: an endpoint answered that it is gone (410): deliver nothing more to it.
 --
 --   moves    nothing
 --   locks    the delivery's live row FOR KEY SHARE, the endpoint's row
 --   raises   nothing for a lost lease: returns false
 --   called   plait.store.endpoints.close_endpoint
+--
+-- Called by the delivery that got the answer.
 create or replace function plait.close_endpoint(p_endpoint uuid, p_job uuid, p_attempt int, p_reason text) returns boolean
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

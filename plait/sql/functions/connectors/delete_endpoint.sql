@@ -1,4 +1,4 @@
--- delete_endpoint: an endpoint is no more. Deliveries that are on their way fail for good.
+-- delete_endpoint: delete a webhook endpoint. Deliveries under way fail permanently.
 --
 --   moves    nothing
 --   locks    the endpoint's row

@@ -1,8 +1,8 @@
--- list_connectors: what a tenant has set for each kind of connector.
+-- list_connectors: a tenant's settings for each kind of connector.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 for who may not ask across tenants
+--   raises   PL004 for a caller that may not read across tenants
 --   called   plait.store.connectors.list_connectors
 create or replace function plait.list_connectors(p_tenant uuid default null, p_all boolean default false)
 returns table (tenant_id uuid, tenant text, type text, settings json, updated_at timestamptz, updated_by text)

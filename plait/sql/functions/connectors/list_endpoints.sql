@@ -1,8 +1,8 @@
--- list_endpoints: a tenant's endpoints, by label.
+-- list_endpoints: a tenant's webhook endpoints, by label.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 for who may not ask across tenants
+--   raises   PL004 for a caller that may not read across tenants
 --   called   plait.store.endpoints.list_endpoints
 create or replace function plait.list_endpoints(
   p_tenant uuid default null, p_all boolean default false, p_endpoint uuid default null, p_label text default null

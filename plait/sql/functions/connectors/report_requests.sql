@@ -1,11 +1,13 @@
--- report_requests: how servers answered. Five failures in a row, and nobody asks one for 30 s, then for twice as long each time, ten minutes at most.
+-- report_requests: report to the circuit breaker how servers answered.
 --
 --   moves    nothing
 --   locks    rows of circuits, in order
 --   raises   nothing
 --   called   plait.store.connectors.report_request
 --
--- Not fenced by a job: what it says is about a server, and true whoever holds the job by now.
+-- Five failures in a row open a server's circuit for 30 s, then for twice as long each time, at
+-- most ten minutes. Not fenced by a job: it is about a server, and true whichever attempt reports
+-- it.
 create or replace function plait.report_requests(p_tenants uuid[], p_origins text[], p_ok boolean[]) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_now timestamptz := plait.now();

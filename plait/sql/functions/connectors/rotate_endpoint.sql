@@ -1,8 +1,9 @@
--- rotate_endpoint: give an endpoint a new key. The one before signs too, for as long as the receiver needs to learn the new one.
+-- rotate_endpoint: give an endpoint a new signing key. The old one signs too during the overlap.
 --
 --   moves    nothing
 --   locks    the endpoint's row
---   raises   PL008 when the caller has no such endpoint, PL012 for an overlap that is negative or longer than 30 days
+--   raises   PL008 when the caller has no such endpoint, PL012 for an overlap that is negative or
+--            longer than 30 days
 --   called   plait.store.endpoints.rotate_endpoint
 create or replace function plait.rotate_endpoint(p_endpoint uuid, p_tenant uuid default null, p_overlap interval default '1 day') returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$

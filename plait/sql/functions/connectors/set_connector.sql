@@ -1,8 +1,9 @@
--- set_connector: what a tenant has set for a kind of connector, whole; null forgets it.
+-- set_connector: a tenant's settings for a kind of connector, as a whole; null removes them.
 --
 --   moves    nothing
 --   locks    the row
---   raises   PL012 for an unknown kind or settings that are no JSON object of at most 16 KiB, PL003 no such tenant
+--   raises   PL012 for an unknown kind, or settings that are not a JSON object of at most 16 KiB,
+--            PL003 no such tenant
 --   called   plait.store.connectors.set_connector
 create or replace function plait.set_connector(p_type text, p_settings json, p_tenant uuid default null, p_by text default null) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$

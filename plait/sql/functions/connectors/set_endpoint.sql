@@ -1,12 +1,13 @@
--- set_endpoint: create or change an endpoint of webhooks, by its label; keys that are absent stay.
+-- set_endpoint: create or change a webhook endpoint, by its label; absent keys stay.
 --
 --   moves    nothing
 --   locks    the tenant's endpoints, as _lock_tenant
---   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL005 for one too many, PL014 when it was changed since, or is there
---            already and should be new, PL016 when another open transaction changes the tenant's endpoints
+--   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL005 too many
+--            endpoints, PL014 if it was changed since, or exists and should be new, PL016 if
+--            another open transaction changes the tenant's endpoints
 --   called   plait.store.endpoints.set_endpoint
 --
--- What it is told of counts from now wherever that changes: what lies before is not made up for.
+-- A changed subscription counts from now: earlier outcomes are not announced.
 create or replace function plait.set_endpoint(
   p_label text, p_settings json, p_tenant uuid default null, p_unchanged_since timestamptz default null, p_new boolean default false
 ) returns uuid

@@ -1,11 +1,12 @@
--- _serial_deadlocks: trees that have one serial queue and wait in another, which a tree has that waits for theirs. Neither will ever go on.
+-- _serial_deadlocks: workflows that hold one serial queue and wait for another, in a circle.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   explain_job, findings
 --
--- `waits` is the tree that has work in `queue`, and `has` the one that has that queue: each of the two is in a row of its own.
+-- `waits` is the workflow that has work in `queue`, and `has` the one that holds that queue: each
+-- of the two has a row of its own. Neither will ever continue.
 create or replace function plait._serial_deadlocks() returns table (waits uuid, queue text, has uuid)
 language sql volatile as $$
   with held as materialized (

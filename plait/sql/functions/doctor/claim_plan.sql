@@ -1,11 +1,12 @@
--- claim_plan: how the server would look for a queued job now, as a claim does.
+-- claim_plan: how the server would plan a claim now.
 --
 --   moves    nothing
 --   locks    nothing: it is planned, and not run
 --   raises   nothing
 --   called   plait.store.health.claim_plan
 --
--- The statement is _claim_lane's, with its settings. A claim that does not go by the index live_claim reads every queued row.
+-- The statement is that of _claim_lane, with its settings. A claim that does not use the index
+-- live_claim reads every queued row.
 create or replace function plait.claim_plan() returns setof text
 language plpgsql security definer set search_path = plait, pg_temp
 set enable_seqscan = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$

@@ -1,13 +1,13 @@
--- examine: what the server's catalogue tells of what will hurt, or already does. Needs no extension.
+-- examine: problems that the server's catalogue shows. Needs no extension.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   plait.store.health.examine
 --
--- Runs with the caller's own rights, and so is parsed once and for all: a login with pg_read_all_stats sees since when others'
--- transactions are open, any other only how many transactions have begun meanwhile. p_old_s, p_old_xids: from when on something
--- counts as old. evidence: as in findings.
+-- Runs with the caller's own rights, and so is parsed once: a login with pg_read_all_stats sees
+-- since when other transactions are open, any other login only how many transactions have begun
+-- meanwhile. p_old_s, p_old_xids: from when on something counts as old. evidence: as in findings.
 create or replace function plait.examine(p_old_s float8 default 60, p_old_xids int default 100000)
 returns table (level text, code text, finding text, evidence jsonb, advice text)
 language sql stable security invoker

@@ -1,12 +1,12 @@
--- findings: what will hurt, or already does, as plait's own tables tell it; what the catalogue tells is examine's.
+-- findings: problems that plait's own tables show; examine reads the server's catalogue.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   diagnose, plait.store.health.diagnose
 --
--- evidence: the numbers and names of the finding, for machines.
--- p_keep: how long final jobs are kept at the longest; null: for ever.
+-- evidence: the numbers and names of the finding, for machines. p_keep: the longest retention time
+-- of final jobs; null: for ever.
 create or replace function plait.findings(p_keep interval default null)
 returns table (level text, code text, finding text, evidence jsonb, advice text)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$

@@ -1,8 +1,8 @@
--- _caller_default: what the code of whoever enqueues says of a definition that no worker has made known yet.
+-- _caller_default: a default that the caller's code sends, for an unregistered definition.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL001 for a value that is none
+--   raises   PL001 for an invalid value
 --   called   enqueue_many
 create or replace function plait._caller_default(p_defaults json, p_definition text, p_setting text) returns text
 language plpgsql immutable as $$

@@ -1,4 +1,4 @@
--- _check_jobs: refuse bad arguments with a sentence that names them; returns the payloads as JSON.
+-- _check_jobs: validate the arguments of new jobs; returns the payloads as JSON.
 --
 --   moves    nothing
 --   locks    nothing

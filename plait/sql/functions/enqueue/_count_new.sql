@@ -1,9 +1,12 @@
--- _count_new: how many of the jobs asked for are new to a tenant: not sent again, and not stood for by an older one.
+-- _count_new: how many of these jobs are new: not sent again, and no older job holds their key.
 --
 --   moves    nothing
---   locks    nothing: the caller holds the tenant's row, so nobody else makes any meanwhile
+--   locks    nothing: the caller holds the tenant's row, so no other transaction adds jobs
+--            meanwhile
 --   raises   nothing
 --   called   enqueue_many
+--
+-- For tenants with a quota.
 create or replace function plait._count_new(
   p_tenant uuid, p_now timestamptz, p_ids uuid[], p_tenants uuid[], p_definitions text[], p_dedupe_keys text[], p_idempotency_keys text[]
 ) returns int

@@ -1,11 +1,11 @@
--- _enqueue_plain: jobs of one definition, tenant and queue, to run at once, without keys: most of what is ever enqueued.
+-- _enqueue_plain: insert jobs of one definition, tenant and queue, without keys, to run at once.
 --
 --   moves    nothing -> queued
 --   locks    nothing
---   raises   23505 when an id is there already
+--   raises   23505 if an id exists already
 --   called   _announce, enqueue_many
 --
--- Half of what the general statement costs: no joins, no expressions a row, five columns less to take apart.
+-- Half the cost of the general statement: no joins, no expressions per row, five columns less.
 create or replace function plait._enqueue_plain(
   p_now timestamptz, p_ids uuid[], p_payloads json[], p_tenant uuid, p_definition text, p_queue text, p_priority int,
   p_max_attempts int, p_source text, p_lane text

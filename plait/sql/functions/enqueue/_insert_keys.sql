@@ -1,12 +1,14 @@
--- _insert_keys: take the dedupe and idempotency keys of new jobs; tell which are held by older jobs.
+-- _insert_keys: insert the dedupe and idempotency keys of new jobs; return those already held.
 --
 --   moves    nothing
---   locks    keys in sorted order; waits p_wait_ms for a transaction that holds the same key and has not ended
---   raises   PL006 when an idempotency key comes with another payload; PL016 when a key's holder stays open, with the job's id as detail;
---            lock_not_available (55P03) for a caller whose lock_timeout is below a second: plait's own duties, which come again
+--   locks    keys in sorted order; waits p_wait_ms for an open transaction that holds the same key
+--   raises   PL006 for an idempotency key with another payload; PL016 if an open transaction keeps
+--            the key, with the job's id as detail; lock_not_available (55P03) for a caller whose
+--            lock_timeout is below a second: plait's own duties, which try again
 --   called   enqueue_many, _spawn
 --
--- Never DO UPDATE: a long transaction of a user's would then hold a row that another job's end must delete.
+-- Never DO UPDATE: a user's long transaction would then hold a row that the end of another job must
+-- delete.
 create or replace function plait._insert_keys(
   p_now timestamptz, p_tenant uuid, p_ids uuid[], p_tenants uuid[], p_definitions text[], p_payloads text[],
   p_dedupe_keys text[], p_idempotency_keys text[], p_idempotency_ttls_s float8[], p_wait_ms int default 5000

@@ -1,9 +1,11 @@
--- _payload_hash: equal for payloads that are equal as JSON.
+-- _payload_hash: a hash that is equal for payloads that are equal as JSON.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   nothing: what jsonb refuses (NUL, huge numbers) is hashed as text
+--   raises   nothing: a payload that jsonb rejects (NUL, huge numbers) is hashed as text
 --   called   _insert_keys
+--
+-- For jobs with an idempotency key.
 create or replace function plait._payload_hash(p_payload text) returns text
 language plpgsql immutable as $$
 begin

@@ -1,4 +1,4 @@
--- _release_keys: jobs that have become final give back their dedupe keys.
+-- _release_keys: delete the dedupe keys of jobs that became final.
 --
 --   moves    nothing
 --   locks    dedupe rows in key order

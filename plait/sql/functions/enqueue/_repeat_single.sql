@@ -1,4 +1,4 @@
--- _repeat_single: an array of one element stands for all of a batch.
+-- _repeat_single: repeat the only element of an array for all jobs of a batch.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,14 +1,15 @@
--- _reserve_quota: room for new jobs under a tenant's quota: asked for before they are made, taken when they are.
+-- _reserve_quota: check a tenant's quota before jobs are inserted; deduct it afterwards (p_made).
 --
 --   moves    nothing
---   locks    the tenant's row, waiting p_wait_ms, and only where a quota exists
---   raises   PL005 when there is no room, PL016 when the row stays locked, with the tenant's id as detail; lock_not_available (55P03)
---            for a caller whose lock_timeout is below a second: plait's own duties and workers, which come again
+--   locks    the tenant's row, for at most p_wait_ms, and only if it has a quota
+--   raises   PL005 if the quota is exhausted, PL016 if the row stays locked, with the tenant's id
+--            as detail; lock_not_available (55P03) for a caller whose lock_timeout is below a
+--            second: plait's own duties and workers, which try again
 --   called   enqueue_many, fork, open_fan_out, _open_nodes, _retry, _spawn
 --
--- quota_left is a lower bound of the room: jobs that end only add to it. So the jobs are counted only when it runs out,
--- and the count is exact under the lock. Taken only afterwards, since until then nobody knows which of the jobs are new
--- and which are sent again or stand for another by their key.
+-- quota_left is a lower bound of what is left: jobs that end only add to it. So jobs are counted
+-- only when it runs out, and the count is exact under the lock. It is deducted afterwards because
+-- only then is it known which jobs are new.
 create or replace function plait._reserve_quota(p_tenant uuid, p_count int, p_made boolean default false, p_wait_ms int default 2000) returns void
 language plpgsql as $$
 declare

@@ -1,11 +1,11 @@
--- _set_deadlines: from now on these new jobs have to end in time: as was asked, else as before, else as their definition says.
+-- _set_deadlines: set deadlines of new jobs: the job's own, the previous one or the definition's.
 --
 --   moves    nothing
 --   locks    nothing that others hold: the jobs are new, or the caller holds them
---   raises   a check violation for a deadline that is none
+--   raises   a check violation for an invalid deadline
 --   called   _enqueue_follow_ups, enqueue_many, fork, open_fan_out, _retry, _spawn
 --
--- The time counts from when a job may start: its waits in the queue and its retries are part of it.
+-- The time counts from when a job may start: its time in the queue and its retries are part of it.
 create or replace function plait._set_deadlines(p_ids uuid[], p_definitions text[], p_deadlines_s float8[] default null, p_again boolean default false)
 returns void language plpgsql as $$
 begin

@@ -1,4 +1,4 @@
--- _store_search_values: remember what new jobs have under the search keys that their definitions declare.
+-- _store_search_values: store the values of new jobs under their definitions' search keys.
 --
 --   moves    nothing
 --   locks    nothing
@@ -6,8 +6,9 @@
 --   called   continue_as_new, _enqueue_follow_ups, enqueue_many, fork, open_fan_out, _open_nodes,
 --            _spawn
 --
--- In the transaction that makes the jobs, once a call. Definitions that declare none cost one look at p_definitions, or none where the caller
--- has the definition anyway. Values are cut at 200 characters: who searches compares the payload itself.
+-- Once for each call that creates jobs, in the same transaction. If no definition declares search
+-- keys, it costs one lookup of p_definitions. Values are truncated to 200 characters: the search
+-- compares the payload itself.
 create or replace function plait._store_search_values(p_jobs uuid[], p_definitions text[]) returns void
 language plpgsql as $$
 begin

@@ -1,4 +1,4 @@
--- enqueue: ask for one job, from SQL: a stored procedure, a trigger, psql, another language.
+-- enqueue: enqueue one job from SQL: a stored procedure, a trigger, psql, another language.
 --
 --   moves    nothing -> queued | scheduled
 --   locks    as enqueue_many

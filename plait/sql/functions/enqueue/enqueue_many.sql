@@ -1,22 +1,26 @@
--- enqueue_many: ask for jobs, one per array element; missing arrays and null elements take the definition's defaults. An array
--- of one definition, tenant, queue, priority or number of attempts stands for all.
+-- enqueue_many: enqueue jobs, one per array element.
 --
---   moves    nothing -> queued | scheduled; -> waiting, for jobs that others have to succeed before
---   locks    idempotency keys, dedupe keys (both sorted), the tenant's row where it has a quota; with p_afters as _add_dependencies
---            (node jobs: as _start_node_job)
---   raises   PL001 bad argument, PL002 bad id, PL003 no such tenant, PL004 foreign tenant, PL005 quota, PL006 an
---            idempotency key with another payload, PL007 inactive definition, PL008 no such job to wait for, PL010 for keys outside READ COMMITTED,
---            PL016 when another open transaction holds a key, a quota or a job to wait for
+--   moves    nothing -> queued | scheduled; -> waiting, for jobs that depend on others
+--   locks    idempotency keys, dedupe keys (both sorted), the tenant's row if it has a quota; with
+--            p_afters as _add_dependencies; node jobs as _start_node_job
+--   raises   PL001 bad argument, PL002 bad id, PL003 no such tenant, PL004 foreign tenant, PL005
+--            quota, PL006 idempotency key with another payload, PL007 inactive definition, PL008 no
+--            such job to wait for, PL010 for keys outside READ COMMITTED, PL016 when another open
+--            transaction holds a key, a quota or a job to wait for
 --   called   after_many, enqueue, _fire, signal_or_start, plait.store.jobs.enqueue_many,
 --            plait.store.jobs.enqueue_parts
 --
--- p_afters: for each job the ids of those that it waits for, as the text of an array; p_on_dependency_failures: cancel, or run.
--- p_wait_ms: how long to wait for each of those before PL016; a shorter lock_timeout of the session holds.
--- Queue, priority and attempts of a job that says none are its definition's; p_defaults, {definition: {queue, priority, max_attempts}}, are the
--- code's, for definitions that no worker has made known yet.
--- p_deadlines_s: within how many seconds from when a job may start it must have ended, see _set_deadlines.
--- Ids come from the caller, so a call whose reply was lost can be sent again: what is there already is left alone.
--- Returns a row only for jobs that were not made because an older one holds their key.
+-- Missing arrays and null elements take the definition's defaults. An array with one element
+-- (definition, tenant, queue, priority, max_attempts) stands for all jobs.
+-- p_afters: for each job the ids of the jobs that it waits for, as the text of an array.
+-- p_on_dependency_failures: cancel or run. p_wait_ms: how long to wait for each lock before PL016;
+-- a shorter lock_timeout of the session holds. p_deadlines_s: in how many seconds from its start
+-- time the job must have ended (_set_deadlines).
+-- p_defaults, {definition: {queue, priority, max_attempts}}: the defaults of the caller's code, for
+-- definitions that no worker has registered yet.
+-- Ids come from the caller, so a call whose reply was lost can be sent again: jobs that exist
+-- already are left alone. Returns a row only for jobs that were not created because an older one
+-- holds their key.
 create or replace function plait.enqueue_many(
   p_ids              uuid[],
   p_definitions      text[],

@@ -1,12 +1,12 @@
--- enqueue_one: one plain job, to run at once, by the shortest way: what most calls ask for.
+-- enqueue_one: enqueue one plain job on the shortest path: most calls need no more.
 --
 --   moves    nothing -> queued
 --   locks    nothing
---   raises   PL004 for a login that may not; else nothing: false when anything is special or wrong, and then nothing was done;
---            enqueue_many knows what
+--   raises   PL004 for a login that may not; otherwise nothing: returns false without doing
+--            anything if an option is special or wrong, and enqueue_many raises the error
 --   called   plait.store.jobs.enqueue_one
 --
--- Few statements: each costs a waiting caller some microseconds, and many more on a server that was idle.
+-- Few statements: each costs a waiting caller some microseconds, and many more on an idle server.
 create or replace function plait.enqueue_one(
   p_id uuid, p_definition text, p_payload text, p_tenant uuid, p_queue text, p_priority int, p_max_attempts int
 ) returns boolean

@@ -1,12 +1,12 @@
--- promote: scheduled jobs that are due become claimable.
+-- promote: move scheduled jobs that are due to their queues.
 --
 --   moves    scheduled -> queued
---   locks    live rows SKIP LOCKED: safe to run anywhere, at once
+--   locks    live rows SKIP LOCKED: safe to run in several processes at once
 --   raises   nothing
 --   called   plait.store.leader.promote
 --
--- run_at becomes the moment of promotion: the time since when the job is queued. Returns how many moved, and in how many
--- seconds the next one is due; what is due already, and held by somebody, is not counted.
+-- run_at becomes the time of promotion: since when the job is queued. Returns how many jobs moved,
+-- and in how many seconds the next one is due. Jobs that are due and locked are not counted.
 create or replace function plait.promote(p_limit int default 1000, out o_promoted int, out o_next_s float8)
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare

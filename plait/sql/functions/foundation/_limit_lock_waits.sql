@@ -1,12 +1,13 @@
--- _limit_lock_waits: from here on, wait at most p_ms for a lock, or less where the session says so. Returns the setting to go back to.
+-- _limit_lock_waits: set lock_timeout to at most p_ms for the rest of the transaction.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   await_claims, enqueue_many, _insert_keys, _lock_tenant, _reserve_quota, set_queue
 --
--- Users' transactions may hold what an enqueue needs for any length of time. Who fails need not go back: the setting goes with the
--- (sub)transaction.
+-- Returns the previous value, to be restored by the caller. A shorter timeout of the session stays.
+-- A caller that raises need not restore it: the setting ends with the (sub)transaction. Users'
+-- transactions may hold the rows that an enqueue needs for any length of time.
 create or replace function plait._limit_lock_waits(p_ms int) returns text
 language plpgsql as $$
 declare

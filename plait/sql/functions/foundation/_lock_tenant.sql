@@ -1,4 +1,4 @@
--- _lock_tenant: one at a time counts and changes a tenant's endpoints, or triggers.
+-- _lock_tenant: serialize changes of a tenant's endpoints, or of its triggers.
 --
 --   moves    nothing
 --   locks    a row of plait.locks of this tenant and kind, for at most 2 s

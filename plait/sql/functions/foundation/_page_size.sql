@@ -1,4 +1,4 @@
--- _page_size: how many rows a list returns: as many as were asked for, and never more than p_most; null asks for as many as there may be.
+-- _page_size: how many rows a list returns: the number requested, at most p_most. Null: p_most.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,4 +1,4 @@
--- _uuid_floor: the least UUIDv7 of a moment.
+-- _uuid_floor: the least UUIDv7 of a point in time.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,14 +1,15 @@
--- _wake_workers: tell sleeping workers that these queues have work.
+-- _wake_workers: notify sleeping workers that these queues have work.
 --
 --   moves    nothing
---   locks    one of plait's own for each queue, tried: never waits
+--   locks    one of plait's own locks for each queue, tried: never waits
 --   raises   nothing
 --   called   by more than a dozen functions
 --
--- NOTIFY takes a server-wide lock at commit, so it is sent only when somebody sleeps, and not by each of many enqueuers
--- at once: whoever misses the try-lock relies on the one that holds it, and a worker looks again some ms after it wakes.
--- A caller's own transaction may commit much later, so it always notifies (p_always), and so do logins that are not plait's own
--- where nobody says which it is: they must not hold the lock.
+-- NOTIFY takes a server-wide lock at commit. It is sent only if a worker sleeps, and by one of many
+-- concurrent enqueuers: an enqueuer that misses the try-lock relies on the one that holds it, and a
+-- worker polls again some milliseconds after it wakes.
+-- p_always: notify without the try-lock. A user's own transaction may commit much later, and logins
+-- that are not plait's own must not hold the lock.
 create or replace function plait._wake_workers(p_queues text[], p_always boolean default null) returns void
 language plpgsql as $$
 declare v_queue text;

@@ -1,11 +1,12 @@
--- uuidv7: an id that sorts by its time, for callers in SQL. (Postgres has its own only from 18 on; one definition serves all.)
+-- uuidv7: an id that sorts by its time, for callers in SQL.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   by more than a dozen functions
 --
--- The real clock, not plait.now(): an id tells machines apart, it decides nothing.
+-- Postgres has its own from version 18 on; one definition serves all versions. It uses the real
+-- clock, not plait.now(): an id tells rows apart and decides nothing.
 create or replace function plait.uuidv7() returns uuid
 language sql volatile parallel safe
 return encode(

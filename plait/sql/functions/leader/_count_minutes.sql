@@ -1,4 +1,4 @@
--- _count_minutes: count how attempts ended from one minute up to another, anew.
+-- _count_minutes: count again how attempts ended, from one minute up to another.
 --
 --   moves    nothing
 --   locks    the caller holds the lock of roll_up

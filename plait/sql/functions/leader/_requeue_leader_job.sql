@@ -1,4 +1,4 @@
--- _requeue_leader_job: a leader's job whose leader is none any more is for the one that is.
+-- _requeue_leader_job: requeue a leader's job whose process no longer leads.
 --
 --   moves    running -> queued
 --   locks    the caller holds the live row

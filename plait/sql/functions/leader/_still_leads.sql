@@ -1,12 +1,15 @@
--- _still_leads: whether a worker's process has led ever since a job was claimed: only then does what it did as the leader count.
+-- _still_leads: whether a worker's process has led ever since it claimed a job: the leader's fence.
 --
 --   moves    nothing
---   locks    the leader's row FOR SHARE, where p_hold: until this commits, nobody takes over
+--   locks    the leader's row FOR SHARE, with p_hold: until this commits, no other process takes
+--            over
 --   raises   nothing
 --   called   _lock_attempt, save_steps, _settle, _settle_tied, write_streams
 --
--- A lease that has run out does not matter while nobody else has taken it: the fence is the term, and `since` is when it began.
--- p_hold only where the transaction ends with the statement: a user's, on a machine that hangs, would keep everybody from leading.
+-- An expired lease does not matter while no other process has acquired it: the fence is the term,
+-- and `since` is when it began. p_hold only if the transaction ends with the statement: a user's,
+-- on a machine that hangs, would keep every process from leading. save_steps and write_streams do
+-- not hold it.
 create or replace function plait._still_leads(p_worker int, p_claimed_at timestamptz, p_hold boolean default true) returns boolean
 language plpgsql volatile as $$
 declare v_holder text := (select w.holder from plait.workers w where w.id = p_worker);

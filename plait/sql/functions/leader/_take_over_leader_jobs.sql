@@ -1,11 +1,13 @@
--- _take_over_leader_jobs: what the leader before this one still runs as the leader is taken from it; the one that leads now may run it at once.
+-- _take_over_leader_jobs: requeue the jobs that the former leader still runs as the leader.
 --
---   moves    running -> queued, or -> canceled where that was asked
---   locks    live rows SKIP LOCKED: who is passed by is being settled, and _still_leads refuses it; then as _fan_in
+--   moves    running -> queued, or -> canceled if that was requested
+--   locks    live rows SKIP LOCKED: a locked row is being settled, and _still_leads rejects it;
+--            then as _fan_in
 --   raises   nothing
 --   called   elect, rescue
 --
--- No try is burnt: nothing says that it was the job's fault.
+-- Called after an election with a new holder, and by rescue for rows that were locked then. Not an
+-- attempt used: nothing says that it was the job's fault.
 create or replace function plait._take_over_leader_jobs(p_now timestamptz) returns int
 language plpgsql set enable_seqscan = off as $$
 declare

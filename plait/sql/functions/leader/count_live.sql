@@ -1,11 +1,12 @@
--- count_live: count what is live, for readers who must not. The leader's.
+-- count_live: count the live jobs, for readers.
 --
 --   moves    nothing
---   locks    one of plait's own, tried: of two who count, one does
+--   locks    one of plait's own locks, tried: of two processes, one counts
 --   raises   nothing
 --   called   plait.store.leader.count_live
 --
--- o_took_s: how long it took; who calls waits twenty times that before the next, so that counting costs a twentieth of a core at most.
+-- o_took_s: how long it took. The caller waits twenty times that before the next count, so that
+-- counting uses at most a twentieth of a core.
 create or replace function plait.count_live(out o_jobs bigint, out o_took_s float8)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

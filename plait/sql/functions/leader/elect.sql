@@ -1,12 +1,14 @@
--- elect: take or renew the leader's lease.
+-- elect: acquire, renew or resign the leader's lease.
 --
---   moves    running -> queued, for what the leader before did as the leader: see _take_over_leader_jobs
+--   moves    running -> queued, for jobs that the former leader runs as the leader: see
+--            _take_over_leader_jobs
 --   locks    the leader's row; then as _take_over_leader_jobs
 --   raises   nothing
 --   called   plait.store.leader.elect
 --
--- The term grows with each new holder; it fences what a leader writes (_still_leads). The duties are safe without it: the leader only saves
--- the others the work. Who resigns while a job of the leader's still runs in its process keeps the lease, and asks again.
+-- The term grows with each new holder; it fences what a leader writes (_still_leads). The duties
+-- are safe without it: election only saves the other processes the work. A process that resigns
+-- while a leader's job still runs in it keeps the lease, and asks again.
 create or replace function plait.elect(p_holder text, p_lease_s float8 default 10, p_resign boolean default false,
   out o_leads boolean, out o_term bigint, out o_holder text)
 language plpgsql security definer set search_path = plait, pg_temp as $$

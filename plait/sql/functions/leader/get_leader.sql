@@ -1,11 +1,11 @@
--- get_leader: who leads, and where its API is: what a follower tells who must go to the leader.
+-- get_leader: the process that leads, and the address of its API. No row: none leads now.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   explain_job, findings, plait.store.leader.get_leader
 --
--- No row: nobody leads now. Without a node it is a process that runs no jobs.
+-- Without a node it is a process that runs no jobs.
 create or replace function plait.get_leader()
 returns table (holder text, term bigint, since timestamptz, expires_at timestamptz, node text, url text, worker int)
 language sql stable security definer set search_path = plait, pg_temp as $$

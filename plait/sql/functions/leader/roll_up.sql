@@ -1,14 +1,16 @@
--- roll_up: count how attempts ended, minute by minute. The leader's; right after restarts, and however late a transaction commits.
+-- roll_up: count how attempts ended, for each minute; correct however late a transaction commits.
 --
 --   moves    nothing
---   locks    one of plait's own, tried: of two who count, one does
+--   locks    one of plait's own locks, tried: of two processes, one counts
 --   raises   nothing
 --   called   plait.store.leader.roll_up
 --
--- A minute is counted anew, whole, until it can't change any more: when every transaction that may have read the clock within it has ended.
--- Whoever ends an attempt has its number before it reads the clock, so these are the ones with smaller numbers than one that was
--- given after the minute was over (seen_xid). After a time without a leader the minutes between are counted once, an hour in each call.
--- o_more: call again at once. o_took_s: how long it took; who calls waits twenty times that.
+-- A minute is counted again, as a whole, until it can't change any more: when every transaction
+-- that may have read the clock within it has ended. A transaction that ends attempts has its id
+-- before it reads the clock, so these are the ones with smaller ids than one that was assigned
+-- after the minute (seen_xid). After a time without a leader the missing minutes are counted once,
+-- an hour in each call.
+-- o_more: call again at once. o_took_s: how long it took; the caller waits twenty times that.
 create or replace function plait.roll_up(out o_more boolean, out o_took_s float8)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

@@ -1,4 +1,4 @@
--- _all_skipped: whether no child of a fan-out that has ended well did anything.
+-- _all_skipped: whether all ended children of a fan-out that succeeded were skipped. For node jobs.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,12 +1,12 @@
--- _job_nodes: the nodes of a node job, and what became of each; of the last set, where it was retried. A fork's are those of
--- the job that it was forked from.
+-- _job_nodes: the nodes of a node job and their outcomes; if it was retried, of the last set.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   gather_nodes, job_nodes
 --
--- late: it had not ended when the job was decided, so whatever it has come to since has changed nothing.
+-- A fork has those of the job that it was forked from. late: the part had not ended when the job
+-- was decided, so its outcome changed nothing.
 create or replace function plait._job_nodes(p_job uuid)
 returns table (node text, job_id uuid, definition text, status text, attempt int, late boolean, result text, error text, finished_at timestamptz,
                rule text, decided_at timestamptz, total int, needed int)

@@ -1,12 +1,12 @@
--- _open_nodes: the set of nodes that a node job runs on is fixed: a fan-out, and a part for each of them.
+-- _open_nodes: fix the set of nodes of a node job: a fan-out with a part for each node.
 --
 --   moves    nothing -> queued, for each node's part
---   locks    the tenant's row where it has a quota
+--   locks    the tenant's row if it has a quota
 --   raises   PL005 quota
 --   called   open_nodes, _start_node_job
 --
--- The set is every node with a worker that lives, is not draining, and can run it: serves the queue and knows the definition. Where these
--- are fewer than the quorum asks for there is none yet, and null comes back.
+-- The set is every node with a living worker that does not drain, serves the queue and has the
+-- definition. Returns null if these are fewer than the quorum.
 create or replace function plait._open_nodes(p_now timestamptz, p_job plait.jobs, p_metered boolean, p_attempt int, p_seq int, p_always boolean)
 returns uuid
 language plpgsql as $$

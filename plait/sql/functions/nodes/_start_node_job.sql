@@ -1,11 +1,12 @@
--- _start_node_job: a node job that was just made waits for its nodes; where there are too few, the leader asks them when there are enough.
+-- _start_node_job: a node job that was just enqueued waits for its parts.
 --
---   moves    waiting -> queued, for the leader, where there are too few
+--   moves    waiting -> queued, for the leader, if there are too few nodes
 --   locks    as _open_nodes
 --   raises   as _open_nodes
 --   called   enqueue_many
 --
--- Its first attempt is one that never ran, so that who claims it looks for the nodes' step.
+-- With too few nodes, the leader starts the parts later. The first attempt of such a job is one
+-- that never ran, so that the worker that claims it looks for the nodes' step.
 create or replace function plait._start_node_job(p_now timestamptz, p_jobs uuid[], p_always boolean) returns void
 language plpgsql as $$
 declare

@@ -1,7 +1,7 @@
--- _update_node: a worker is gone, lost or draining: what that makes of its node, which may have others.
+-- _update_node: update a node's state after one of its workers stopped, was lost or drains.
 --
 --   moves    nothing
---   locks    the node's row: who registers just now is waited for, and seen
+--   locks    the node's row: a worker that registers at the same time is waited for, and seen
 --   raises   nothing
 --   called   after_restore, drain, leave, rescue
 create or replace function plait._update_node(p_node text, p_state text) returns void

@@ -1,9 +1,11 @@
--- gather_nodes: what the leader acts on: how the nodes' parts of a decided node job ended. The same each time it is asked.
+-- gather_nodes: how the parts of a decided node job ended, for the leader's action.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   plait.store.nodes.gather_nodes
+--
+-- The same each time it is called.
 create or replace function plait.gather_nodes(p_job uuid)
 returns table (node text, job_id uuid, definition text, status text, attempt int, late boolean, result text, error text, finished_at timestamptz,
                rule text, decided_at timestamptz, total int, needed int)

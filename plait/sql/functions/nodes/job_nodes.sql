@@ -1,4 +1,4 @@
--- job_nodes: the nodes of a node job, what became of each, and by which rule the job was decided.
+-- job_nodes: the nodes of a node job, the outcome of each, and the rule that decided the job.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,11 +1,12 @@
--- list_nodes: the machines of the cluster: those that live, and those that were lost or have left and are still remembered.
+-- list_nodes: the nodes of the cluster: alive, lost or left.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   findings, plait.store.nodes.list_nodes
 --
--- `lost` from the moment its last lease has ended, also before the leader has noticed. `open`: parts of node jobs that wait for it or run there.
+-- `lost` as soon as its last lease has expired, also before the leader has noticed. `open`: parts
+-- of node jobs that wait for it or run there.
 create or replace function plait.list_nodes()
 returns table (name text, state text, leads boolean, url text, version text, labels text, workers int, running int, open int,
                joined_at timestamptz, seen_at timestamptz, seen_s float8)

@@ -1,12 +1,14 @@
--- open_nodes: the leader asks the nodes of a node job that could not be asked when it was made: it was to wait, or there were too few.
+-- open_nodes: the leader starts the parts of a node job that could not be started at its enqueue.
 --
 --   moves    running -> waiting; nothing -> queued, for each node's part
 --   locks    the job's live row; as _open_nodes
---   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; as _open_nodes
+--   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
+--            sends it again; as _open_nodes
 --   called   plait.store.nodes.open_nodes
 --
--- Returns suspended, none when there are too few nodes, stale when the lease is lost, or canceled when the job was asked to stop. May be
--- sent again.
+-- It was scheduled for later, or there were too few nodes. Returns suspended, none if there are too
+-- few nodes, stale when the lease is lost, or canceled when the job was asked to stop. May be sent
+-- again.
 create or replace function plait.open_nodes(p_worker int, p_job uuid, p_attempt int, p_seq int) returns text
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off
 set lock_timeout = '500ms' as $$

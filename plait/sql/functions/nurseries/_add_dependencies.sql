@@ -1,12 +1,14 @@
--- _add_dependencies: new jobs wait for others to succeed.
+-- _add_dependencies: new jobs wait for other jobs to succeed.
 --
---   moves    waiting -> queued, where all have already; -> canceled, where one has failed
---   locks    live rows of those that they wait for, in id order: none of them ends until this commits
---   raises   PL001 for a job that waits for one that does not come before it, PL008 when there is no such job
+--   moves    waiting -> queued, if all have succeeded already; -> canceled, if one has failed
+--   locks    live rows of the jobs that are waited for, in id order: none of them ends until this
+--            commits
+--   raises   PL001 for a job that waits for one that does not come before it, PL008 if a job does
+--            not exist
 --   called   enqueue_many
 --
--- What a job depends on is a fan-out of its own, with others' jobs in the place of children. Its depth is below 0, and below those of
--- the jobs that it waits for, since their ends cascade here.
+-- A job's dependencies are a fan-out of its own, with other jobs in place of children. Its depth is
+-- below 0, and below that of the jobs that it waits for, because their ends cascade to it.
 create or replace function plait._add_dependencies(p_now timestamptz, p_ids uuid[], p_policies text[]) returns void
 language plpgsql as $$
 declare

@@ -1,11 +1,13 @@
--- _add_follow_ups: note what shall follow when a job has succeeded.
+-- _add_follow_ups: validate and store the follow-ups of a job.
 --
 --   moves    nothing
 --   locks    as _own_nursery; the nursery's row
---   raises   PL001 bad argument, PL002 bad id, PL007 inactive definition, PL009 when the job is final
+--   raises   PL001 bad argument, PL002 bad id, PL007 inactive definition, PL009 when the job is
+--            final
 --   called   after, after_many
 --
--- All of it is checked here: when it is enqueued nothing may stand in the way of the job that succeeds.
+-- Everything is checked here: nothing may fail when they are enqueued, because that would stop the
+-- job from succeeding.
 create or replace function plait._add_follow_ups(
   p_job plait.jobs, p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[], p_priorities int[],
   p_max_attempts int[], p_timeouts_s float8[], p_delays_s float8[], p_dedupe_keys text[], p_limit_keys text[]

@@ -1,12 +1,15 @@
--- _enqueue_follow_ups: a job has succeeded: what was to follow it is enqueued, in the same transaction.
+-- _enqueue_follow_ups: a job has succeeded: enqueue its follow-ups, in the same transaction.
 --
 --   moves    nothing -> queued | scheduled
---   locks    the tenant's row SKIP LOCKED, where it has a quota; dedupe keys, sorted, each for at most 20 ms
---   raises   nothing of its own: what follows was checked when it was asked for, and a quota does not stop it
+--   locks    the tenant's row SKIP LOCKED, if it has a quota; dedupe keys, sorted, each for at most
+--            20 ms
+--   raises   nothing of its own: follow-ups were checked when they were requested, and a quota does
+--            not stop them
 --   called   _enqueue_late_follow_ups, _make_final
 --
--- Nothing here waits for a user's transaction. While one holds the quota, follow-ups do not count toward it. While one has enqueued a job with
--- the same dedupe key and has not ended, nobody knows whether there will be one: that follow-up is late, and _enqueue_late_follow_ups tries again.
+-- Nothing here waits for a user's transaction. While one holds the quota, follow-ups do not count
+-- toward it. While one has enqueued a job with the same dedupe key and is open, it is not known
+-- whether that job will exist: the follow-up is late, and _enqueue_late_follow_ups tries again.
 create or replace function plait._enqueue_follow_ups(p_job uuid, p_tenant uuid) returns void
 language plpgsql as $$
 declare

@@ -1,4 +1,4 @@
--- _enqueue_late_follow_ups: follow-ups that could not be enqueued with the end of their job, because a user's transaction held their dedupe key.
+-- _enqueue_late_follow_ups: enqueue follow-ups whose dedupe key a user's transaction held before.
 --
 --   moves    as _enqueue_follow_ups
 --   locks    late follow-ups SKIP LOCKED; then as _enqueue_follow_ups

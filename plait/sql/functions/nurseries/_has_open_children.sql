@@ -1,4 +1,4 @@
--- _has_open_children: whether children that a job has spawned, in its own nursery or another, are not final.
+-- _has_open_children: whether children that a job spawned, in any nursery, are not final.
 --
 --   moves    nothing
 --   locks    nothing

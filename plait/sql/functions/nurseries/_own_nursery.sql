@@ -1,4 +1,4 @@
--- _own_nursery: the nursery of a job as a whole, which bears the job's id: made when it is first needed.
+-- _own_nursery: the nursery of a job as a whole, which has the job's id; created when first needed.
 --
 --   moves    nothing
 --   locks    the job's live row, when it is made

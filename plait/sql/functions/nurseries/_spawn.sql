@@ -1,13 +1,14 @@
--- _spawn: more children for a nursery that is open.
+-- _spawn: add children to an open nursery.
 --
 --   moves    nothing -> queued | scheduled; -> waiting, in a serial nursery, until it is their turn
---   locks    the parent's live row, so that it does not end before this commits; the nursery's row, so that it can't be decided
---            meanwhile; the tenant's row where it has a quota; dedupe keys
---   raises   PL001 bad argument, PL002 bad id, PL005 quota, PL007 inactive definition, PL008 no such nursery, PL009 when the parent is final,
---            the nursery closed or nesting forbidden, PL016 when another open transaction holds a key or the quota
+--   locks    the parent's live row, so that it does not end before this commits; the nursery's row,
+--            so that it can't be decided meanwhile; the tenant's row if it has a quota; dedupe keys
+--   raises   PL001 bad argument, PL002 bad id, PL005 quota, PL007 inactive definition, PL008 no
+--            such nursery, PL009 when the parent is final, the nursery closed or nesting forbidden,
+--            PL016 when another open transaction holds a key or the quota
 --   called   spawn, spawn_many
 --
--- Returns their ids, in order; where an older job holds the dedupe key, that one's.
+-- Returns their ids, in order; if an older job holds a dedupe key, that job's id.
 create or replace function plait._spawn(
   p_parent plait.jobs, p_nursery uuid, p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[], p_priorities int[],
   p_max_attempts int[], p_timeouts_s float8[], p_delays_s float8[], p_dedupe_keys text[], p_limit_keys text[], p_in_transaction boolean default false

@@ -1,11 +1,13 @@
--- _start_next_serial_child: the next child of a serial nursery may start.
+-- _start_next_serial_child: queue the next child of a serial nursery.
 --
 --   moves    waiting -> queued, for one child
---   locks    the caller holds the fan-out's row; the child's live row SKIP LOCKED: who holds it may want the fan-out's
+--   locks    the caller holds the fan-out's row; the child's live row SKIP LOCKED: a transaction
+--            that holds it may want the fan-out's
 --   raises   nothing
 --   called   _fan_in, rescue, resume_missed, retry_tree
 --
--- While the next one is locked it is nobody's turn: none is passed over.
+-- Called when the child before it has ended, and by rescue if the next one was locked then. While
+-- the next one is locked it is nobody's turn: no child is skipped.
 create or replace function plait._start_next_serial_child(p_fan_out plait.fan_outs) returns void
 language plpgsql set enable_seqscan = off as $$
 declare

@@ -1,13 +1,14 @@
--- after: a job that is enqueued when another has succeeded, exactly once, in that very transaction. From SQL.
+-- after: add a follow-up: a job that is enqueued in the transaction in which this one succeeds.
 --
 --   moves    nothing
 --   locks    as _add_follow_ups
---   raises   as _add_follow_ups; PL003 and PL004 for a tenant, PL008 when the caller has no such job
+--   raises   as _add_follow_ups; PL003 and PL004 for a tenant, PL008 when the caller has no such
+--            job
 --   called   users
 --
 --   select plait.after(task_id, 'analyze_tables', dedupe_key => 'analyze_tables');
 --
--- Returns the id that it will have, unless another job holds its dedupe key then.
+-- Exactly once. Returns the id that it will have, unless another job holds its dedupe key then.
 create or replace function plait.after(
   job uuid, definition text, payload json default '{}', tenant text default null, queue text default null, priority int default null,
   max_attempts int default null, timeout interval default null, delay interval default null, dedupe_key text default null,

@@ -1,12 +1,14 @@
--- after_many: a running job says what shall follow when it has succeeded, or when it is final; that, and the checkpoint that says so, are one transaction.
+-- after_many: a running job adds follow-ups, with a checkpoint in the same transaction.
 --
 --   moves    nothing; with p_always, nothing -> waiting
 --   locks    the job's live row: its fence; then as _add_follow_ups
---   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; as _add_follow_ups
+--   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
+--            sends it again; as _add_follow_ups
 --   called   plait.store.nurseries.after_many
 --
--- p_always: they run whatever the outcome. These are jobs that depend on this one, with on_dependency_failure = run; they exist from now on.
--- o_status is ready, stale when the lease is lost, or canceled when the job was asked to stop. May be sent again.
+-- p_always: they run whatever the outcome: jobs that depend on this one, with on_dependency_failure
+-- = run, which exist from now on. o_status is ready, stale when the lease is lost, or canceled when
+-- the job was asked to stop. May be sent again.
 create or replace function plait.after_many(
   p_worker int, p_job uuid, p_attempt int, p_name text, p_occurrence int, p_seq int, p_hash text, p_overlapping boolean,
   p_ids uuid[], p_definitions text[], p_payloads text[], p_queues text[] default null, p_priorities int[] default null,

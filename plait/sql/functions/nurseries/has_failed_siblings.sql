@@ -2,7 +2,8 @@
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL003 and PL004 for a tenant; a job that is not there, or another tenant's, has none
+--   raises   PL003 and PL004 for a tenant; a job that does not exist, or is another tenant's, has
+--            none
 --   called   plait.store.nurseries.has_failed_siblings
 create or replace function plait.has_failed_siblings(job uuid, tenant text default null) returns boolean
 language sql stable security definer set search_path = plait, pg_temp as $$

@@ -1,11 +1,12 @@
--- job_info: what a job and all below it say of themselves, merged: numbers add up, and a parent's own keys win.
+-- job_info: the info of a job and its descendants, merged: numbers add up, a parent's keys win.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
 --   called   plait.store.nurseries.job_info
 --
--- Merged when it is read: whoever says something writes its own row only. Of several attempts of one job the last that said a key wins.
+-- Merged when it is read: each job writes only its own row. Of several attempts of one job the last
+-- that set a key wins.
 create or replace function plait.job_info(p_job uuid, p_tenant uuid default null, p_all boolean default false) returns jsonb
 language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare

@@ -1,12 +1,12 @@
--- list_dependencies: how the jobs stand that a job waited for, in the order in which they were named, and their results.
+-- list_dependencies: the jobs that a job waited for, in their order, with status and result.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 for a foreign tenant; nothing for a job that is not there
+--   raises   PL004 for a foreign tenant; nothing for a job that does not exist
 --   called   job_history, plait.store.nurseries.list_dependencies
 --
--- From the one after p_after on, until p_bytes of results are reached: at least one row. p_last: only the last of them, which a chain passes on.
--- Jobs that retention has removed are left out.
+-- After p_after, until p_bytes of results are reached: at least one row. p_last: only the last one,
+-- which a chain passes on. Jobs that retention has deleted are left out.
 create or replace function plait.list_dependencies(
   p_job uuid, p_tenant uuid default null, p_after int default -1, p_last boolean default false, p_bytes int default 8388608
 ) returns table (index int, job_id uuid, definition text, status text, result text, error text, reason text, attempt int)

@@ -2,7 +2,8 @@
 --
 --   moves    nothing
 --   locks    the job's live row: its fence
---   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; PL009 when its own parent forbids it children
+--   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
+--            sends it again; PL009 when its own parent forbids it children
 --   called   plait.store.nurseries.open_nursery
 --
 -- Returns ready, stale when the lease is lost, or canceled when the job was asked to stop. May be sent again.

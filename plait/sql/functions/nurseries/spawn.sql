@@ -1,15 +1,17 @@
--- spawn: a child for a job that is not final, from SQL: a stored procedure, a table's trigger, another language.
+-- spawn: spawn a child of a job that is not final, from SQL.
 --
 --   moves    as _spawn
 --   locks    as _spawn; the sibling's live row FOR SHARE, with an attempt
---   raises   as _spawn; PL001 without a parent, PL003 and PL004 for a tenant, PL008 when the caller has no such job, PL009 when it is
---            final, or when it does not run as this attempt any more
+--   raises   as _spawn; PL001 without a parent, PL003 and PL004 for a tenant, PL008 when the caller
+--            has no such job, PL009 when it is final, or when it does not run as this attempt any
+--            more
 --   called   users
 --
 --   select plait.spawn('refresh_batch', '{"ids": [1, 2, 3]}', parent => task_id, priority => 20);
 --   select plait.spawn('refresh_batch', '{"ids": [4]}', sibling_of => task_id);
 --
--- With `attempt` it is fenced: who has lost the lease spawns nothing. The parent can't become final before this commits.
+-- From a stored procedure, a table's trigger or another language. With `attempt` it is fenced: a
+-- caller that lost the lease spawns nothing. The parent can't become final before this commits.
 create or replace function plait.spawn(
   definition text, payload json default '{}', parent uuid default null, sibling_of uuid default null, attempt int default null,
   tenant text default null, queue text default null, priority int default null, max_attempts int default null, timeout interval default null,

@@ -1,13 +1,15 @@
--- spawn_many: a running job spawns children, or siblings of its own: they and the checkpoint that says so are one transaction.
+-- spawn_many: a running job spawns children or siblings, with a checkpoint in the same transaction.
 --
 --   moves    as _spawn
 --   locks    the job's live row: its fence; then as _spawn
---   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; as _spawn; PL009 for siblings of a job that has no parent
+--   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
+--            sends it again; as _spawn; PL009 for siblings of a job that has no parent
 --   called   plait.store.nurseries.spawn_many
 --
--- o_status is ready, stale when the lease is lost, or canceled when the job was asked to stop. May be sent again.
--- The checkpoint keeps which of them are older jobs, by position, so that a replay is told the same.
--- p_nursery: one that the job has opened; null is its own, which keeps it from being final until all in it have ended.
+-- o_status is ready, stale when the lease is lost, or canceled when the job was asked to stop. May
+-- be sent again. The checkpoint stores which of them are older jobs, by position, so that a replay
+-- gets the same. p_nursery: one that the job has opened; null is its own, which keeps the job from
+-- being final until all children in it have ended.
 create or replace function plait.spawn_many(
   p_worker int, p_job uuid, p_attempt int, p_nursery uuid, p_sibling boolean,
   p_name text, p_occurrence int, p_seq int, p_hash text, p_overlapping boolean,

@@ -1,9 +1,13 @@
--- _cancel_rows: cancel many live jobs at once: who runs is asked to stop, who does not is final now.
+-- _cancel_rows: cancel many live jobs: running ones are asked to stop, the others are final now.
 --
---   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested; or as _cancel_with_grace
---   locks    live rows SKIP LOCKED, in id order; dedupe; then as _fan_in; with p_free nothing that somebody else holds
+--   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested; or as
+--            _cancel_with_grace
+--   locks    live rows SKIP LOCKED, in id order; dedupe keys; then as _fan_in; with p_free no row
+--            that another transaction holds
 --   raises   nothing
 --   called   _cancel_remaining, cancel_tree
+--
+-- _cancel_remaining passes p_free; cancel_tree, a user's call, waits for fan-outs.
 create or replace function plait._cancel_rows(
   p_now timestamptz, p_jobs uuid[], p_reason text, p_error text, p_free boolean default false, out o_canceled uuid[], out o_asked int
 ) language plpgsql set enable_seqscan = off as $$

@@ -1,12 +1,14 @@
--- _cancel_with_grace: of jobs that are to be canceled, ask those that have a grace period (cancel_grace_s of the definition) and have been started.
+-- _cancel_with_grace: ask started jobs with a grace period (cancel_grace_s) to stop; return those.
 --
---   moves    scheduled | waiting -> queued: the handler is to receive the cancellation, wherever it stands
+--   moves    scheduled | waiting -> queued: the handler is to receive the cancellation, in any
+--            state
 --   locks    the caller holds the live rows
 --   raises   nothing
 --   called   cancel, _cancel_rows
 --
--- The worker hears of it with its next round trip, or when the job would wait (await_steps); rescue ends the job when its grace period is over.
--- One that has returned, and only waits for its children, is not asked, nor one whose turn has not come. Returns the jobs that were asked.
+-- The worker learns of it with its next round trip, or when the job would wait (await_steps);
+-- rescue ends the job after its grace period. A job whose handler has returned and that only waits
+-- for its children is not asked, nor one whose turn has not come.
 create or replace function plait._cancel_with_grace(p_jobs uuid[], p_now timestamptz, p_reason text) returns uuid[]
 language plpgsql set enable_seqscan = off as $$
 declare

@@ -1,11 +1,12 @@
--- _has_started: whether a job that is not running has started since it was enqueued, or since an operator last retried it.
+-- _has_started: whether a job that is not running has started since its enqueue or last retry.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _begin_serial, _cancel_remaining
 --
--- `attempt = 0` is not the test: a retry, and a claim that was returned before its handler began, count in `attempt` too.
+-- `attempt = 0` is not the test: a retry, and a claim that was returned before the handler began,
+-- count in `attempt` too.
 create or replace function plait._has_started(p_job uuid) returns boolean
 language sql stable as $$
   select exists (

@@ -1,4 +1,4 @@
--- _last_failed_fan_out: the fan-out or nursery that a job asked for last, where that has failed: the job has not got over it.
+-- _last_failed_fan_out: the fan-out or nursery that a job opened last, if it failed.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,12 +1,15 @@
--- _retry: a final job is live again, with all its tries. The retry is written to the log as an attempt that never ran.
+-- _retry: make a final job live again. The log records the retry as an attempt that never ran.
 --
---   moves    failed | dead_letter | canceled | skipped -> queued | scheduled; -> waiting, in a serial nursery, until its turn comes, or where
---            a job that it depends on is to be waited for again
---   locks    the caller holds the job's row; live rows of jobs that it depends on; the tenant's where it has a quota, its dedupe key
---   raises   PL005 quota, PL009 when it is not final or has succeeded, PL013 when another job holds its dedupe key
+--   moves    failed | dead_letter | canceled | skipped -> queued | scheduled; -> waiting, in a
+--            serial nursery until its turn, or until a job that it depends on ends again
+--   locks    the caller holds the job's row; live rows of jobs that it depends on; the tenant's row
+--            if it has a quota; its dedupe key
+--   raises   PL005 quota, PL009 when it is not final or has succeeded, PL013 when another job holds
+--            its dedupe key
 --   called   retry, retry_tree
 --
--- Its steps are dropped (always where its handler has received a cancellation), or kept but for a last one that has failed: kept, that would only fail again.
+-- All its attempts are available again. Its steps are dropped (always if its handler has received a
+-- cancellation), or kept except a last one that failed: that one would only fail again.
 create or replace function plait._retry(
   p_job plait.jobs, p_now timestamptz, p_run_at timestamptz, p_max_attempts int, p_drop_steps boolean
 ) returns plait.status

@@ -1,14 +1,15 @@
--- after_restore: make a database that was restored from a backup one of its own: nothing of the one before may go on in it.
+-- after_restore: void all leases of a restored backup, before anything else runs on it.
 --
---   moves    running -> queued, or -> canceled where that was asked
+--   moves    running -> queued, or -> canceled if that was requested
 --   locks    workers in id order, then as _release_running; schedules; the leader's row
---   raises   PL012 for a moment that is still to come
+--   raises   PL012 for a time in the future
 --   called   plait.store.health.after_restore
 --
--- Leases are void: who had one is told so at its next word, and what it ran is queued again without burning a try. The ids of workers and the
--- term go on far above all that the database before can have given out since the backup, so that nobody of then is taken for somebody
--- of now. Schedules count every instant up to p_until as dealt with: by default now, since what was to be done since the backup may have been.
--- Sessions end. Numbers of transactions that were kept mean nothing here, and are forgotten.
+-- A worker of the old database learns with its next call that its lease is void; its jobs are
+-- queued again, which does not count as an attempt used. Worker ids and the term continue far above
+-- all that the old database can have assigned since the backup, so that no old process is taken for
+-- a new one. Schedules skip every instant up to p_until, by default now: those jobs may have run
+-- since the backup. Sessions end. Stored transaction ids mean nothing here, and are cleared.
 create or replace function plait.after_restore(p_until timestamptz default null, out o_workers int, out o_jobs int, out o_schedules int)
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

@@ -1,13 +1,14 @@
--- cancel: stop a job. One that is not running is canceled now; a running one is asked to stop, and its worker told.
+-- cancel: cancel a job: one that is not running becomes final now, a running one is asked to stop.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
 --   locks    the job's live row, then as _fan_in
 --   raises   PL008 when the caller has no such job
 --   called   plait.store.jobs.cancel
 --
--- A success that arrives after the request still counts; every other outcome becomes canceled; rescue forces it past a grace.
--- A job with a grace period that has been started is asked too, wherever it stands: its handler receives the cancellation, and may clean up (_cancel_with_grace).
--- Returns the job's status afterwards; a final job keeps its own.
+-- A success that arrives after the request still counts; every other outcome becomes canceled;
+-- rescue ends the job after a grace period. A started job with a grace period of its own
+-- (_cancel_with_grace) is asked too, in any state: its handler receives the cancellation and may
+-- clean up. Returns the job's status afterwards; a final job keeps its own.
 create or replace function plait.cancel(p_job uuid, p_tenant uuid default null, p_reason text default null) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

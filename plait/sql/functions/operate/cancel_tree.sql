@@ -1,13 +1,14 @@
--- cancel_tree: stop a job and all that is below it.
+-- cancel_tree: cancel a job and all its descendants.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
 --   locks    live rows SKIP LOCKED; then as _fan_in
 --   raises   PL008 when the caller has no such job
 --   called   plait.store.jobs.cancel_tree
 --
--- Lists what is live and not asked to stop, again and again until nothing is. A job that fans out holds its own row, and is refused
--- once it is asked to stop: so either its children are there when its row is ours, or they never will be. Nothing waits here:
--- rows that others hold are counted in o_left, and are another call's.
+-- Lists the jobs that are live and not asked to stop, repeatedly, until there are none. A job that
+-- fans out holds its own row, and is rejected once it is asked to stop: so either its children
+-- exist when its row is locked here, or they never will. Rows that others hold are counted in
+-- o_left; the caller calls again while it is not 0.
 create or replace function plait.cancel_tree(
   p_job uuid, p_tenant uuid default null, p_reason text default null, out o_canceled int, out o_asked int, out o_left int
 )

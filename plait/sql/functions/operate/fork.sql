@@ -1,12 +1,16 @@
--- fork: a new job as an old one was asked for, with what the old one had done before a given step. A tool to look for a fault.
+-- fork: a new job with an old one's payload, and the steps it completed before a given step.
 --
 --   moves    nothing -> queued
---   locks    the source's row and its root's FOR KEY SHARE, so that retention passes them by; the tenant's row where it has a quota
---   raises   PL001 for a step before which not all is done, PL005 quota, PL007 inactive definition, PL008 no such job
+--   locks    the source's row and its root's FOR KEY SHARE, so that retention skips them; the
+--            tenant's row if it has a quota
+--   raises   PL001 for a step before which not all steps are done, PL005 quota, PL007 inactive
+--            definition, PL008 no such job
 --   called   plait.store.jobs.fork
 --
--- p_from is a step's seq: steps before it are kept, it and all after it are done anew. Fan-outs that are kept are the old job's,
--- and so are their children, and what was spawned or is to follow: the new job neither waits for it nor does it again. Its first attempt is one that never ran, so that who claims it looks for steps.
+-- A tool for debugging. p_from is a step's seq: steps before it are kept, it and all later ones run
+-- again. Fan-outs that are kept belong to the old job, and so do their children, spawned jobs and
+-- follow-ups: the new job neither waits for them nor creates them again. Its first attempt is one
+-- that never ran, so that the worker that claims it looks for steps.
 create or replace function plait.fork(p_job uuid, p_tenant uuid default null, p_from int default 1) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

@@ -1,6 +1,7 @@
--- reschedule: another time, or more attempts. A final job that may be retried is retried at that time.
+-- reschedule: change the start time or the number of attempts. Retries a final job at that time.
 --
---   moves    scheduled | queued -> scheduled | queued; failed | dead_letter | canceled | skipped as retry
+--   moves    scheduled | queued -> scheduled | queued; failed | dead_letter | canceled | skipped as
+--            retry
 --   locks    the job's live row
 --   raises   PL001 bad argument, PL008 no such job, PL009 when it runs, waits or has succeeded
 --   called   plait.store.jobs.reschedule

@@ -1,12 +1,13 @@
--- retry: an operator runs a final job again: any but a succeeded one.
+-- retry: run a final job again, unless it succeeded.
 --
 --   moves    failed | dead_letter | canceled | skipped -> queued | scheduled
---   locks    the job's row, and its root's (retention passes them by, a second operator waits); then as _retry; then its fan-out
---   raises   PL001 bad argument, PL005 quota, PL008 no such job, PL009 when it is not final or has succeeded, or when its fan-out is
---            decided, PL013 when another job holds its dedupe key
+--   locks    the job's row, and its root's (retention skips them, a second operator waits); then as
+--            _retry; then its fan-out
+--   raises   PL001 bad argument, PL005 quota, PL008 no such job, PL009 when it is not final or has
+--            succeeded, or when its fan-out is decided, PL013 when another job holds its dedupe key
 --   called   reschedule, plait.store.jobs.retry
 --
--- `attempt` goes on growing, `tries` starts again. p_steps: keep, or drop.
+-- `attempt` continues to grow, `tries` starts again. p_steps: keep or drop.
 create or replace function plait.retry(
   p_job uuid, p_tenant uuid default null, p_run_at timestamptz default null, p_max_attempts int default null, p_steps text default 'keep'
 ) returns text

@@ -1,13 +1,16 @@
--- retry_tree: an operator runs again what has failed in a tree: its root, and below it what made it fail. What succeeded stays.
+-- retry_tree: run the failed jobs of a workflow again, from the root down. Successes are kept.
 --
 --   moves    failed | dead_letter | canceled -> queued
---   locks    the root's row and the failed ones'; all fan-outs of the tree, deepest first; then as _retry
---   raises   PL001 bad argument, PL005 quota, PL008 no such job, PL009 when the root is not final or has succeeded, or is no root
+--   locks    the root's row and those of failed jobs; all fan-outs of the workflow, deepest first;
+--            then as _retry
+--   raises   PL001 bad argument, PL005 quota, PL008 no such job, PL009 when the root is not final
+--            or has succeeded, or is no root
 --   called   plait.store.jobs.retry_tree
 --
--- From the root down: where a job's last step is a fan-out or a nursery that failed, that is open again, and so are what it spawned as a
--- whole and nurseries that an error left: of their children those run again that had not succeeded; the others' results stand. Streams are
--- made anew: their order was read. Returns how many jobs run.
+-- If a job's last step is a fan-out or nursery that failed, that is open again, and so are the
+-- job's own nursery and nurseries that an error left: their children that did not succeed run
+-- again; the results of the others stand. Streamed fan-outs start anew: their order was read.
+-- Returns how many jobs run.
 create or replace function plait.retry_tree(p_job uuid, p_tenant uuid default null) returns int
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare

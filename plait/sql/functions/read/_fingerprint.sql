@@ -1,4 +1,4 @@
--- _fingerprint: what errors of one kind have in common, as a short word: their first line without numbers, ids and quoted values.
+-- _fingerprint: a short hash of an error's first line, without numbers, ids and quoted values.
 --
 --   moves    nothing
 --   locks    nothing

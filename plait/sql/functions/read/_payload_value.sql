@@ -1,11 +1,12 @@
--- _payload_value: what a payload has under a key of its own, or else at a path (`order.customer`, `lines.0`), as text; null where there is none.
+-- _payload_value: a payload's value under a key or path (`order.customer`), as text; null: none.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _payload_matches, _store_search_values
 --
--- What text can't hold (\u0000, half a character) is as if it were not there.
+-- A key of the payload itself comes first. A value that text can't hold (\u0000, half a character)
+-- is null.
 create or replace function plait._payload_value(p_payload json, p_key text) returns text
 language plpgsql immutable as $$
 begin

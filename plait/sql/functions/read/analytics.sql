@@ -1,11 +1,12 @@
--- analytics: how a tenant's jobs of some time went, by definition. From the newest jobs, p_scan of them at most: never by counting history.
+-- analytics: how a tenant's jobs of a time range went, by definition, from the newest p_scan jobs.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 for who may not ask for this tenant
+--   raises   PL004 for a caller that may not read this tenant
 --   called   plait.store.connectors.analytics
 --
--- o_complete: all of them were looked at. wait: from being asked for to the first start.
+-- Never counts history. o_complete: all jobs of the range were read. wait: from the enqueue to the
+-- first start.
 create or replace function plait.analytics(
   p_tenant uuid default null, p_from timestamptz default null, p_to timestamptz default null, p_scan int default 10000
 ) returns table (definition text, jobs bigint, live bigint, succeeded bigint, failed bigint, dead_letter bigint, canceled bigint, skipped bigint,

@@ -1,14 +1,18 @@
--- changes: what moved since a moment, for those who watch: jobs, their fan-outs, what running attempts wrote. No NOTIFY is needed (T109).
+-- changes: the change feed: jobs, fan-outs and output that changed since a point in time.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   plait.store.watching.changes
 --
--- One call serves all who watch. It reads what is new from where it lies together: the youngest ids, the running rows, and the end of the log
--- of attempts, which a BRIN index finds; and what has become queued (promoted, resumed) from the ends of the queues, of the first 500 (queue,
--- tenant, priority) that a skip over their index finds. A job is there once, as it is now. Who asks with a little overlap, and drops what it has had, misses nothing that was committed late.
--- p_tenants: null is everybody. One row of kind `more`: there was more than p_limit, and the caller should look again at everything.
+-- One call serves all viewers, and NOTIFY is not needed (T109). It reads new rows where they lie
+-- together: the youngest ids, the running rows, and the end of the log of attempts, which a BRIN
+-- index finds; and jobs that became queued (promoted, resumed) from the ends of the queues, of the
+-- first 500 (queue, tenant, priority) that a skip over their index finds. A job is returned once,
+-- as it is now. A caller that asks with a little overlap, and drops duplicates, misses nothing that
+-- was committed late.
+-- p_tenants: null is all. One row of kind `more`: there was more than p_limit, and the caller
+-- should read everything again.
 create or replace function plait.changes(p_tenants uuid[], p_since timestamptz, p_limit int default 2000)
 returns table (kind text, tenant_id uuid, id uuid, detail text)
 language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off as $$

@@ -1,12 +1,13 @@
--- claim_waits: how long jobs had waited when they were first claimed, since they were asked for or due.
+-- claim_waits: how long jobs had waited, since they were enqueued or due, at their first claim.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   plait.store.metrics.claim_waits
 --
--- A worker asks for a few of those that it has just claimed, once a second at most: the claim itself keeps no such thing. Later
--- attempts have waited for something else too, and so have jobs that others had to succeed before.
+-- A worker asks for a few of the jobs that it has just claimed, at most once a second: the claim
+-- itself stores no such thing. Later attempts, and jobs with dependencies, have waited for
+-- something else too.
 create or replace function plait.claim_waits(p_jobs uuid[]) returns table (queue text, waited_s float8)
 language sql stable security definer set search_path = plait, pg_temp as $$
   select j.queue::text, greatest(0, extract(epoch from coalesce(l.run_at, a.claimed_at) - coalesce(j.scheduled_for, j.created_at)))::float8

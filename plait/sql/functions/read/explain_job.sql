@@ -1,4 +1,4 @@
--- explain_job: why a job is not running, in words and in codes; plait/model/reasons.py says what would let it run.
+-- explain_job: why a job is not running. plait/model/reasons.py has a remedy for each code.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,11 +1,12 @@
--- failures: what fails most, by definition and kind of error, of the newest failures since a moment.
+-- failures: the most frequent failures, by definition and kind of error, since a point in time.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL001 for an unknown status, PL004 for who may not ask across tenants
+--   raises   PL001 for an unknown status, PL004 for a caller that may not read across tenants
 --   called   plait.store.search.failures
 --
--- At most the newest 2,000 are looked at (T113); of all tenants, a share of that of each. A job that was retried since is none of them.
+-- At most the newest 2,000 are read (T113); for all tenants, an equal share of each. A job that was
+-- retried since is not counted.
 create or replace function plait.failures(
   p_tenant uuid default null, p_all boolean default false, p_from timestamptz default null, p_statuses text[] default null,
   p_limit int default 50

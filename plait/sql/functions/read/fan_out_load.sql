@@ -1,12 +1,13 @@
--- fan_out_load: how many children of a fan-out ran at once, and how many attempts failed, over time; for a lane that stands for all of them.
+-- fan_out_load: how many children of a fan-out ran at once, and how many failed, over time.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
 --   called   plait.store.search.fan_out_load
 --
--- p_fan_out: one of the job's; null: its first. From p_start to p_end, else from its opening to its decision or now, in p_parts equal parts;
--- running: how many ran at any moment of a part. Of a fan-out's first 20,000 children, so that nobody waits long.
+-- p_fan_out: one of the job's; null: its first. From p_start to p_end, else from its opening to its
+-- decision or now, in p_parts equal parts. running: how many children ran at some time of that
+-- part. Of a fan-out's first 20,000 children, so that the call stays short.
 create or replace function plait.fan_out_load(
   p_job uuid, p_fan_out uuid default null, p_tenant uuid default null, p_all boolean default false,
   p_start timestamptz default null, p_end timestamptz default null, p_parts int default 100

@@ -1,11 +1,12 @@
--- fan_out_states: where the children of a job's fan-outs are that have not ended; what is left of a fan-out's total is queued.
+-- fan_out_states: the states of unfinished children of a job's fan-outs.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
 --   called   plait.store.search.list_fan_outs
 --
--- Beside list_fan_outs, whose columns the release before reads.
+-- The rest of a fan-out's total is queued. Beside list_fan_outs, whose columns the release before
+-- reads.
 create or replace function plait.fan_out_states(p_job uuid, p_tenant uuid default null, p_all boolean default false)
 returns table (id uuid, running int, waiting int, scheduled int)
 language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off as $$

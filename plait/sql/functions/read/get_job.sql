@@ -1,4 +1,4 @@
--- get_job: one job, whole.
+-- get_job: one job with all its fields.
 --
 --   moves    nothing
 --   locks    nothing

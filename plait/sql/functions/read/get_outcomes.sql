@@ -1,8 +1,9 @@
--- get_outcomes: for those of the given jobs that are final: how they ended. What a waiting handle asks.
+-- get_outcomes: how those of the given jobs ended that are final, for a waiting handle.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 for a foreign tenant; nothing for jobs that are not there: they come back as status null
+--   raises   PL004 for a foreign tenant; nothing for jobs that do not exist: they are returned with
+--            status null
 --   called   plait.store.jobs.get_outcomes
 create or replace function plait.get_outcomes(p_jobs uuid[], p_tenants uuid[])
 returns table (job_id uuid, status text, result text, reason text, error text, traceback text, attempt int, failure text)

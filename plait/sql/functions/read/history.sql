@@ -1,8 +1,8 @@
--- history: how attempts ended over time, from the leader's counts of each minute.
+-- history: how attempts ended over time, from the leader's counts for each minute.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL001 for more than 2,000 points, PL004 for who may not ask across tenants
+--   raises   PL001 for more than 2,000 points, PL004 for a caller that may not read across tenants
 --   called   plait.store.search.history
 create or replace function plait.history(
   p_tenant uuid default null, p_all boolean default false, p_from timestamptz default null, p_step interval default '1 minute'

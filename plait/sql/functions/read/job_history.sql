@@ -1,11 +1,13 @@
--- job_history: all that a replay of a durable job needs, as one JSON document: its arguments, its steps, and what its children and dependencies came to.
+-- job_history: everything that a replay of a durable job needs, as one JSON document.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
 --   called   plait.store.jobs.job_history
 --
--- `format` is 1. Children of a fan-out are in the order in which the handler reads them. Large results are references to artifacts.
+-- Its arguments, its steps, and the outcomes of its children and dependencies. `format` is 1.
+-- Children of a fan-out are in the order in which the handler reads them. Large results are
+-- references to artifacts.
 create or replace function plait.job_history(p_job uuid, p_tenant uuid default null, p_all boolean default false) returns json
 language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off as $$
 declare j plait.job;

@@ -1,12 +1,13 @@
--- job_times: how long a job took, of which how long its handler ran, and how long it waited in between.
+-- job_times: how long a job took, how long its handler ran, and how long it waited in between.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
 --   called   plait.store.jobs.job_times
 --
--- total_s: from its first start to its end, or until now. own_s: its handler ran, in all attempts. waiting_s: the rest, in which it was suspended,
--- in backoff or queued again. No row for a job that has not started.
+-- total_s: from its first start to its end, or until now. own_s: its handler ran, in all attempts.
+-- waiting_s: the rest, in which it was suspended, in backoff or queued again. No row for a job that
+-- has not started.
 create or replace function plait.job_times(p_job uuid, p_tenant uuid default null, p_all boolean default false)
 returns table (total_s float8, own_s float8, waiting_s float8)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$

@@ -1,11 +1,12 @@
--- job_tree: a job's whole tree, from the root: the root first, then by fan-out and index; by cursor.
+-- job_tree: a job's whole workflow: the root first, then by fan-out and index; by cursor.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
 --   called   plait.store.jobs.job_tree
 --
--- attempt: how many count against max_attempts. own_s: how long its handler ran, in all attempts; total_s: from its first start to its end, with its children.
+-- attempt: how many count against max_attempts. own_s: how long its handler ran, in all attempts;
+-- total_s: from its first start to its end, with its children.
 create or replace function plait.job_tree(
   p_job uuid, p_tenant uuid default null, p_all boolean default false,
   p_after_fan_out uuid default null, p_after_index int default null, p_limit int default 10000

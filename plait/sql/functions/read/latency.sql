@@ -1,12 +1,13 @@
--- latency: how long jobs waited for their start, and how long they ran, over time: of a sample of those that were asked for in each stretch.
+-- latency: how long jobs waited for their start, and how long they ran, over time, from a sample.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL001 for more than 200 points, PL004 for who may not ask across tenants
+--   raises   PL001 for more than 200 points, PL004 for a caller that may not read across tenants
 --   called   plait.store.search.latency
 --
--- Nothing is written for it when jobs run. In each stretch the newest 100 jobs are looked at, by their ids, however many there are. A job
--- waits from when it was due, for its first start; it runs in its last attempt.
+-- Nothing is written for it when jobs run. In each interval the newest 100 jobs are read, by their
+-- ids, however many there are. A job waits from when it was due until its first start; its run time
+-- is that of its last attempt.
 create or replace function plait.latency(
   p_tenant uuid default null, p_all boolean default false, p_from timestamptz default null, p_step interval default '1 minute'
 ) returns table (at timestamptz, jobs bigint, wait_p50 float8, wait_p95 float8, run_p50 float8, run_p95 float8)

@@ -1,4 +1,4 @@
--- list_attempts: a job's log, in order.
+-- list_attempts: a job's attempts, in order.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,12 +1,14 @@
--- list_children: the children of one fan-out from an index on, each with when its attempts ran; what a tree and a timeline are drawn from.
+-- list_children: the children of one fan-out from an index on, with their attempts, for a timeline.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
 --   called   plait.store.search.list_children
 --
--- p_fan_out: one of the job's; null: its first. run_at: of one that is not final, when it is due or since when it is where it is. fan_outs:
--- how many it has itself. attempt: how many count against max_attempts. attempts: the last hundred, as JSON: one that never ran (canceled, or an operator's retry) has no claimed_at.
+-- p_fan_out: one of the job's; null: its first. run_at: of a child that is not final, when it is
+-- due or since when it is in its state. fan_outs: how many it has itself. attempt: how many count
+-- against max_attempts. attempts: the last hundred, as JSON: one that never ran (canceled, or an
+-- operator's retry) has no claimed_at.
 create or replace function plait.list_children(
   p_job uuid, p_fan_out uuid default null, p_tenant uuid default null, p_all boolean default false, p_start int default 0, p_limit int default 100
 ) returns table (id uuid, fan_out_index int, definition text, queue text, status text, attempt int, created_at timestamptz, run_at timestamptz,

@@ -1,4 +1,4 @@
--- list_fan_outs: the fan-outs of a job, oldest first, and how each stands.
+-- list_fan_outs: the fan-outs of a job, oldest first, with their counts and decisions.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,11 +1,12 @@
--- list_jobs: a page of search_jobs by its commonest filters, as plain rows: for SQL by hand, and for processes of the release before.
+-- list_jobs: a page of search_jobs by its commonest filters, as plain rows, for SQL by hand.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   as search_jobs
 --   called   users
 --
--- Bounded like search_jobs, but it does not say where a look ended: who pages through rare finds asks that one.
+-- Bounded like search_jobs, but it does not say where a search stopped: use search_jobs to page
+-- through rare matches.
 create or replace function plait.list_jobs(
   p_tenant uuid default null, p_all boolean default false, p_statuses text[] default null, p_queue text default null,
   p_definition text default null, p_correlation_id text default null, p_before uuid default null, p_limit int default 50,

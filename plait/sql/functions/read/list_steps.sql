@@ -1,4 +1,4 @@
--- list_steps: what a durable job has done, in order, with how its fan-outs stand.
+-- list_steps: the steps of a durable job, in order, with the state of its fan-outs.
 --
 --   moves    nothing
 --   locks    nothing

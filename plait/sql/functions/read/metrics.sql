@@ -1,14 +1,16 @@
--- metrics: the numbers of the whole installation, for whoever draws them. Nothing here counts history (T113).
+-- metrics: the numbers of the whole installation, for monitoring. Never counts history (T113).
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   plait.store.metrics.read
 --
--- A row is (metric, its two labels, its value). What is live comes from _live_counts, what has happened from the leader's minutes: none of
--- it costs a job anything. Of tenants and queues the p_top with most jobs have rows of their own, the others one together, '*', so
--- that nobody who makes names makes series (T97). p_since: `minutes` tells what was counted from that minute on, and
--- `closed` from `closed_to` on, up to which the minutes are right for ever: who asks again from there misses nothing and counts nothing twice.
+-- A row is (metric, two labels, value). Live jobs come from _live_counts, outcomes from the
+-- leader's counts for each minute: neither costs a job anything. The p_top tenants and queues with
+-- most jobs have rows of their own, the others share one, '*', so that new names do not create
+-- series without limit (T97). p_since: `minutes` returns what was counted from that minute on, and
+-- `closed` from `closed_to` on, up to which the minutes are final: a caller that continues from
+-- there misses nothing and counts nothing twice.
 create or replace function plait.metrics(p_since timestamptz default null, p_top int default 50)
 returns table (metric text, label text, status text, value float8)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$

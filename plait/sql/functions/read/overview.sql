@@ -1,11 +1,12 @@
--- overview: how a tenant's jobs, or everybody's, stand: what is live by state, what has failed, what is under way.
+-- overview: a tenant's jobs, or all jobs: live ones by state, failures, workflows under way.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 for who may not ask across tenants
+--   raises   PL004 for a caller that may not read across tenants
 --   called   plait.store.search.overview
 --
--- Nothing here counts history (T113). What has failed, and what waits for a fan-out, is counted up to 2,000, which then means "or more".
+-- Nothing here counts history (T113). Failures, and jobs that wait for a fan-out, are counted up to
+-- 2,000, which then means "or more".
 create or replace function plait.overview(
   p_tenant uuid default null, p_all boolean default false,
   out o_at timestamptz, out o_scheduled bigint, out o_queued bigint, out o_running bigint, out o_waiting bigint, out o_oldest_queued_s float8,

@@ -1,15 +1,18 @@
--- search_jobs: jobs by any filter, newest first, looking at a bounded number of rows.
+-- search_jobs: jobs by any filter, newest first, reading a bounded number of rows.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL001 for an unknown status, a negative limit or a payload that is no object, PL004 for who may not ask across tenants
+--   raises   PL001 for an unknown status, a negative limit or a payload that is not an object,
+--            PL004 for a caller that may not read across tenants
 --   called   list_jobs, plait.store.jobs.count_jobs, plait.store.jobs.list_jobs
 --
--- By cursor: ids sort by time, and no two are equal, so no row is skipped or shown twice (T112). Each way begins where few rows are: a tree, a
--- correlation id, a search key that the definition declares, what is live, what has failed. What no index serves is found by walking the
--- newest rows, p_scan of them at most (a part of that where each row's payload or status must be looked at). Where that ended the search,
--- the last row has no job but `stopped`: send it as p_before to go on from there. A search key's index knows the jobs that were made since it
--- was declared; those from before are looked for by walking. p_error: a fingerprint, of jobs that have failed.
+-- By cursor: ids sort by time and are unique, so no row is skipped or shown twice (T112). Each
+-- search starts where few rows are: a workflow, a correlation id, a search key that the definition
+-- declares, live jobs, failed jobs. A filter that no index serves walks the newest rows, at most
+-- p_scan of them (fewer if each row's payload or status must be read). If that ended the search,
+-- the last row has no job but `stopped`: send it as p_before to continue. A search key's index has
+-- the jobs that were created since it was declared; earlier ones are found by walking. p_error: a
+-- fingerprint of failed jobs.
 create or replace function plait.search_jobs(
   p_tenant uuid default null, p_all boolean default false, p_statuses text[] default null, p_queue text default null,
   p_definition text default null, p_source text default null, p_worker int default null, p_correlation_id text default null,

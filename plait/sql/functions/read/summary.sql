@@ -1,11 +1,11 @@
--- summary: how many jobs are in each live state, how old the oldest queued is, and the recent failures, never by counting history.
+-- summary: live jobs by state, the age of the oldest queued one, and recent failures.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004
 --   called   plait.store.jobs.summary
 --
--- Failures are counted up to 10,000; that number then means "or more".
+-- Never counts history. Failures are counted up to 10,000; that number then means "or more".
 create or replace function plait.summary(p_tenant uuid default null, p_all boolean default false)
 returns table (status text, jobs bigint, oldest_s float8)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$

@@ -1,13 +1,15 @@
--- tenant_load: what each tenant makes of the installation: what it has live, how it fared since a moment, its share of what runs now.
+-- tenant_load: each tenant's load: live jobs, recent outcomes, share of what runs now.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   plait.store.tenants.tenant_load
 --
--- failure_rate: of attempts that ended since, from the counts of each minute. fair_share: its weight among those that have work now; share:
--- what it has of all that runs. `noisy` tells why others may suffer from it: slots (more than twice its fair share while others wait),
--- backlog (more than half of a long queue that others are in), failures (more than half of its attempts fail, which are tried again).
+-- failure_rate: of attempts that ended since, from the counts for each minute. fair_share: its
+-- weight among tenants that have work now; share: its part of all running jobs. `noisy` says why
+-- others may suffer: slots (more than twice its fair share while others wait), backlog (more than
+-- half of a long queue that others use), failures (more than half of its attempts fail, and are
+-- retried).
 create or replace function plait.tenant_load(p_from timestamptz default null)
 returns table (tenant_id uuid, scheduled bigint, queued bigint, running bigint, waiting bigint, oldest_s float8, ended bigint,
                failure_rate float8, run_s float8, share float8, fair_share float8, noisy text[])

@@ -1,8 +1,8 @@
--- usage: what a tenant has and may have.
+-- usage: a tenant's usage and limits.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL003 when there is no such tenant, PL004 for who may not ask for it
+--   raises   PL003 no such tenant, PL004 for a caller that may not read it
 --   called   plait.store.connectors.usage
 create or replace function plait.usage(
   p_tenant uuid default null, out o_now timestamptz, out o_slug text, out o_name text, out o_live bigint, out o_running bigint,

@@ -1,11 +1,12 @@
--- _archive: all that is known of final jobs, a line of JSON for each.
+-- _archive: final jobs with everything stored about them, as a line of JSON each.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _delete_jobs
 --
--- Payloads, results and steps are written as they are stored. Line breaks stand between the parts of JSON only, so a space will do.
+-- Payloads, results and steps are written as they are stored. Line breaks occur only between parts
+-- of JSON, so a space replaces them.
 create or replace function plait._archive(p_jobs uuid[]) returns text[]
 language sql stable as $$
   select array_agg(translate(json_build_object(

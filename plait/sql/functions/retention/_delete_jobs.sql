@@ -1,4 +1,4 @@
--- _delete_jobs: remove final jobs, and all that is known of them; what that was, if it is to be archived.
+-- _delete_jobs: delete final jobs and all rows about them; return them if they are to be archived.
 --
 --   moves    nothing
 --   locks    the caller holds the jobs' rows

@@ -1,7 +1,7 @@
--- _prune_descendants: forget jobs of a tree, up to p_limit of them, deepest first; the root itself is left.
+-- _prune_descendants: delete up to p_limit jobs of a workflow, deepest first; the root stays.
 --
 --   moves    nothing
---   locks    the caller holds the root's row, so that no retry opens any of them
+--   locks    the caller holds the root's row, so that no retry reopens any of them
 --   raises   nothing
 --   called   prune
 create or replace function plait._prune_descendants(p_root uuid, p_limit int, p_archive boolean, out o_pruned int, out o_archive text[])

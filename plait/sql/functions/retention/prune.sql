@@ -1,14 +1,16 @@
--- prune: forget final jobs that are older than their status is kept for, and what nobody will miss.
+-- prune: delete final jobs that are older than their retention time, and other expired rows.
 --
 --   moves    nothing
---   locks    job rows SKIP LOCKED: safe to run anywhere, at once; a retry that holds its job's row, or its root's, is passed by
---   raises   PL012 when no age is given: an empty filter must not delete all
+--   locks    job rows SKIP LOCKED: safe to run in several processes at once; a retry that holds its
+--            job's row, or its root's, is skipped
+--   raises   PL012 if no age is given: an empty filter must not delete everything
 --   called   plait.store.leader.prune, plait.store.leader.prune_into
 --
--- A tree is forgotten as a whole, by its root's status and age, and only when nothing in it is live and no fork of it is kept (plait.forks): its children first.
--- A status whose age is null is kept for ever; a tenant may have ages of its own. Works through ids, oldest first, p_limit at a time;
--- o_cursor is where to go on, null at the end. With p_archive the jobs come back as they were (_archive): commit when they are safe
--- elsewhere, else roll back.
+-- A workflow is deleted as a whole, by its root's status and age, and only if nothing in it is live
+-- and no fork of it is kept (plait.forks): its children first. A status whose age is null is kept
+-- for ever; a tenant may have ages of its own. Works through ids, oldest first, p_limit at a time;
+-- o_cursor is where to continue, null at the end. With p_archive the deleted jobs are returned
+-- (_archive): commit when they are stored elsewhere, else roll back.
 create or replace function plait.prune(
   p_succeeded interval default null, p_skipped interval default null, p_canceled interval default null,
   p_failed interval default null, p_dead_letter interval default null, p_cursor uuid default null, p_limit int default 1000,

@@ -1,13 +1,14 @@
--- register_artifact: there will be an artifact of this job. Called before its bytes are stored, and these before the job or its result is:
--- so whatever is left behind by a crash is known here, and swept.
+-- register_artifact: register an artifact of a job, before its bytes are stored.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL001 for a hash, size or kind that is none; PL003, PL004 as every call that names a tenant
+--   raises   PL001 for an invalid hash, size or kind; PL003, PL004 as every call that names a
+--            tenant
 --   called   plait.store.artifacts.register_artifact
 --
--- The same again is the same artifact: a call whose reply was lost can be sent again. A day is left for the job to be there, since a
--- user's transaction may be what makes it.
+-- The bytes are stored before the job or its result: so whatever a crash leaves behind is
+-- registered here, and swept. The same call again is the same artifact: a call whose reply was lost
+-- can be sent again. The job must exist within a day, since a user's transaction may create it.
 create or replace function plait.register_artifact(p_job uuid, p_kind text, p_sha256 text, p_size bigint, p_tenant uuid default null) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

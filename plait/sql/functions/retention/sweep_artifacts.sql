@@ -1,12 +1,13 @@
--- sweep_artifacts: artifacts that nobody needs any more, whose bytes are to be removed; and forget those whose bytes are.
+-- sweep_artifacts: artifacts whose bytes can be removed; deletes the rows of those that were.
 --
 --   moves    nothing
---   locks    artifacts SKIP LOCKED: safe to run anywhere, at once
+--   locks    artifacts SKIP LOCKED: safe to run in several processes at once
 --   raises   nothing
 --   called   plait.store.artifacts.sweep_artifacts
 --
--- One whose job is there is kept until that is forgotten. One that is doomed is found by nobody: its id is not used again, so that
--- bytes which are stored under a name are never removed for somebody else. It is told again until it comes back in p_removed.
+-- An artifact is kept as long as its job. One that is doomed is not found by anybody: its id is not
+-- used again, so that bytes which are stored under a name are never removed for another. It is
+-- returned again until it comes back in p_removed.
 create or replace function plait.sweep_artifacts(p_removed uuid[] default null, p_limit int default 100)
 returns table (id uuid, tenant_id uuid)
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$

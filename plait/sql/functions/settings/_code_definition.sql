@@ -1,8 +1,8 @@
--- _code_definition: a definition as its code has it: what the code gave, and defaults for the rest.
+-- _code_definition: a definition as its code has it: the given values, and defaults for the rest.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   what json_populate_record raises for values that are none
+--   raises   what json_populate_record raises for invalid values
 --   called   clear_overrides, define, list_overrides
 create or replace function plait._code_definition(p_coded json) returns plait.definitions
 language sql stable as $$

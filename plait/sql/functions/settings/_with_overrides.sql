@@ -1,8 +1,8 @@
--- _with_overrides: a definition with what operators have set in the place of the code's values.
+-- _with_overrides: a definition with operators' overrides in place of the code's values.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   what jsonb_populate_record raises for values that are none
+--   raises   what jsonb_populate_record raises for invalid values
 --   called   clear_overrides, define, set_definition
 create or replace function plait._with_overrides(p_definition plait.definitions) returns plait.definitions
 language plpgsql stable as $$

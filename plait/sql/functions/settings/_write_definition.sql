@@ -1,11 +1,13 @@
--- _write_definition: store a definition; where it becomes limited, its jobs go to the limit's lane.
+-- _write_definition: store a definition; if it becomes limited, its jobs move to the limit's lane.
 --
 --   moves    nothing
---   locks    the definition's row; live rows of its jobs, SKIP LOCKED, but those of a node job in id order
---   raises   check violations; PL015 where p_new, and it is there already, or comes at this very moment
+--   locks    the definition's row; live rows of its jobs, SKIP LOCKED, but those of a node job in
+--            id order
+--   raises   check violations; PL015 with p_new, if it exists or is created at the same moment
 --   called   clear_overrides, define, set_definition
 --
--- A job being enqueued at this very moment may still come in without the lane: a limit holds for what is enqueued after it.
+-- A job that is enqueued at the same moment may still miss the lane: a limit applies to jobs that
+-- are enqueued after it.
 create or replace function plait._write_definition(r plait.definitions, p_new boolean default false) returns void
 language plpgsql as $$
 declare

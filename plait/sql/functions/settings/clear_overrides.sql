@@ -1,11 +1,13 @@
--- clear_overrides: the code's values hold again where an operator had set others. Null: of all settings.
+-- clear_overrides: remove an operator's overrides, so that the code's values apply.
 --
 --   moves    nothing
 --   locks    as _write_definition
---   raises   PL008 when there is no such definition, PL012 for a setting that is not overridden, PL014 when it was changed since
+--   raises   PL008 no such definition, PL012 for a setting that is not overridden, PL014 if it was
+--            changed since
 --   called   plait.store.definitions.clear_overrides
 --
--- A definition that no code has defined gets the defaults. Returns how many were cleared.
+-- Null: all of them. A definition that no code has defined gets the defaults. Returns how many were
+-- cleared.
 create or replace function plait.clear_overrides(p_name text, p_settings text[] default null, p_unchanged_since timestamptz default null)
 returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$

@@ -1,13 +1,16 @@
--- define: make known the definitions that an application has in code. Only what differs is written.
+-- define: register the definitions that an application has in code. Writes only what differs.
 --
---   moves    nothing; jobs already queued go to the lane of a new limit
+--   moves    nothing; queued jobs move to the lane of a new limit
 --   locks    definitions in name order
---   raises   PL012 for an invalid or unknown limit or policy: never ignored in silence; PL015 where p_new, and one is there already
+--   raises   PL012 for an invalid or unknown limit or policy: never ignored; PL015 with p_new, if
+--            one exists
 --   called   define_unknown, plait.store.definitions.define
 --
--- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. The code gives defaults: `active` and what operators
--- have set (plait.overrides) stay, and so do a schema, a description, search keys and sensitive fields that the code does not give ([]: none any more).
--- With p_author it is no code that defines them but a person, whose settings are overrides: code that comes later does not revert them.
+-- p_definitions is a JSON array of objects whose keys are columns of plait.definitions. The code
+-- gives defaults: `active` and operators' overrides (plait.overrides) stay, and so do a schema, a
+-- description, search keys and sensitive fields that the code does not give ([] removes them). With
+-- p_author a person defines them and not code: the settings are overrides, and code that comes
+-- later does not revert them.
 create or replace function plait.define(p_definitions json, p_new boolean default false, p_author text default null) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

@@ -1,11 +1,12 @@
--- define_unknown: make known, with defaults, those of the definitions that a worker names over HTTP and that nobody has defined.
+-- define_unknown: register, with defaults, undefined definitions that an HTTP worker names.
 --
 --   moves    nothing
 --   locks    the key's row; as define
---   raises   PL005 when the key would have made more than p_most, PL008 no such key; as define
+--   raises   PL005 if the key would have created more than p_most, PL008 no such key; as define
 --   called   plait.store.definitions.define_unknown
 --
--- Definitions are everybody's and are never forgotten, so what one key adds to them is bounded.
+-- Definitions are shared by all tenants and never deleted, so the number that one key adds is
+-- limited.
 create or replace function plait.define_unknown(p_key uuid, p_names text[], p_most int default 500) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

@@ -1,4 +1,4 @@
--- list_definitions: all of them.
+-- list_definitions: all job definitions.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,4 +1,4 @@
--- list_overrides: what operators have set in the place of the code's values, with both, by whom and when.
+-- list_overrides: operators' overrides, with the code's values, by whom and when.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,4 +1,4 @@
--- list_queues: every queue that has jobs, settings or workers; with a tenant's own jobs alone where one is named.
+-- list_queues: every queue that has jobs, settings or workers; with p_tenant only its jobs count.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,4 +1,4 @@
--- list_tenants: all of them, with what they have live.
+-- list_tenants: all tenants, with their live jobs.
 --
 --   moves    nothing
 --   locks    nothing

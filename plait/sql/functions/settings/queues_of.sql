@@ -1,4 +1,4 @@
--- queues_of: the queues that new jobs of these definitions go to, as operators may have set them.
+-- queues_of: the queues that new jobs of these definitions go to, with operators' overrides.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,12 +1,14 @@
--- set_definition: an operator changes a definition's settings; keys that are absent stay, null removes a limit.
+-- set_definition: an operator overrides settings of a definition.
 --
 --   moves    nothing
 --   locks    as _write_definition
---   raises   PL012 for an invalid or unknown setting, PL008 when there is no such definition, PL014 when it was changed since
+--   raises   PL012 for an invalid or unknown setting, PL008 no such definition, PL014 if it was
+--            changed since
 --   called   plait.store.definitions.set_definition
 --
--- Each setting but `active` is an override: it wins over what the code says, also when a worker starts, until clear_overrides. A value that
--- is the effective one already, without an override, is none. p_author: who set it; the login when not given.
+-- Absent keys stay, null removes a limit. Each setting but `active` is an override: it wins over
+-- the code, also when a worker starts, until clear_overrides. A value that is in effect already,
+-- without an override, is not one. p_author: default the login.
 create or replace function plait.set_definition(
   p_name text, p_settings json, p_unchanged_since timestamptz default null, p_author text default null
 ) returns void

@@ -1,12 +1,14 @@
--- set_queue: pause, resume or limit a queue, or make it serial or parallel; keys that are absent stay, null removes a limit.
+-- set_queue: pause, resume or limit a queue, or make it serial or parallel.
 --
 --   moves    nothing
 --   locks    the queue's row
---   raises   PL012 for an invalid or unknown setting, PL016 when another open transaction changes the queue
+--   raises   PL012 for an invalid or unknown setting, PL016 if another open transaction changes the
+--            queue
 --   called   plait.store.queues.set_queue
 --
--- Claims see it when it is committed; await_claims then waits for those that began before. A queue that becomes serial starts nothing
--- until that was called, or 10 s have passed.
+-- Absent keys stay, null removes a limit. Claims see it when it is committed; await_claims then
+-- waits for those that began before. A queue that becomes serial starts nothing until that was
+-- called, or 10 s have passed.
 create or replace function plait.set_queue(p_name text, p_settings json) returns void
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

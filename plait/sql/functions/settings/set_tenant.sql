@@ -1,9 +1,10 @@
--- set_tenant: create or change a tenant, by slug; keys that are absent stay, null removes a limit.
+-- set_tenant: create or change a tenant, by slug; absent keys stay, null removes a limit.
 --
 --   moves    nothing
---   locks    the tenant's row; its schedules' where its time zone changes; where it gets a quota, its live rows SKIP LOCKED: those that are moving at this very moment
---            are not counted, and nobody waits
---   raises   PL012 for an invalid or unknown setting; PL015 where p_new, and there is one already
+--   locks    the tenant's row; its schedules' if its time zone changes; if it gets a quota, its
+--            live rows SKIP LOCKED: jobs that are moving at that moment are not counted, and nobody
+--            waits
+--   raises   PL012 for an invalid or unknown setting; PL015 with p_new, if it exists
 --   called   plait.store.tenants.set_tenant
 create or replace function plait.set_tenant(p_slug text, p_settings json default '{}', p_new boolean default false) returns uuid
 language plpgsql security definer set search_path = plait, pg_temp as $$

@@ -1,8 +1,9 @@
--- _backoff: how many seconds to wait before try n + 1.
+-- _backoff: seconds to wait before attempt n + 1: exponential backoff with jitter.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   nothing: all is bounded (to 100 years) before it is used, so a failure can always be recorded
+--   raises   nothing: everything is bounded (to 100 years) before it is used, so a failure can
+--            always be recorded
 --   called   _settle
 create or replace function plait._backoff(
   p_tries int, p_base_s float8, p_factor float8, p_max_s float8, p_jitter float8

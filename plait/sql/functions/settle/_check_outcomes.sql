@@ -1,9 +1,11 @@
--- _check_outcomes: refuse a malformed batch before anything is written. No outcomes: all have succeeded.
+-- _check_outcomes: reject a malformed batch before anything is written.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL001
 --   called   cycle, settle
+--
+-- Without p_outcomes all have succeeded.
 create or replace function plait._check_outcomes(
   p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[], p_ran_ms float8[]
 ) returns void

@@ -1,4 +1,4 @@
--- _deadline_error: the error of a job that has not ended in time, as a worker would tell it.
+-- _deadline_error: the error of a job that missed its deadline, as a worker would report it.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,7 +1,9 @@
--- _make_final: make one live job final, in the place of its worker or before any had it.
+-- _make_final: make one live job final, in place of its worker or before any worker had it.
 --
---   moves    any live state -> canceled | dead_letter | failed; running | waiting -> succeeded | failed
---   locks    the caller holds the live row; then dedupe; for a success with follow-ups, as _enqueue_follow_ups
+--   moves    any live state -> canceled | dead_letter | failed; running | waiting -> succeeded |
+--            failed
+--   locks    the caller holds the live row; then dedupe keys; for a success with follow-ups, as
+--            _enqueue_follow_ups
 --   raises   nothing
 --   called   cancel, _release_running, rescue, resume, _resume_or_end_parent, _settle_tied,
 --            _take_over_leader_jobs

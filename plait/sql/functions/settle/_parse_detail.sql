@@ -1,8 +1,9 @@
--- _parse_detail: read what a worker says of an outcome. Whatever it says, something can be stored.
+-- _parse_detail: read a worker's detail of an outcome, so that it can always be stored.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   nothing: NUL and lone surrogates are replaced, a number that is none is left out, what is no JSON object is the error
+--   raises   nothing: NUL and lone surrogates are replaced, an invalid number is left out, and a
+--            detail that is not a JSON object becomes the error
 --   called   _settle, _settle_tied
 create or replace function plait._parse_detail(
   p_detail text, out error text, out traceback text, out reason text, out permanent boolean, out delay_s float8, out pid int, out exit_code int,

@@ -1,14 +1,19 @@
--- _settle: record how running jobs ended; see settle.
+-- _settle: record the outcomes of running attempts, for settle and cycle.
 --
---   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued | waiting
---   locks    live rows in id order within one pass, then dedupe, then as _fan_in. Only rows that this worker runs: no other settle wants
---            them, but users do (cancel; enqueue(after=…) locks several, in id order). Only the first pass waits for such a row: to
---            wait while others are held, in another order than theirs, could be a deadlock
---   raises   lock_not_available (55P03); nothing for a lost lease: the positions of such outcomes are returned
+--   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued
+--            | waiting
+--   locks    live rows in id order within one pass, then dedupe keys, then as _fan_in. Only rows
+--            that this worker runs: no other settle wants them, but users' verbs do (cancel;
+--            enqueue(after=…) locks several, in id order). Only the first pass waits for such a
+--            row: waiting while rows are held, in another order than theirs, could be a deadlock
+--   raises   lock_not_available (55P03); nothing for a lost lease: the positions of such outcomes
+--            are returned
 --   called   cycle, settle, _settle_skip_locked
 --
--- The live row is the fence: (job, attempt, this worker), and only a running job has a worker. Attempts are written only from what comes back from it.
--- One pass for each distinct attempt number, since `job_id = any(…)` walks the key leaf by leaf: twice as fast as a join.
+-- The live row is the fence: (job, attempt, worker), and only a running job has a worker. Attempts
+-- are written only from the rows that matched.
+-- One pass for each distinct attempt number, because `job_id = any(…)` walks the key leaf by leaf:
+-- twice as fast as a join.
 create or replace function plait._settle(
   p_worker int, p_now timestamptz, p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[],
   p_ran_ms float8[]

@@ -1,12 +1,13 @@
--- _settle_skip_locked: record those outcomes whose rows nobody else holds; the others are busy, and their worker sends them again.
+-- _settle_skip_locked: record outcomes whose rows nobody else holds; return the rest as busy.
 --
 --   moves    as _settle
 --   locks    live rows and fan-outs SKIP LOCKED. Never waits
 --   raises   nothing for a lost lease: the positions of such outcomes are returned
 --   called   cycle, settle
 --
--- A user's transaction holds a job's row after cancel, signal, spawn or enqueue(after=…), and a fan-out's after cancel, spawn or retry,
--- until it commits. Nobody else's outcome waits for it.
+-- Called with p_careful, after a batch ran into a lock timeout. A user's transaction holds a job's
+-- row after cancel, signal, spawn or enqueue(after=…), and a fan-out's after cancel, spawn or
+-- retry, until it commits. The outcomes of other jobs do not wait for it.
 create or replace function plait._settle_skip_locked(
   p_worker int, p_now timestamptz, p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[],
   p_ran_ms float8[], out o_stale int[], out o_busy int[]

@@ -1,13 +1,15 @@
--- _settle_tied: the ends of jobs on whose end something hangs: children of their own, follow-ups, jobs that depend on them.
+-- _settle_tied: record outcomes of jobs with children, follow-ups or dependents (live.tied).
 --
---   moves    running -> waiting, for who has a nursery that is to be waited for; -> succeeded, for who has none; -> queued, for a leader's
---            job whose leader is none any more: that outcome is stale
---   locks    live rows in id order; the leader's row FOR SHARE, for a leader's job; then as _make_final
---   raises   lock_not_available (55P03); nothing for what is stale: that is not counted
+--   moves    running -> waiting, with a nursery that must be waited for; -> succeeded, without; ->
+--            queued, for a leader's job whose process no longer leads: that outcome is stale
+--   locks    live rows in id order; the leader's row FOR SHARE, for a leader's job; then as
+--            _make_final
+--   raises   lock_not_available (55P03); nothing for stale outcomes: they are not counted
 --   called   _settle
 --
--- Here come successes, and such failures as are final while children are open: the others _settle records as anybody's. What the handler
--- returned, or how it failed, is kept on the attempt; o_outcomes is what the job will be, null where its children decide.
+-- Called if an outcome of the batch matched no plain row; _fan_in follows. It handles successes,
+-- and failures that are final while children are open; _settle records the others. The result or
+-- error is stored on the attempt. o_outcomes: the job's later status; null if its children decide.
 create or replace function plait._settle_tied(
   p_worker int, p_now timestamptz, p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[], p_details text[], p_ran_ms float8[],
   out o_n int, out o_ended uuid[], out o_fan_outs uuid[], out o_finals plait.status[], out o_returned uuid[], out o_outcomes plait.status[]

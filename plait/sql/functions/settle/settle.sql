@@ -1,14 +1,16 @@
--- settle: record how running jobs ended: a whole batch of outcomes in one call.
+-- settle: record the outcomes of running attempts: a whole batch in one call.
 --
 --   moves    running -> succeeded | failed | dead_letter | skipped | canceled | scheduled | queued
 --   locks    as _settle
---   raises   PL001 for an unknown outcome, an attempt named twice or a result that is not JSON; lock_not_available (55P03) when somebody
---            holds a row of an outcome; nothing for a lost lease: that outcome is marked stale
+--   raises   PL001 for an unknown outcome, an attempt named twice or a result that is not JSON;
+--            lock_not_available (55P03) if another transaction holds a row of an outcome; nothing
+--            for a lost lease: that outcome is returned as stale
 --   called   plait.store.workers.settle, plait.store.workers.settle_free
 --
--- An outcome is succeeded, failed, timeout, skipped, snoozed, released or canceled; without any, all have succeeded. A result is JSON text. A detail is a JSON
--- object: error, traceback, reason, permanent, delay_s, pid, exit_code. The same outcome may be sent again. p_careful: as of cycle; what is
--- busy is neither accepted nor refused (null).
+-- An outcome is succeeded, failed, timeout, skipped, snoozed, released or canceled; without
+-- p_outcomes all have succeeded. A result is JSON text. A detail is a JSON object: error,
+-- traceback, reason, permanent, delay_s, pid, exit_code. The same outcome may be sent again.
+-- p_careful: as in cycle; an outcome that is busy is neither accepted nor stale (null).
 create or replace function plait.settle(
   p_worker int, p_jobs uuid[], p_attempts int[], p_outcomes text[], p_results text[] default null, p_details text[] default null,
   p_ran_ms float8[] default null, p_careful boolean default false

@@ -1,11 +1,11 @@
--- _event_wait_is_over: whether nobody waits any more for what a row of event_waits waits for: its step has ended or was canceled, or its job is final.
+-- _event_wait_is_over: whether a row of event_waits is obsolete: its step or its job has ended.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   await_event, _signal_event_waits
 --
--- A step that is not on record yet is about to wait.
+-- Also if the step was canceled. A step that is not stored yet is about to wait.
 create or replace function plait._event_wait_is_over(p_wait plait.event_waits) returns boolean
 language sql stable as $$
   select not exists (select from plait.live l where l.job_id = p_wait.job_id)

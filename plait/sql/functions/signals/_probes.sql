@@ -1,11 +1,11 @@
--- _probes: the top-level fields of a JSON object that hold text, a number or a boolean, each as one word for an index, in order of their names.
+-- _probes: index terms of a JSON object: its top-level text, number and boolean fields, in order.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   await_event, _signal_event_waits
 --
--- Numbers that are equal have the same word, as `@>` takes them for equal.
+-- Equal numbers have the same term, as `@>` treats them as equal.
 create or replace function plait._probes(p_data jsonb) returns text[]
 language sql immutable as $$
   select coalesce(array_agg(md5(e.key || '=' || case jsonb_typeof(e.value) when 'number' then trim_scale((e.value #>> '{}')::numeric)::text

@@ -5,10 +5,10 @@
 --   raises   nothing
 --   called   dispatch
 --
--- A job whose row somebody holds must not delay the event for the others: its signal is stored, its row of event_waits is marked as told, and
--- `resume` moves the job on when the row is free.
--- A row of event_waits that is held needs no signal: another event is about to send one, or its wait is over.
--- At most 1,000 in one call: false when there may be more.
+-- A job whose row is locked must not delay the event for the others: its signal is stored, its row
+-- of event_waits is marked, and `resume` resumes the job when the row is free. A row of event_waits
+-- that is locked needs no signal: another event is about to send one, or its wait is over. At most
+-- 1,000 in one call: false if there may be more.
 create or replace function plait._signal_event_waits(p_event plait.events) returns boolean
 language plpgsql set enable_seqscan = off as $$
 declare

@@ -1,12 +1,13 @@
--- await_event: a running job is about to wait for an event: from here on, the dispatch of one that fits sends it a signal.
+-- await_event: register a running job for an event: dispatch sends it a signal when one matches.
 --
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE; the job's own rows of event_waits
---   raises   PL001 for a match that is no JSON object of at most 8 KiB
+--   raises   PL001 for a match that is not a JSON object of at most 8 KiB
 --   called   plait.store.events.await_event
 --
--- p_signal: the name of the signal that its step waits for. Registers once: not where that signal has been sent and is not consumed. Rows of the
--- job's steps that have ended are removed. Returns false when the lease is lost. May be sent again.
+-- p_signal: the name of the signal that its step waits for. Registers once: not if that signal has
+-- been sent and is not consumed. Rows of the job's ended steps are removed. Returns false when the
+-- lease is lost. May be sent again.
 create or replace function plait.await_event(
   p_worker int, p_job uuid, p_attempt int, p_branch text, p_signal text, p_event text, p_match json default '{}'
 ) returns boolean

@@ -1,11 +1,11 @@
--- find_link: what an approval link is for, and whether it can be used. No row: there is no such link.
+-- find_link: what an approval link is for, and whether it can be used. No row: no such link.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   follow_link, plait.store.links.find_link
 --
--- state: open, used, expired, or ended where the job is final and nobody waits any more.
+-- state: open, used, expired, or ended if the job is final.
 create or replace function plait.find_link(p_hash text)
 returns table (job_id uuid, tenant_id uuid, signal text, message text, button text, expires_at timestamptz, used_at timestamptz, state text)
 language sql stable security definer set search_path = plait, pg_temp as $$

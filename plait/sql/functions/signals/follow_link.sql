@@ -1,11 +1,12 @@
 -- follow_link: use an approval link: its job gets the signal, and the link is used up.
 --
 --   moves    waiting -> queued
---   locks    the link's row: of two that use it at once, one does; then as signal
+--   locks    the link's row: of two concurrent calls one uses it; then as signal
 --   raises   nothing
 --   called   plait.store.links.follow_link
 --
--- Returns the state that find_link would have given before: open where it was used now. Null: there is no such link.
+-- Returns the state that find_link would have returned before: open if it was used now. Null: no
+-- such link.
 create or replace function plait.follow_link(p_hash text) returns text
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

@@ -1,11 +1,12 @@
--- open_link: a running job makes an approval link: whoever has its token can send the job one signal, until it expires.
+-- open_link: a running job creates an approval link: its token sends the job one signal.
 --
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE
 --   raises   PL001 for a payload of more than 1 MiB, PL012 for a time that is not positive
 --   called   plait.store.links.open_link
 --
--- Returns false when the lease is lost. May be sent again: a token that is there stays as it is.
+-- Until it expires. Returns false when the lease is lost. May be sent again: an existing token
+-- stays as it is.
 create or replace function plait.open_link(
   p_worker int, p_job uuid, p_attempt int, p_hash text, p_signal text, p_payload json, p_expires_s float8, p_message text, p_button text
 ) returns boolean

@@ -1,11 +1,11 @@
--- reply_update: a running job answers an update: with a value, or with why it rejects it. The first answer stands.
+-- reply_update: a running job replies to an update, with a value or a rejection; once.
 --
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE
 --   raises   PL001 for a value of more than 1 MiB
 --   called   plait.store.signals.reply_update
 --
--- Returns false when the lease is lost. May be sent again.
+-- The first reply counts. Returns false when the lease is lost. May be sent again.
 create or replace function plait.reply_update(p_worker int, p_job uuid, p_attempt int, p_id uuid, p_value json default null, p_error text default null)
 returns boolean
 language plpgsql security definer set search_path = plait, pg_temp as $$

@@ -1,13 +1,14 @@
--- signal: tell a job something. It is kept until the job asks for it; who waits for it goes on.
+-- signal: send a signal to a job. It is stored until the job reads it.
 --
 --   moves    waiting -> queued
---   locks    the job's live row: a signal and a wait that cross find each other
+--   locks    the job's live row: a signal and a wait that cross see each other
 --   raises   PL001 bad argument, PL008 when the caller has no such job, PL009 when it is final
 --   called   follow_link, _signal_event_waits, signal_or_start,
 --            plait.store.connections.signal_async_on, plait.store.connections.signal_sync_on,
 --            plait.store.jobs.signal
 --
--- Sent again with the same id it is the same signal. Returns the job's status afterwards.
+-- A job that waits for it resumes. Sent again with the same id it is the same signal. Returns the
+-- job's status afterwards.
 create or replace function plait.signal(
   p_job uuid, p_name text, p_payload json default null, p_tenant uuid default null, p_id uuid default null
 ) returns text

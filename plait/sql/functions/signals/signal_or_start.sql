@@ -1,11 +1,13 @@
--- signal_or_start: signal the job that holds a dedupe key; where none does, start one, and signal that.
+-- signal_or_start: signal the job that holds a dedupe key; if none does, start one and signal it.
 --
 --   moves    nothing -> queued | scheduled; waiting -> queued
 --   locks    as enqueue_many, for a job with a dedupe key; then as signal
---   raises   PL001 without a dedupe key, and as enqueue_many and signal; PL016 when the holders of the key end again and again meanwhile
+--   raises   PL001 without a dedupe key, and as enqueue_many and signal; PL016 if the holders of
+--            the key keep ending meanwhile
 --   called   plait.store.connections.start_async_on, plait.store.signals.signal_or_start
 --
--- A job that ends between the two is no error: the next one is started. Sent again with the same ids it is the same job, and the same signal.
+-- If a job ends between the two steps, the next one is started. Sent again with the same ids it is
+-- the same job and the same signal.
 create or replace function plait.signal_or_start(
   p_id uuid, p_definition text, p_payload text, p_dedupe_key text, p_signal text, p_signal_payload json default null, p_signal_id uuid default null,
   p_tenant uuid default null, p_queue text default null, p_priority int default null, p_max_attempts int default null,

@@ -1,11 +1,9 @@
--- unread_signals: signals that were sent to a job and that it has not read, by name.
+-- unread_signals: signals that a job has not read, by name: the first hundred names.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL008 when the caller has no such job
 --   called   plait.store.jobs.unread_signals
---
--- The first hundred names.
 create or replace function plait.unread_signals(p_job uuid, p_tenant uuid default null, p_all boolean default false)
 returns table (name text, signals int, first_sent_at timestamptz)
 language plpgsql stable security definer set search_path = plait, pg_temp as $$

@@ -1,4 +1,4 @@
--- authenticate_stream: whose job's streams a token opens. No row: there is no such token for that job, or it has expired.
+-- authenticate_stream: the job whose streams a token opens. No row: no such token, or expired.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,13 +1,15 @@
--- follow: what is new of several jobs for those who follow them.
+-- follow: new stream items, states and replies of several jobs, for those that follow them.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL004 for a foreign tenant
 --   called   plait.store.streams.follow
 --
--- p_subjects: `stream <name>` of the job, `state`, or `reply <id>` to an update: {value, error}. p_after: the number of the last item that the caller has; of a state, its version. Returns a
--- row for each (n counts from 1) that has news: items as JSON, [[number, value], …], at most 200 and about 1 MB; ended where no more will come:
--- the stream is closed, or the job is final. status is the job's; null where the caller has no such job.
+-- p_subjects: `stream <name>`, `state`, or `reply <id>` to an update: {value, error}. p_after: the
+-- number of the caller's last item; of a state, its version. Returns a row for each subject (n
+-- counts from 1) that has news: items as JSON, [[number, value], …], at most 200 and about 1 MB;
+-- ended if no more will come: the stream is closed, or the job is final. status is the job's; null
+-- if the caller has no such job.
 create or replace function plait.follow(p_jobs uuid[], p_tenants uuid[], p_subjects text[], p_after int[])
 returns table (n int, status text, ended boolean, items text)
 language plpgsql stable security definer set search_path = plait, pg_temp set enable_seqscan = off as $$

@@ -1,4 +1,4 @@
--- last_report: what the attempts before this one said last: the progress of one of them, and the state of the job.
+-- last_report: what earlier attempts reported last: progress, and the state of the job.
 --
 --   moves    nothing
 --   locks    nothing

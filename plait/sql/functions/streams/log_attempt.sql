@@ -1,11 +1,11 @@
--- log_attempt: what a running attempt has written; the tail of it is kept with its progress.
+-- log_attempt: store the tail of a running attempt's output, with its progress.
 --
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE, the state's row
---   raises   PL001 for progress that is no JSON object; nothing for a lost lease: returns false
+--   raises   PL001 if the progress is not a JSON object; nothing for a lost lease: returns false
 --   called   plait.store.workers.log_attempt
 --
--- 64 KiB of each stream are kept. Characters that JSON text can't hold are the caller's to replace.
+-- 64 KiB of each stream are kept. The caller replaces characters that JSON text can't hold.
 create or replace function plait.log_attempt(
   p_worker int, p_job uuid, p_attempt int, p_stdout text default '', p_stderr text default '', p_progress json default null
 ) returns boolean

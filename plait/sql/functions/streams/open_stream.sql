@@ -1,8 +1,9 @@
--- open_stream: a token that lets its holder read the streams of one job, and nothing else.
+-- open_stream: a token that allows reading the streams of one job, and nothing else.
 --
 --   moves    nothing
 --   locks    nothing; tokens that have expired SKIP LOCKED
---   raises   PL008 when the caller has no such job, PL012 for a time that is not positive, or more than 31 days, or a null
+--   raises   PL008 when the caller has no such job, PL012 if the time is null, not positive or more
+--            than 31 days
 --   called   plait.store.streams.open_stream
 create or replace function plait.open_stream(
   p_job uuid, p_hash text, p_ttl interval, p_tenant uuid default null, p_redacted boolean default false

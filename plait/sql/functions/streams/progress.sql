@@ -1,11 +1,12 @@
--- progress: what a running attempt says of itself: its progress, and the state of its job.
+-- progress: store the progress of a running attempt, and the state of its job.
 --
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE, the rows of progress and state
 --   raises   nothing for a lost lease: returns false
 --   called   plait.store.workers.progress
 --
--- Null leaves the one or the other as it is. A state that is the same as before is not written again: who waits for a change hears nothing.
+-- Null leaves either as it is. A state that is equal to the last is not written again, so followers
+-- are not notified.
 create or replace function plait.progress(p_worker int, p_job uuid, p_attempt int, p_progress json, p_state json default null) returns boolean
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare v_tenant uuid;

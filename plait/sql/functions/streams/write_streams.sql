@@ -1,14 +1,17 @@
--- write_streams: append items to streams of running jobs: those of all handlers of a process, in one call.
+-- write_streams: append items to streams of running jobs, for a whole process in one call.
 --
 --   moves    nothing
 --   locks    live rows FOR KEY SHARE, in id order; then the streams, by job and name
---   raises   check violations, and what is not JSON
+--   raises   check violations, and errors for values that are not JSON
 --   called   plait.store.streams.write
 --
--- An item is identified by (job, stream, branch, position). One that is stored already is left as it is: a replay writes again what it
--- wrote before. A run after continue_as_new has branches of its own: it writes new items. A value of null closes the stream. A job has at most 50 streams, 100,000 items and 16 MiB in all of them.
--- Returns for each item, in order, the last position of its branch that is stored: its own, or a later one. -1: the lease is lost; -2: the
--- job's streams are full; -3: the stream is closed. In these cases nothing was written for it. May be sent again.
+-- An item is identified by (job, stream, branch, position). One that exists is left as it is: a
+-- replay writes again what it wrote before. A run after continue_as_new has branches of its own, so
+-- it writes new items. A value of null closes the stream. Limits for each job: 50 streams, 100,000
+-- items, 16 MiB.
+-- Returns for each item, in order, the last stored position of its branch: its own, or a later one.
+-- -1: the lease is lost; -2: the job's streams are full; -3: the stream is closed. In these cases
+-- nothing was written for it. May be sent again.
 create or replace function plait.write_streams(
   p_workers int[], p_jobs uuid[], p_attempts int[], p_names text[], p_branches text[], p_positions int[], p_values text[]
 ) returns int[]

@@ -1,14 +1,15 @@
--- _fire: one occasion of a trigger: an instant, or an event. Makes its job, or says why not.
+-- _fire: one firing of a trigger, for an instant or an event: create its job, or record why not.
 --
 --   moves    nothing -> queued | scheduled
 --   locks    as enqueue_many; the caller holds the trigger's row
---   raises   PL016 when a user's transaction holds the dedupe key or the quota: nothing has happened, and the caller
---            comes again; nothing that is the job's fault: that is recorded with the occasion
+--   raises   PL016 when a user's transaction holds the dedupe key or the quota: nothing has
+--            happened, and the caller tries again; a fault of the job is recorded with the firing
 --   called   dispatch, fire, release_fires
 --
--- The row of plait.fires is unique for (trigger, instant) and (trigger, event): whoever comes second does nothing (null).
--- The dedupe window compares the rendered dedupe key; without one, an event's payload. Only what this trigger has made counts:
--- neither a job that somebody enqueued by hand, nor a trial of the trigger.
+-- The row of plait.fires is unique for (trigger, instant) and (trigger, event): the second call
+-- does nothing (null). The dedupe window compares the rendered dedupe key; without one, an event's
+-- payload. Only jobs of this trigger count: not those enqueued by hand, and not a trial of the
+-- trigger.
 create or replace function plait._fire(
   t plait.triggers, p_now timestamptz, p_instant timestamptz, p_event uuid, p_payload json, p_dedupe_key text,
   p_correlation_id text, p_limit_key text, p_error text, p_held uuid default null, out o_outcome text, out o_job uuid

@@ -1,13 +1,15 @@
--- _set_trigger: create or change a trigger, by its tenant and label; keys that are absent stay.
+-- _set_trigger: create or change a trigger, by its tenant and label; absent keys stay.
 --
 --   moves    nothing
 --   locks    the trigger's row; where it is a new one, the tenant's triggers, as _lock_tenant
---   raises   PL012 for an invalid or unknown setting, or a payload that can never match the definition's schema, PL005 for one too many,
---            PL007 for an inactive definition, PL009 for one that is in code, PL016 as _lock_tenant
+--   raises   PL012 for an invalid or unknown setting, or a payload that can never match the
+--            definition's schema, PL005 too many triggers, PL007 for an inactive definition, PL009
+--            for one that is in code, PL016 as _lock_tenant
 --   called   declare_triggers, set_trigger
 --
--- A new timing, or an end of a pause, counts from now: what lies before it is neither fired nor missed. Nothing changes where
--- nothing differs, so that workers may declare their schedules at each start.
+-- A new timing, or the end of a pause, counts from now: earlier instants are neither fired nor
+-- missed. Nothing is written if nothing differs, so workers may declare their schedules at each
+-- start.
 create or replace function plait._set_trigger(p_tenant uuid, p_label text, p_settings json, p_origin text) returns uuid
 language plpgsql as $$
 declare

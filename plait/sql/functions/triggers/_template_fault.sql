@@ -1,12 +1,13 @@
--- _template_fault: why no payload that a template makes can match a JSON Schema, with the field; null when one may.
+-- _template_fault: why no payload of a template can match a JSON Schema; null: one may.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _set_trigger
 --
--- Checks type, required, additionalProperties, enum, const, properties and items: what a schema says beyond that is checked when the template is
--- filled in. A value that is one token, {{event.x}}, may become anything; text with a token in it stays text.
+-- Checks type, required, additionalProperties, enum, const, properties and items; the rest of a
+-- schema is checked when the template is filled in. A value that is one token, {{event.x}}, may
+-- become anything; text with a token in it stays text.
 create or replace function plait._template_fault(p_schema jsonb, p_template jsonb, p_at text default 'payload') returns text
 language plpgsql immutable as $$
 declare

@@ -1,12 +1,12 @@
--- declare_triggers: make known the triggers that an application has in code. Only what differs is written; those of its
--- definitions that it declares no more are deleted.
+-- declare_triggers: register the triggers of an application's code. Writes only what differs.
 --
 --   moves    nothing
 --   locks    triggers, in the order of tenant and label
 --   raises   PL012 for an invalid one, PL003 for an unknown tenant
 --   called   plait.store.triggers.declare_triggers
 --
--- p_triggers is a JSON array of {tenant, label, settings}. p_definitions: all that the application has. An operator's pause stays.
+-- p_triggers is a JSON array of {tenant, label, settings}. p_definitions: all definitions of the
+-- application; triggers of these that it no longer declares are deleted. An operator's pause stays.
 create or replace function plait.declare_triggers(p_triggers json, p_definitions text[]) returns int
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare

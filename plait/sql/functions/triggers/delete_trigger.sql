@@ -1,4 +1,4 @@
--- delete_trigger: a trigger fires no more; what it has made still names it.
+-- delete_trigger: delete a trigger. The jobs that it created still name it.
 --
 --   moves    nothing
 --   locks    the trigger's row

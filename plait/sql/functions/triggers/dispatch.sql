@@ -1,13 +1,15 @@
--- dispatch: events become jobs, one for each trigger that they match, are sent to the jobs that wait for them, and are done with, in one transaction.
+-- dispatch: create a job for each trigger that an event matches, and signal jobs that wait for it.
 --
 --   moves    nothing -> queued; waiting -> queued
---   locks    events and triggers SKIP LOCKED, then as enqueue_many: any number of leaders may call it at once
---   raises   PL016 as _fire: the caller sends the events one by one, and leaves what is held for later; nothing that
---            is one event's fault: that is kept with the event
+--   locks    events and triggers SKIP LOCKED, then as enqueue_many: several leaders may call it at
+--            once
+--   raises   PL016 as _fire: the caller sends the events one by one, and leaves those that are held
+--            for later; a fault of one event is stored with the event
 --   called   plait.store.events.dispatch
 --
--- p_events is a JSON array of {event, fires: [{trigger, revision, payload, dedupe_key, correlation_id, limit_key, error}]}: what
--- pending_events gave, rendered. An event is left for the next call where somebody else is at it, or one of its triggers has changed.
+-- In one transaction. p_events is a JSON array of {event, fires: [{trigger, revision, payload,
+-- dedupe_key, correlation_id, limit_key, error}]}: the rows of pending_events, rendered. An event
+-- is left for the next call if its row is locked, or if one of its triggers has changed.
 create or replace function plait.dispatch(p_events json) returns int
 language plpgsql security definer set search_path = plait, pg_temp set lock_timeout = '20ms' as $$
 declare

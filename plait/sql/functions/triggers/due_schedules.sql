@@ -1,12 +1,12 @@
--- due_schedules: schedules with an instant that is due, or whose next one nobody has worked out yet.
+-- due_schedules: schedules with an instant that is due, or whose next instant is not computed yet.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   plait.store.triggers.due_schedules
 --
--- `now` is the clock that decides which instants are due: not the caller's, which may be wrong. p_after: the last of the page
--- before; schedules that can't be fired now, since somebody holds them, keep no others waiting.
+-- `now` is the clock that decides which instants are due: the caller's may be wrong. p_after: the
+-- last one of the previous page; schedules that are locked do not delay the others.
 create or replace function plait.due_schedules(p_limit int default 100, p_after uuid default null)
 returns table (now timestamptz, id uuid, revision int, label text, definition text, cron text, every_s float8, time_zone text,
                anchor_at timestamptz, cursor_at timestamptz, catch_up text, catch_up_window_s float8, payload text,

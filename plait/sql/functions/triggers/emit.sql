@@ -1,6 +1,6 @@
--- emit: tell that something happened, in the caller's own transaction. What rolls back has never happened.
+-- emit: store an event, in the caller's transaction. If that rolls back, the event never happened.
 --
---   moves    nothing; the leader makes jobs of it, one for each trigger that it matches
+--   moves    nothing; the leader creates one job for each trigger that matches
 --   locks    nothing
 --   raises   PL001 bad argument, PL002 bad id, PL003 no such tenant, PL004 foreign tenant
 --   called   plait.store.connections.emit_async_on, plait.store.connections.emit_sync_on,
@@ -8,7 +8,7 @@
 --
 --   select plait.emit('order.paid', '{"order": 17, "cents": 4200}', correlation_id => 'request 5');
 --
--- An id from the caller makes it safe to send again: what is there already is left alone.
+-- With an id from the caller it may be sent again: an event that exists is left alone.
 create or replace function plait.emit(
   name text, data json default '{}', tenant text default null, correlation_id text default null, id uuid default null
 ) returns uuid

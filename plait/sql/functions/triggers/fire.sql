@@ -1,13 +1,15 @@
--- fire: the instants of a schedule that are due become jobs, and the schedule moves on, in one transaction.
+-- fire: create the jobs of a schedule's due instants and advance the schedule, in one transaction.
 --
 --   moves    nothing -> queued | scheduled
---   locks    the trigger's row SKIP LOCKED, then as enqueue_many: any number of leaders may call it at once
---   raises   PL001 for instants that are not due; PL016 as _fire: the caller leaves it for later
+--   locks    the trigger's row SKIP LOCKED, then as enqueue_many: several leaders may call it at
+--            once
+--   raises   PL001 for instants that are not due; PL016 as _fire: the caller tries later
 --   called   plait.store.triggers.fire
 --
--- The caller has worked out the instants between p_cursor and p_upto, by the trigger as it was at p_revision. Where either has
--- changed since, or somebody else is at it, nothing is done and null comes back: read the schedule again. p_fires is a JSON array
--- of {instant, payload, dedupe_key, correlation_id, limit_key, error}; p_error says why no instant can be found.
+-- The caller has computed the instants between p_cursor and p_upto, from the trigger as it was at
+-- p_revision. If either has changed since, or the row is locked, nothing is done and null is
+-- returned: read the schedule again. p_fires is a JSON array of {instant, payload, dedupe_key,
+-- correlation_id, limit_key, error}; p_error says why no instant can be computed.
 create or replace function plait.fire(
   p_trigger uuid, p_revision int, p_cursor timestamptz, p_upto timestamptz, p_next timestamptz, p_fires json default '[]',
   p_missed int default 0, p_error text default null

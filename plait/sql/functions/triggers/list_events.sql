@@ -1,8 +1,8 @@
--- list_events: newest first, by cursor.
+-- list_events: events, newest first, by cursor.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 for who may not ask across tenants
+--   raises   PL004 for a caller that may not read across tenants
 --   called   plait.store.events.list_events
 create or replace function plait.list_events(
   p_tenant uuid default null, p_all boolean default false, p_event uuid default null, p_name text default null,

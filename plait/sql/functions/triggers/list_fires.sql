@@ -1,8 +1,8 @@
--- list_fires: what became of a trigger's, or an event's, occasions; newest first.
+-- list_fires: firings of a trigger or an event, newest first.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 for who may not ask across tenants
+--   raises   PL004 for a caller that may not read across tenants
 --   called   plait.store.triggers.list_fires
 create or replace function plait.list_fires(
   p_trigger uuid default null, p_event uuid default null, p_tenant uuid default null, p_all boolean default false,

@@ -1,8 +1,8 @@
--- list_triggers: a tenant's triggers, by label, with when they fired last and fire next.
+-- list_triggers: a tenant's triggers, by label, with their last and next firing.
 --
 --   moves    nothing
 --   locks    nothing
---   raises   PL004 for who may not ask across tenants
+--   raises   PL004 for a caller that may not read across tenants
 --   called   plait.store.triggers.list_triggers
 create or replace function plait.list_triggers(
   p_tenant uuid default null, p_all boolean default false, p_trigger uuid default null, p_label text default null

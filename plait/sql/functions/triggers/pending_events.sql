@@ -1,14 +1,15 @@
--- pending_events: events whose triggers have not fired yet, each with the triggers that it matches.
+-- pending_events: events that are not dispatched yet, each with the triggers that it matches.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   plait.store.events.pending_events
 --
--- Tenants take turns: the oldest event of each first, then the second of each, so that nobody waits for another's backlog, nor for events that
--- can't be dispatched now since somebody holds a trigger of theirs. A page ends early where its events, with all that they match, come to some
--- megabytes: a tenant with a thousand triggers must not fill the leader's memory. A trigger that was made after the event does not fire for it.
--- p_skip: events that the caller leaves for later, since a user's transaction holds what they need.
+-- Round-robin over tenants: the oldest event of each first, then the second of each, so that no
+-- tenant waits for another's backlog, nor for events whose triggers are locked. A page ends early
+-- if its events and matches reach some megabytes: a tenant with a thousand triggers must not fill
+-- the leader's memory. A trigger that was created after the event does not fire for it. p_skip:
+-- events that the caller leaves for later, because a user's transaction holds what they need.
 create or replace function plait.pending_events(p_limit int default 100, p_skip uuid[] default '{}')
 returns table (id uuid, name text, at timestamptz, correlation_id text, data text, tenant_id uuid, tenant_slug text, tenant_name text,
                triggers text)

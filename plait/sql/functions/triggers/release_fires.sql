@@ -1,7 +1,7 @@
--- release_fires: instants of schedules with overlap `queue` that waited for the job before them, which has ended.
+-- release_fires: start firings with overlap policy `queue` whose previous job has ended.
 --
 --   moves    nothing -> queued
---   locks    triggers SKIP LOCKED, then as enqueue_many: safe to run anywhere, at once
+--   locks    triggers SKIP LOCKED, then as enqueue_many: safe to run in several processes at once
 --   raises   nothing
 --   called   plait.store.triggers.release_fires
 create or replace function plait.release_fires(p_limit int default 100) returns int

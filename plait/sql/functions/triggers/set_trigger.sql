@@ -1,9 +1,12 @@
--- set_trigger: create or change a trigger, by its label; keys that are absent stay.
+-- set_trigger: create or change a trigger, by its label; absent keys stay.
 --
 --   moves    nothing
---   locks    the tenant's triggers, as _lock_tenant, where it must be new or unchanged; then the trigger's row
---   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL005 one too many, PL007 for an inactive definition, PL009 for more than a
---            pause of one that is in code, PL014 when it was changed since, or is there already and should be new, PL016 as _lock_tenant
+--   locks    the tenant's triggers, as _lock_tenant, if it must be new or unchanged; then the
+--            trigger's row
+--   raises   PL012 for an invalid or unknown setting, PL003 no such tenant, PL005 too many
+--            triggers, PL007 for an inactive definition, PL009 for more than a pause of one that is
+--            in code, PL014 if it was changed since, or exists and should be new, PL016 as
+--            _lock_tenant
 --   called   plait.store.triggers.set_trigger, users
 --
 --   select plait.set_trigger('nightly', '{"definition": "sync", "cron": "0 2 * * *", "time_zone": "America/New_York"}');

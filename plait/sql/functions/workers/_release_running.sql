@@ -1,9 +1,12 @@
--- _release_running: what a worker runs, and does not say it holds, is others' again. No try is burnt.
+-- _release_running: requeue the jobs of a living worker that it does not hold.
 --
---   moves    running -> queued, or -> canceled where that was asked
---   locks    live rows SKIP LOCKED; the caller holds the worker's row, so it must not wait for them; then as _fan_in
+--   moves    running -> queued, or -> canceled if that was requested
+--   locks    live rows SKIP LOCKED; the caller holds the worker's row, so it must not wait for
+--            them; then as _fan_in
 --   raises   nothing
 --   called   after_restore, heartbeat, leave
+--
+-- Does not count as an attempt used.
 create or replace function plait._release_running(p_worker int, p_now timestamptz, p_reason text, p_held uuid[], p_held_attempts int[]) returns int
 language plpgsql as $$
 declare

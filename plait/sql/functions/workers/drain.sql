@@ -1,4 +1,4 @@
--- drain: a worker is asked to stop: its node gets no part in new node jobs, and finishes what it has.
+-- drain: mark a worker that will stop: its node gets no part in new node jobs.
 --
 --   moves    nothing
 --   locks    the worker's row; its node's

@@ -1,15 +1,17 @@
 -- heartbeat: renew a worker's lease, and with it all its running jobs.
 --
---   moves    running -> queued, or -> canceled where that was asked; only what the worker says it does not hold (p_held)
+--   moves    running -> queued, or -> canceled if that was requested; only jobs that the worker
+--            does not hold (p_held)
 --   locks    the worker's row; live rows SKIP LOCKED
---   raises   PL011 when the worker is lost or unknown: its jobs are others' now
+--   raises   PL011 when the worker is lost or unknown: others may run its jobs
 --   called   plait.store.workers.heartbeat
 --
--- A reply to a claim may be lost, and leave jobs running that the worker knows nothing of. When o_running differs from what
--- it holds, and no claim of its own is under way, it sends (p_held, p_held_attempts); the others are released without
--- burning a try. o_gone are those it holds and has lost: their handlers must stop.
--- p_blocked_s: for how long its event loop has not turned, and p_blocked_job in which job; null where it turns.
--- p_prefetched: jobs that it holds and has not started; p_running does not count them.
+-- The reply to a claim may be lost, and leave jobs running that the worker does not know. If
+-- o_running differs from what it holds, and no claim of its own is under way, it sends p_held and
+-- p_held_attempts; the other jobs are released, which does not count as an attempt used. o_gone:
+-- jobs that it holds and has lost; their handlers must stop.
+-- p_blocked_s: for how long a handler has blocked its event loop, in p_blocked_job; null: not
+-- blocked. p_prefetched: jobs that it holds and has not started; p_running does not count them.
 create or replace function plait.heartbeat(
   p_worker int, p_running int default 0, p_held uuid[] default null, p_held_attempts int[] default null,
   p_blocked_s float8 default null, p_blocked_job uuid default null, p_prefetched int default 0,

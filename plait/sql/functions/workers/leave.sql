@@ -1,12 +1,13 @@
--- leave: a worker stops. What it still runs is released, without burning a try, and others may claim it at once.
+-- leave: a worker stops: release what it still runs, so that others may claim it at once.
 --
---   moves    running -> queued, or -> canceled where that was asked
---   locks    the worker's row, against claims under way; then live rows SKIP LOCKED
+--   moves    running -> queued, or -> canceled if that was requested
+--   locks    the worker's row, against concurrent claims; then live rows SKIP LOCKED
 --   raises   nothing
 --   called   plait.store.workers.leave
 --
--- A call whose connection broke may still be settling, or an operator be canceling: such rows are passed by, and the worker is
--- left as lost, so that rescue clears them. One that is gone is looked at no more.
+-- Does not count as an attempt used. If a call whose connection broke is still settling, or an
+-- operator is canceling, the row is skipped and the worker becomes `lost`, so that rescue moves the
+-- job. A worker that is `gone` is not looked at again.
 create or replace function plait.leave(p_worker int) returns int
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare

@@ -1,4 +1,4 @@
--- list_places: on which machine each worker is, whether it was asked to stop, and whether its process leads.
+-- list_places: each worker's node, whether it drains, and whether its process leads.
 --
 --   moves    nothing
 --   locks    nothing

@@ -1,11 +1,12 @@
--- list_prefetched: how many jobs each living worker has claimed that wait for a slot, as of its last heartbeat.
+-- list_prefetched: how many claimed jobs of each living worker wait for a slot.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   plait.store.workers.list_prefetched
 --
--- In plait.live such a job is `running` like those that have started: it is one worker's, and nobody else may take it.
+-- As of the last heartbeat. In plait.live such a job is `running` like one that has started: it
+-- belongs to one worker.
 create or replace function plait.list_prefetched() returns table (worker int, prefetched int)
 language sql stable security definer set search_path = plait, pg_temp as $$
   select w.id, w.prefetched from plait.workers w where w.state = 'alive'

@@ -1,4 +1,4 @@
--- list_workers: those that live, and those that were lost or left within p_since.
+-- list_workers: workers that are alive, and those that were lost or left within p_since.
 --
 --   moves    nothing
 --   locks    nothing

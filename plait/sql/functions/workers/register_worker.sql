@@ -1,13 +1,15 @@
--- register_worker: a worker's lease begins. Its id is new each time, so whatever an earlier life still sends matches nothing.
+-- register_worker: begin a worker's lease. Its id is new each time, which fences its earlier life.
 --
 --   moves    nothing
---   locks    its node's row; makes the locks of its queues' notifications
---   raises   PL012 for a lease that is not positive, or a node's name, address or labels, or a build's name, that are none
+--   locks    its node's row; inserts the notification locks of its queues
+--   raises   PL012 for a lease that is not positive, or an invalid name, address or labels of a
+--            node, or an invalid build
 --   called   plait.store.workers.register
 --
--- With a node's name the worker is on that node, and brings it into the cluster. The first worker of a node that has none alive says its address
--- and labels, or that there are none; another beside it changes only what it gives. p_holder is its process's name in elections. p_build: durable
--- jobs that begin on this worker go on on workers of the same build.
+-- p_node: the worker joins this node, and brings it into the cluster. A worker that is the only
+-- living one of its node sets the node's address and labels, or removes them; another one changes
+-- only what it gives. p_holder: its process's name in leader elections. p_build: durable jobs that
+-- start on this worker continue on workers of the same build.
 create or replace function plait.register_worker(
   p_host text, p_pid int, p_version text, p_queues text[], p_definitions text[], p_lease_s float8 default 30, p_metadata json default '{}',
   p_node text default null, p_holder text default null, p_labels json default null, p_url text default null,

@@ -1,23 +1,30 @@
--- rescue: take back what lost workers ran, end what was asked to stop and did not, resume whose wake-up was missed.
+-- rescue: requeue jobs of lost workers, enforce cancellations, resume parents that were skipped.
 --
---   moves    running -> scheduled | queued | dead_letter | canceled; waiting -> queued, or as _resume_or_end_parent
---   locks    live rows SKIP LOCKED, by worker and id; workers FOR UPDATE SKIP LOCKED (against claims under way); fan-outs
---            SKIP LOCKED (_lock_affected_fan_outs). Never waits for a row that a user's transaction can hold: that job is the next call's
+--   moves    running -> scheduled | queued | dead_letter | canceled; waiting -> queued, or as
+--            _resume_or_end_parent
+--   locks    live rows SKIP LOCKED, by worker and id; workers FOR UPDATE SKIP LOCKED (against
+--            concurrent claims); fan-outs SKIP LOCKED (_lock_affected_fan_outs). Never waits for a
+--            row that a user's transaction can hold: that job is left for the next call
 --   raises   nothing
 --   called   plait.store.leader.rescue
 --
--- A worker is declared lost in one transaction, and its jobs are moved in a later one: moving them under the lock on the
--- worker's row could wait for a settle that waits for that row.
+-- Called again at once while workers were newly declared lost: that happens in one transaction, and
+-- their jobs are moved in a later one. Moving them while holding the worker's row could wait for a
+-- settle that waits for that row.
 --
--- A job that ran when its worker was lost may have killed it, or stood beside the one that did.
+-- A job that ran when its worker was lost may have caused the loss, or only have run beside the
+-- cause.
 --   first loss    it is scheduled again within p_jitter_s, in its own lane, beside others (losses = 1)
---   second loss   it is a suspect. All that one lost worker makes suspects are one group
---   further ones  the suspects that ran on the lost worker are halved into two new groups. A worker runs suspects of one group at a time, so
---                 the culprit is among them, and it is alone after log2(n) losses. Members of a group that ran elsewhere, or did not run, keep it
---   alone         only a loss while it was the only suspect on its worker counts; after p_max_losses of these it is dead (worker_lost)
--- No loss counts as a try. Whoever comes back from a living worker is no suspect any more (_settle, _suspend).
--- A group is a number made from the lost worker's id, so that batches and concurrent calls agree on it. How many suspects the worker ran is
--- counted when it is declared lost: a later batch can't know it.
+--   second loss   it is a suspect; all suspects of one lost worker are one group
+--   further ones  the suspects that ran on the lost worker are split into two new groups. A worker
+--                 runs suspects of one group at a time, so the cause is among them, and it is alone
+--                 after log2(n) losses. Members that ran elsewhere, or did not run, keep their group
+--   alone         only a loss while it was the only suspect on its worker counts; after
+--                 p_max_losses of these it is a dead letter (worker_lost)
+-- No loss counts as an attempt used. A job that comes back from a living worker is not a suspect
+-- any more (_settle, _suspend). A group is a number made from the lost worker's id, so that batches
+-- and concurrent calls agree on it. How many suspects a worker ran is counted when it is declared
+-- lost: a later batch can't know it.
 create or replace function plait.rescue(
   p_limit int default 1000, p_max_losses int default 3, p_cancel_grace_s float8 default 30, p_jitter_s float8 default 1,
   out o_lost int, out o_requeued int, out o_dead int, out o_canceled int, out o_resumed int

@@ -1,4 +1,4 @@
--- worker_key: the key of the API with which a living worker was registered; null: none, or it does not live.
+-- worker_key: the API key with which a living worker was registered; null if there is none.
 --
 --   moves    nothing
 --   locks    nothing

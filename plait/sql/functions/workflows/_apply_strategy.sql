@@ -1,11 +1,12 @@
--- _apply_strategy: what the counts of a fan-out come to: it is decided, or its parent has what it waits for, or neither.
+-- _apply_strategy: compare a fan-out's counts with its strategy: decide it, or resume its parent.
 --
 --   moves    as _resume_or_end_parent
---   locks    the caller holds the fan-out's row, and of a nursery that of its parent's own; the parent's live row SKIP LOCKED
+--   locks    the caller holds the fan-out's row, and for a nursery also that of its parent's own;
+--            the parent's live row SKIP LOCKED
 --   raises   nothing
 --   called   _add_dependencies, _fan_in, rescue
 --
--- The one that has become final by it comes back, with its own fan-out.
+-- Returns the parent if it became final, with its own fan-out.
 create or replace function plait._apply_strategy(
   p_fan_out plait.fan_outs, p_now timestamptz, out o_job uuid, out o_fan_out uuid, out o_final plait.status, out o_tied boolean
 ) language plpgsql as $$

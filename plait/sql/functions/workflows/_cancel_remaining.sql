@@ -1,13 +1,15 @@
--- _cancel_remaining: cancel what a fan-out has open, and what hangs below it. In a transaction of its own, never in a child's.
+-- _cancel_remaining: cancel the open children of a fan-out and their descendants.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
---   locks    the fan-out, live rows and what _lock_affected_fan_outs locks, SKIP LOCKED. Never waits
+--   locks    the fan-out, live rows and those of _lock_affected_fan_outs, SKIP LOCKED. Never waits
 --   raises   nothing
 --   called   cancel_remaining, gather
 --
--- Of a nursery only what is pending, unless its parent failed and wants it otherwise: siblings are not interrupted. When a sibling has failed
--- those are canceled that have not started (since the tree's last retry); when the parent has, also what waits for its next try, unless it has children of its own.
--- Of a node job that has ended well only what does not run: a node that is late, and at work, finishes it.
+-- In a transaction of its own, never in a child's. In a nursery only pending children, unless its
+-- parent failed and wants it otherwise: siblings are not interrupted. If a sibling failed, those
+-- that have not started (since the workflow's last retry) are canceled; if the parent failed, also
+-- those that wait for a retry, unless they have children of their own. In a node job that succeeded
+-- only parts that do not run: a late node finishes its work.
 create or replace function plait._cancel_remaining(p_fan_out plait.fan_outs, p_now timestamptz, p_limit int default 10000) returns int
 language plpgsql set enable_seqscan = off as $$
 declare

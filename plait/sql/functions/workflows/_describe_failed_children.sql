@@ -1,11 +1,12 @@
--- _describe_failed_children: which children of a job did not succeed, in a sentence: the first ten by name, and how many more.
+-- _describe_failed_children: a sentence that names the first ten children that did not succeed.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
 --   called   _node_job_outcome, _resume_or_end_parent
 --
--- Those in this fan-out, its own nursery or its nodes, and in nurseries such as an error has left: what others came to, its handler has seen.
+-- Those in this fan-out, its own nursery or its nodes, and in nurseries that an error left: the
+-- handler has seen the outcomes of the others.
 create or replace function plait._describe_failed_children(p_fan_out plait.fan_outs) returns text
 language sql stable set enable_seqscan = off as $$
   with n as (

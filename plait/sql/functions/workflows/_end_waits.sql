@@ -1,13 +1,15 @@
--- _end_waits: end the open waits of a running job whose conditions are met, numbered in the order in which they were met.
+-- _end_waits: end the waits of a running job whose conditions are met, numbered in that order.
 --
 --   moves    nothing
 --   locks    the caller holds the job's live row
 --   raises   nothing
 --   called   await_steps, resume_steps
 --
--- A sleep, a timer and a signal's timeout are met when they are due; a signal when it was sent, or when it was first waited for, if that was later; a fan-out
--- when it was decided. Signals of one name go to the waits for it in the order in which these began. p_waits: only these, as in await_steps; a fan-out
--- that was just opened is not waited for yet, and its worker would not know what to do with its end. Returns how many were ended.
+-- A sleep, a timer and a signal's timeout are met when they are due; a signal when it was sent, or
+-- when it was first waited for, if that was later; a fan-out when it was decided. Signals of one
+-- name go to the waits for it in the order in which these began. p_waits: only these, as in
+-- await_steps; a fan-out that was just opened is not waited for yet, and its worker would not
+-- expect its end. Returns how many were ended.
 create or replace function plait._end_waits(p_job uuid, p_now timestamptz, p_next int, p_waits json default null) returns int
 language plpgsql set enable_seqscan = off as $$
 declare

@@ -1,16 +1,20 @@
--- _fan_in: jobs have become final: their fan-outs count them, once a batch, and whatever is decided by that goes on, or ends.
+-- _fan_in: count jobs that became final in their fan-outs, and resume or end parents.
 --
---   moves    waiting -> queued, for a parent whose fan-out is decided, or has what it waits for; waiting -> succeeded | failed, for one
---            whose own nursery is; waiting -> canceled, for who depended on a job that failed
---   locks    the caller has ended the jobs; fan-outs, deepest first, then by id: level by level, since an end cascades upward; then
---            parents' live rows SKIP LOCKED, so that nothing waits here for who waits for a fan-out; who is passed by is rescue's
+--   moves    waiting -> queued, for a parent whose fan-out is decided or has what it waits for;
+--            waiting -> succeeded | failed, for one whose own nursery is decided; waiting ->
+--            canceled, for a dependent of a job that failed
+--   locks    the caller has made the jobs final; fan-outs, deepest first, then by id: level by
+--            level, because an end cascades upward; then parents' live rows SKIP LOCKED, so that
+--            nothing waits here for a transaction that waits for a fan-out; rescue resumes parents
+--            that were skipped
 --   raises   nothing
 --   called   cancel, _cancel_rows, _release_running, rescue, resume, _settle,
 --            _take_over_leader_jobs
 --
--- p_returned: jobs whose handler has ended, and that wait for their own nursery from now on; p_outcomes: what they will be then, for those
--- that failed by themselves. Their pending children are canceled.
--- Siblings are never canceled here: the fan-out is marked, and a later transaction does it (cancel_due).
+-- Counted once for each batch. p_returned: jobs whose handler has ended and that wait for their own
+-- nursery from now on; p_outcomes: their later status, for those that failed by themselves. Their
+-- pending children are canceled. Siblings are never canceled here: the fan-out is marked
+-- (cancel_due), and a later transaction does it.
 create or replace function plait._fan_in(
   p_now timestamptz, p_jobs uuid[], p_fan_outs uuid[], p_finals plait.status[], p_returned uuid[] default null,
   p_outcomes plait.status[] default null

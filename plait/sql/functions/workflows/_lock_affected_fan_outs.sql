@@ -1,4 +1,4 @@
--- _lock_affected_fan_outs: lock all that the end of some jobs may change in fan-outs, without waiting; tell which jobs may end now.
+-- _lock_affected_fan_outs: lock fan-outs that ending these jobs may change; return jobs that may end.
 --
 --   moves    nothing
 --   locks    fan-outs SKIP LOCKED. Never waits; the caller holds the jobs' live rows
@@ -6,9 +6,11 @@
 --   called   _cancel_rows, _release_running, rescue, resume, _settle_skip_locked,
 --            _take_over_leader_jobs
 --
--- A user's open transaction can hold a fan-out (cancel, spawn, retry …). A job whose end would have to wait for one is left out, and
--- the caller takes it later. For the others _fan_in finds every row locked by this transaction. The end of a job changes the fan-out
--- that it is in, those of jobs that depend on it, and its own. Where a parent may end by that, the same holds for the parent.
+-- A user's open transaction can hold a fan-out (cancel, spawn, retry …). A job whose end would have
+-- to wait for one is left out, and the caller comes back to it later. For the others _fan_in finds
+-- every row locked by this transaction. The end of a job changes the fan-out that it is in, those
+-- of jobs that depend on it, and its own. If a parent may end by that, the same holds for the
+-- parent.
 create or replace function plait._lock_affected_fan_outs(p_jobs uuid[]) returns uuid[]
 language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_hashjoin = off as $$
 declare

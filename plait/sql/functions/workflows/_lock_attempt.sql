@@ -1,4 +1,4 @@
--- _lock_attempt: lock the live row of a running attempt: the fence of everything that a durable job writes beside its outcome.
+-- _lock_attempt: lock the live row of a running attempt: the fence of a durable job's writes.
 --
 --   moves    nothing
 --   locks    the live row; the leader's row FOR SHARE, for a leader's job

@@ -1,11 +1,12 @@
--- _record_decision: a fan-out has succeeded, failed or timed out, once and for good; its parent goes on, or ends with it.
+-- _record_decision: record once how a fan-out was decided; resume or end its parent.
 --
 --   moves    as _resume_or_end_parent
 --   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED
 --   raises   nothing
 --   called   abandon_fan_outs, _apply_strategy, await_steps, resume, suspend
 --
--- What has not ended by now is late: it is left out of the results, whatever becomes of it, so that every replay sees the same.
+-- Children that have not ended by now are late: they are left out of the results whatever their
+-- outcome, so that every replay sees the same.
 create or replace function plait._record_decision(
   p_fan_out plait.fan_outs, p_now timestamptz, p_decision text,
   out o_job uuid, out o_fan_out uuid, out o_final plait.status, out o_tied boolean

@@ -1,4 +1,4 @@
--- _resume_job: a waiting job goes on: it is queued, or, when it was asked for later, sleeps until then.
+-- _resume_job: queue a waiting job; if its start time is later, it sleeps until then.
 --
 --   moves    waiting -> queued
 --   locks    the caller holds the live row

@@ -1,12 +1,14 @@
--- _resume_or_end_parent: the parent of a fan-out goes on, or ends, if it waits for that fan-out. This gate is the only way.
+-- _resume_or_end_parent: resume or end the parent that waits for this fan-out. The only gate.
 --
---   moves    waiting -> queued; -> any final, where the fan-out is the job's own nursery; -> canceled, where it depended on a job
---            that failed; -> succeeded | failed | skipped, for a node job in which the leader has nothing to do
---   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED: who holds it may want the fan-out's
+--   moves    waiting -> queued; -> any final status, if the fan-out is the job's own nursery; ->
+--            canceled, if it depended on a job that failed; -> succeeded | failed | skipped, for a
+--            node job that needs no leader's action
+--   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED: a transaction
+--            that holds it may want the fan-out's
 --   raises   nothing
 --   called   _apply_strategy, _record_decision, rescue
 --
--- o_job is who has become final, with its own fan-out: the caller has that counted.
+-- o_job: the parent if it became final, with its own fan-out; the caller counts it there.
 create or replace function plait._resume_or_end_parent(
   p_fan_out plait.fan_outs, p_now timestamptz,
   out o_resumed boolean, out o_job uuid, out o_fan_out uuid, out o_final plait.status, out o_tied boolean

@@ -1,9 +1,11 @@
--- _suspend: a running job waits, and its worker is free. The slice that ends here burns no try.
+-- _suspend: a running job waits, and its worker is free. Not an attempt used.
 --
 --   moves    running -> waiting
 --   locks    the caller holds the live row
 --   raises   nothing
 --   called   await_steps, continue_as_new, open_fan_out, open_nodes, rescue, _settle_tied, suspend
+--
+-- _settle_tied passes the result of a handler that returned.
 create or replace function plait._suspend(
   p_live plait.live, p_now timestamptz, p_wait_on text, p_wake_at timestamptz,
   p_result json default null, p_started_at timestamptz default null

@@ -1,11 +1,13 @@
--- abandon_fan_outs: a running job does not wait for these fan-outs any more, and nobody will read what they come to: what they have open is canceled.
+-- abandon_fan_outs: a running job stops waiting for fan-outs; their open children are canceled.
 --
---   moves    nothing; what is open is canceled in a transaction of its own (cancel_due)
+--   moves    nothing; open children are canceled in a transaction of their own (cancel_due)
 --   locks    the live row FOR KEY SHARE; the fan-outs, in order of id
---   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again
+--   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
+--            sends it again
 --   called   plait.store.trees.abandon_fan_outs
 --
--- Those that are decided stay as they are, and so do those that were opened with cancel_remaining=False. May be sent again. False: the lease is lost.
+-- Decided fan-outs stay as they are, and so do those that were opened with cancel_remaining=False.
+-- May be sent again. Returns false when the lease is lost.
 create or replace function plait.abandon_fan_outs(p_worker int, p_job uuid, p_attempt int, p_fan_outs uuid[]) returns boolean
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set lock_timeout = '500ms' as $$
 declare f plait.fan_outs;

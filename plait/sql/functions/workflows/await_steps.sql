@@ -1,15 +1,20 @@
--- await_steps: a running job waits for any of several things: times, signals, fan-outs. Those that need not be waited for are ended, in order.
+-- await_steps: a running job waits for any of several things: times, signals, fan-outs.
 --
---   moves    running -> waiting, with p_suspend, when none of them has come
---   locks    the live row, for update with p_suspend, else FOR KEY SHARE; then, with p_suspend, its fan-outs in order of id
---   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; PL001 for a kind that can't be waited for
+--   moves    running -> waiting, with p_suspend, if nothing has arrived
+--   locks    the live row, for update with p_suspend, else FOR KEY SHARE; then, with p_suspend, its
+--            fan-outs in order of id
+--   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
+--            sends it again; PL001 for an unknown kind of wait
 --   called   plait.store.trees.await_steps
 --
--- p_waits: an array of objects with branch, name, occurrence, seq, kind, hash, delay_s or until, fan_out_id and, for a join, ended. The first call for a
--- step fixes when it is due. p_abandoned: steps whose branch was canceled; they are not waited for any more. p_next: the number of the next end.
--- A job that was canceled and has a grace period gets that as an end of the branch !, numbered after the others.
--- o_status is suspended, ready (o_ended has what has come), waiting (none has, and the job goes on running), stale when the lease is lost, or canceled when
--- the job was asked to stop. o_next_s: in how many seconds the first of them is due.
+-- Waits that are met already are ended, in order. p_waits: an array of objects with branch, name,
+-- occurrence, seq, kind, hash, delay_s or until, fan_out_id and, for a join, ended. The first call
+-- for a step fixes when it is due. p_abandoned: steps whose branch was canceled; they are not
+-- waited for any more. p_next: the number of the next end. A job that was canceled and has a grace
+-- period gets that as an end of the branch !, numbered after the others.
+-- o_status is suspended, ready (o_ended has what arrived), waiting (nothing arrived, and the job
+-- keeps running), stale when the lease is lost, or canceled when the job was asked to stop.
+-- o_next_s: in how many seconds the first of them is due.
 create or replace function plait.await_steps(
   p_worker int, p_job uuid, p_attempt int, p_next int, p_suspend boolean, p_waits json, p_abandoned json default null,
   out o_status text, out o_ended json, out o_next_s float8

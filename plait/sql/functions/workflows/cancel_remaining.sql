@@ -1,11 +1,11 @@
--- cancel_remaining: cancel what one fan-out has left open, where that is due. Called again until there is none.
+-- cancel_remaining: cancel the open children of one fan-out for which that is due.
 --
 --   moves    scheduled | queued | waiting -> canceled; running stays, with cancel_requested
---   locks    as _cancel_remaining. One fan-out a call. Never waits
+--   locks    as _cancel_remaining. One fan-out for each call. Never waits
 --   raises   nothing
 --   called   plait.store.leader.resume
 --
--- Returns how many jobs were looked at; null when nothing is due.
+-- Returns how many jobs were examined; null if nothing is due. Called again until then.
 create or replace function plait.cancel_remaining(p_after uuid default null, out o_fan_out uuid, out o_jobs int)
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 declare

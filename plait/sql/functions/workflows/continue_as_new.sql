@@ -1,14 +1,16 @@
--- continue_as_new: a running job ends this run, and begins anew with other arguments and no steps. It is the same job: who has a handle, a dedupe key or
--- signals that were not read has them still.
+-- continue_as_new: start a running job again with new arguments and no steps, as the same job.
 --
 --   moves    running -> queued
 --   locks    the live row; then its fan-outs in order of id; the job's row
---   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; PL001 for a payload that is none
+--   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
+--            sends it again; PL001 for an invalid payload
 --   called   plait.store.trees.continue_as_new
 --
--- Returns suspended (also when the very same call went through before), stale when the lease is lost, or canceled when the job was asked to stop.
--- Its attempts start again, and any build may run it. Children that it spawned stay its own; sub-jobs of open fan-outs are canceled; what was to follow
--- it, the new run says again. Consumed signals are forgotten after a day, so that a job which goes on for ever does not grow.
+-- Handles, its dedupe key and unread signals stay valid. Returns suspended (also if the same call
+-- succeeded before), stale when the lease is lost, or canceled when the job was asked to stop. Its
+-- attempts start again, and any build may run it. Children that it spawned stay its own; sub-jobs
+-- of open fan-outs are canceled; follow-ups are requested again by the new run. Consumed signals
+-- are deleted after a day, so that a job that continues for ever does not grow.
 create or replace function plait.continue_as_new(p_worker int, p_job uuid, p_attempt int, p_payload text) returns text
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set lock_timeout = '500ms' as $$
 declare

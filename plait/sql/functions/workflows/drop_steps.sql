@@ -1,11 +1,13 @@
--- drop_steps: an attempt ends by the error of a step that its handler had caught before: that step, and what these branches did after it, runs again with the next try.
+-- drop_steps: remove a failed step and what followed it, so that the next attempt runs it again.
 --
 --   moves    nothing
 --   locks    the live row FOR KEY SHARE
 --   raises   nothing
 --   called   plait.store.trees.drop_steps
 --
--- p_branches: the step's own and those above it, which have seen the error. Returns false when the lease is lost.
+-- Called when an attempt ends with the error of a step that its handler had caught before.
+-- p_branches: the step's own and those above it, which have seen the error. Returns false when the
+-- lease is lost.
 create or replace function plait.drop_steps(p_worker int, p_job uuid, p_attempt int, p_branches text[], p_from int) returns boolean
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off as $$
 begin

@@ -1,12 +1,15 @@
--- gather: how the children of a decided fan-out ended, by index; of a streamed one, in the order in which they ended.
+-- gather: how children of a decided fan-out ended, by index; if streamed, in order of end.
 --
---   moves    scheduled | queued | waiting -> canceled, for what the fan-out left open and shall not run on
+--   moves    scheduled | queued | waiting -> canceled, for open children that the fan-out does not
+--            keep
 --   locks    those live rows SKIP LOCKED; then the fan-out
 --   raises   PL008 when the job has no such fan-out
 --   called   plait.store.trees.gather
 --
--- Of one that is not streamed, children that were late are left out. o_position is where to go on. A page ends with the row by which its results and errors
--- come to p_bytes, and has at least one. Row by row, so that a page reads no more values than it returns; sizes on disk are compressed ones, and say nothing.
+-- Late children are left out, unless the fan-out is streamed. o_position: where to continue. A page
+-- ends with the row by which its results and errors reach p_bytes, and has at least one. Row by
+-- row, so that a page reads no more values than it returns; sizes on disk are compressed and say
+-- nothing.
 create or replace function plait.gather(p_job uuid, p_fan_out uuid, p_after int default -1, p_limit int default 5000, p_bytes int default null)
 returns table (o_position int, fan_out_index int, job_id uuid, definition text, status text, result text, error text, reason text, attempt int, failure text)
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set enable_mergejoin = off as $$

@@ -1,4 +1,4 @@
--- load_steps: what a durable job has done so far, in order; of a fan-out also how it stands.
+-- load_steps: the steps of a durable job, in order, with the state of fan-outs.
 --
 --   moves    nothing
 --   locks    nothing

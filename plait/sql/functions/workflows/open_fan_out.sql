@@ -1,13 +1,16 @@
--- open_fan_out: a running job asks for children and waits for them: fan-out, children, checkpoint and suspension in one transaction.
+-- open_fan_out: a running job fans out: children, checkpoint and suspension in one transaction.
 --
 --   moves    running -> waiting; nothing -> queued, for each child
---   locks    the parent's live row; the tenant's row where it has a quota
---   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; PL001 bad argument, PL002 bad id, PL005 quota, PL007 inactive definition, PL009 when its own fan-out forbids it
+--   locks    the parent's live row; the tenant's row if it has a quota
+--   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
+--            sends it again; PL001 bad argument, PL002 bad id, PL005 quota, PL007 inactive
+--            definition, PL009 when its own fan-out forbids it
 --   called   plait.store.trees.open_fan_out
 --
--- Returns suspended, opened where the job does not wait yet (p_suspend), stale when the lease is lost, or canceled when the job was asked to stop.
--- May be sent again. p_branch: null for workers of the release before, whose fan-outs have no end of their own on record.
--- Children inherit tenant, root and correlation. Missing arrays and null elements take the definition's defaults.
+-- Returns suspended, opened if the job does not wait yet (p_suspend), stale when the lease is lost,
+-- or canceled when the job was asked to stop. May be sent again. p_branch: null for workers of the
+-- release before, whose fan-outs have no stored end of their own. Children inherit tenant, root and
+-- correlation id. Missing arrays and null elements take the definition's defaults.
 create or replace function plait.open_fan_out(
   p_worker int, p_job uuid, p_attempt int,
   p_fan_out uuid, p_name text, p_occurrence int, p_seq int, p_hash text, p_overlapping boolean,

@@ -1,13 +1,16 @@
--- resume: move on what has waited long enough: sleeps and signals that are due, fan-outs that have timed out, and jobs that were held when an event
--- was sent to them (_signal_event_waits). Jobs that are past their deadline fail.
+-- resume: end waits that are due: sleeps, timeouts of signals and fan-outs, deadlines.
 --
---   moves    waiting -> queued; waiting -> any final, for a node job whose nodes have timed out; scheduled | queued | waiting -> failed, for a job that is
---            past its deadline. One that runs is ended by its worker, which knows how long it may
---   locks    live rows, fan-outs, deadlines and event_waits, SKIP LOCKED: safe to run anywhere, at once. Never waits
+--   moves    waiting -> queued; waiting -> any final status, for a node job whose nodes have timed
+--            out; scheduled | queued | waiting -> failed, for a job past its deadline. A running
+--            job is ended by its worker, which knows its time limit
+--   locks    live rows, fan-outs, deadlines and event_waits, SKIP LOCKED: safe to run in several
+--            processes at once. Never waits
 --   raises   nothing
 --   called   plait.store.leader.resume
 --
--- o_next_s: in how many seconds the next one is due; what is due already, and held by somebody, is not counted.
+-- Also queues jobs whose row was held when an event was sent to them (_signal_event_waits).
+-- o_next_s: in how many seconds the next wait is due; those that are due and locked are not
+-- counted.
 create or replace function plait.resume(p_limit int default 1000, out o_resumed int, out o_timed_out int, out o_next_s float8)
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set lock_timeout = '500ms' as $$
 declare

@@ -1,12 +1,13 @@
--- resume_missed: go through all that waits, and move on what need not: a second look, should anything else have failed to.
+-- resume_missed: resume waiting jobs whose condition is met: a safety net that should find none.
 --
 --   moves    waiting -> queued
 --   locks    live rows and fan-outs, SKIP LOCKED. Never waits
 --   raises   nothing
 --   called   plait.store.leader.resume_missed
 --
--- Each wait ends in the transaction that brings about what is waited for. This is for a mistake in that: a signal that is there, or a turn
--- in a serial nursery that nobody has. Fan-outs are rescue's, sleeps and timeouts resume's. Returns how many it found: 0, always.
+-- Each wait ends in the transaction that meets its condition. This is for a bug in that: a stored
+-- signal, or a serial nursery in which no child has its turn. rescue handles fan-outs, and resume
+-- handles sleeps and timeouts. Returns how many it found: always 0.
 create or replace function plait.resume_missed(p_limit int default 1000, out o_resumed int, out o_took_s float8)
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set lock_timeout = '500ms' as $$
 declare

@@ -1,13 +1,14 @@
--- resume_steps: what a durable job has done so far, in the order in which it was asked for. The wait that it comes from is ended, if it is the only one.
+-- resume_steps: the steps of a durable job, for a replay, in the order of their requests.
 --
 --   moves    nothing
---   locks    the live row FOR KEY SHARE; what it changes is only the job's own
+--   locks    the live row FOR KEY SHARE; it changes only rows of this job
 --   raises   nothing: without the lease, one row without a name
 --   called   plait.store.trees.resume_steps
 --
--- Of a job that waits for one thing at a time the end of that wait is recorded here, which saves it a round trip. Where several branches or a timer are on record the handler
--- may have canceled a wait since: it says so first, with await_steps.
--- All steps are told of, but values only until they come to p_bytes; of the others, left_out, step_values tells.
+-- If a job waits for one thing at a time, the end of that wait is recorded here, which saves a
+-- round trip. With several branches or a timer the handler may have canceled a wait since: it
+-- reports that first, with await_steps. All steps are returned, but values only until they reach
+-- p_bytes; step_values returns the others (left_out).
 create or replace function plait.resume_steps(p_worker int, p_job uuid, p_attempt int, p_bytes int default null)
 returns table (branch text, name text, occurrence int, seq int, finished int, kind text, hash text, value text, error text, done boolean,
                due_at timestamptz, fan_out_id uuid, decision text, decided_ended int, total int, left_out boolean)

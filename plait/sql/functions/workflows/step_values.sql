@@ -1,11 +1,11 @@
--- step_values: values of a durable job's steps that resume_steps has left out: of the given step first, then of those after it, in the order in which they were asked for.
+-- step_values: values of steps that resume_steps left out, from the given step on.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing: without the lease, one row without a name
 --   called   plait.store.trees.step_values
 --
--- A page ends with the row by which its values come to p_bytes, and has at least one.
+-- A page ends with the row by which its values reach p_bytes, and has at least one row.
 create or replace function plait.step_values(
   p_worker int, p_job uuid, p_attempt int, p_branch text, p_name text, p_occurrence int, p_seq int, p_bytes int default 8388608
 ) returns table (branch text, name text, occurrence int, value text)

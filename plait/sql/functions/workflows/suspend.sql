@@ -1,12 +1,15 @@
--- suspend: a running job waits: for a time, a signal, or a fan-out that it has opened before. Or it need not, and is told so.
+-- suspend: a running job waits for a time, a signal or a fan-out; or learns that it need not.
 --
 --   moves    running -> waiting
 --   locks    the live row; then the fan-out
---   raises   lock_not_available (55P03) when somebody holds a row for 500 ms: it is sent again; PL001 for a kind that can't be waited for, PL008 for a fan-out that is not there
+--   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
+--            sends it again; PL001 for a kind that can't be waited for, PL008 for a fan-out that is
+--            not there
 --   called   nothing
 --
--- o_status is suspended, ready (with the signal's payload, or how the fan-out stands), timeout, stale when the lease is lost, or canceled when the job was
--- asked to stop. The step's first call fixes when it is due: whoever is woken early waits for the rest, not for all of it again.
+-- o_status is suspended, ready (with the signal's payload, or the state of the fan-out), timeout,
+-- stale when the lease is lost, or canceled when the job was asked to stop. The step's first call
+-- fixes when it is due: a job that is woken early waits only for the rest.
 create or replace function plait.suspend(
   p_worker int, p_job uuid, p_attempt int, p_name text, p_occurrence int, p_seq int, p_overlapping boolean, p_hash text, p_kind text,
   p_delay_s float8 default null, p_until timestamptz default null, p_signal text default null,
