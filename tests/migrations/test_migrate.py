@@ -97,7 +97,7 @@ async def test_a_changed_function_is_replaced_in_place(empty: TestDatabase, tree
     async with connected(empty.admin_url) as connection:
         oid = await connection.fetchval("select 'plait.uuidv7()'::regprocedure::oid")
         prune = tree / "functions" / "retention" / "prune.sql"
-        prune.write_text(prune.read_text().replace("an age is not negative", "an age is never negative"))
+        prune.write_text(prune.read_text().replace("a retention time must not be negative", "an age is never negative"))
         plan = await migrate(empty.admin_url)
         assert (plan.installed, plan.migrations, plan.functions) == (schema_version(), (), True)
         with pytest.raises(asyncpg.PostgresError, match="an age is never negative"):

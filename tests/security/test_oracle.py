@@ -144,7 +144,7 @@ async def test_a_tenants_name_is_told_to_nobody_else(tenants: TwoTenants) -> Non
             assert await outcome(bound, "select plait.tenant_id($1)", named) == told
             assert await outcome(bound, "select plait.enqueue('work', tenant => $1)", named) == told
         for named in ("a", "b", "nobody", str(tenants.b)):
-            told = "PL004 this login is bound to no tenant"
+            told = "PL004 this login is not bound to a tenant"
             assert await outcome(unbound, "select plait.tenant_id($1)", named) == told
             assert await outcome(unbound, "select plait.enqueue('work', tenant => $1)", named) == told
 

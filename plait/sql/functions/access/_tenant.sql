@@ -16,7 +16,7 @@ declare
 begin
   if v_tenant is not null then
     if p_tenant <> v_tenant then
-      raise exception 'this login acts for its own tenant only' using errcode = 'PL004';
+      raise exception 'this login may only act for its own tenant' using errcode = 'PL004';
     end if;
     return v_tenant;
   end if;
@@ -28,7 +28,7 @@ begin
     return '00000000-0000-7000-8000-000000000000';
   end if;
   if v_setting !~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' then
-    raise exception 'plait.tenant is not a tenant''s id' using errcode = 'PL003';
+    raise exception 'the setting plait.tenant must be the id of a tenant' using errcode = 'PL003';
   end if;
   return v_setting::uuid;
 end $$;

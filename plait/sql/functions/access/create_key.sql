@@ -23,11 +23,11 @@ begin
   if p_parent is not null then
     select * into v_parent from plait.keys where id = p_parent for share;
     if not found or v_parent.revoked_at is not null or v_parent.expires_at <= v_now then
-      raise exception 'the key that this one is made with is revoked or has expired' using errcode = 'PL004';
+      raise exception 'the key that creates this one is revoked or has expired' using errcode = 'PL004';
     end if;
     v_latest := case when v_parent.created_by = 'oidc' then v_now + interval '1 year' else v_parent.expires_at end;
     if p_expires_at > v_latest then
-      raise exception 'expires_at must be at most %, when the key that this one is made with ends, got %', v_latest, p_expires_at
+      raise exception 'expires_at must be at most %, when the key that creates this one expires, got %', v_latest, p_expires_at
         using errcode = 'PL012';
     end if;
     p_expires_at := coalesce(p_expires_at, case when v_parent.created_by = 'oidc' then v_now + interval '90 days' else v_latest end);
@@ -36,7 +36,7 @@ begin
     raise exception 'there is no tenant %', p_tenant using errcode = 'PL003';
   end if;
   if p_expires_at <= v_now then
-    raise exception 'a key expires later than now' using errcode = 'PL012';
+    raise exception 'expires_at must be in the future' using errcode = 'PL012';
   end if;
   delete from plait.keys where id in (
     select k.id from plait.keys k where k.created_by = 'oidc' and k.expires_at < plait.now() - interval '30 days' limit 100 for update skip locked);
@@ -44,5 +44,5 @@ begin
   values (v_id, p_tenant, p_hash, p_hint, p_name, p_role, p_created_by, v_now, p_expires_at, p_parent);
   return v_id;
 exception when integrity_constraint_violation or data_exception then
-  raise exception 'an invalid key: %', sqlerrm using errcode = 'PL012';
+  raise exception 'invalid key: %', sqlerrm using errcode = 'PL012';
 end $$;

@@ -11,5 +11,5 @@ begin
   update plait.sessions set role = p_role where hash = p_hash;
   return v_ends;
 exception when check_violation then
-  raise exception 'a view looks, or operates' using errcode = 'PL012';
+  raise exception 'embed role must be viewer or operator' using errcode = 'PL012';
 end $$;

@@ -17,7 +17,7 @@ declare
   r     plait.replies;
 begin
   if p_key is null or length(p_key) not between 1 and 500 then
-    raise exception 'an idempotency key is 1 to 500 characters' using errcode = 'PL001';
+    raise exception 'an idempotency key must have 1 to 500 characters' using errcode = 'PL001';
   end if;
   delete from plait.replies where (tenant_id, key_id, key) in (
     select x.tenant_id, x.key_id, x.key from plait.replies x where x.expires_at <= v_now limit 100 for update skip locked);

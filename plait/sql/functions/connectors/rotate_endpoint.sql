@@ -13,7 +13,7 @@ declare
   v_version int;
 begin
   if p_overlap is null or p_overlap not between interval '0' and interval '30 days' then
-    raise exception 'an overlap of keys is at most 30 days' using errcode = 'PL012';
+    raise exception 'the overlap of keys must be between 0 and 30 days' using errcode = 'PL012';
   end if;
   update plait.endpoints set key_version = key_version + 1, old_key_until = v_now + p_overlap, updated_at = v_now
     where id = p_endpoint and tenant_id = v_tenant returning key_version into v_version;

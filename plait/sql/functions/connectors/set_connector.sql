@@ -21,5 +21,5 @@ exception
 when foreign_key_violation then
   raise exception 'there is no tenant %', v_tenant using errcode = 'PL003';
 when check_violation or not_null_violation then
-  raise exception 'a connector is http, webhook or report, and its settings are a JSON object of at most 16 KiB' using errcode = 'PL012';
+  raise exception 'a connector must be http, webhook or report, and its settings a JSON object of at most 16 KiB' using errcode = 'PL012';
 end $$;

@@ -33,14 +33,14 @@ begin
   select * into o from plait.endpoints where tenant_id = v_tenant and label = p_label;
   v_there := found;
   if v_there and (p_new or o.updated_at <> p_unchanged_since) then
-    raise exception '%', case when p_new then 'there is an endpoint of this label' else 'the endpoint was changed meanwhile: read it again' end
+    raise exception '%', case when p_new then 'an endpoint with this label already exists' else 'the endpoint was changed meanwhile: read it again' end
       using errcode = 'PL014';
   end if;
   if v_there then
     r := o;
   else
     if (select count(*) from plait.endpoints where tenant_id = v_tenant) >= 100 then
-      raise exception 'a tenant may have 100 endpoints, and has them' using errcode = 'PL005';
+      raise exception 'quota exceeded: a tenant may have at most 100 endpoints' using errcode = 'PL005';
     end if;
     r.id := plait.uuidv7(); r.tenant_id := v_tenant; r.label := p_label; r.created_at := v_now; r.created_by := session_user;
     r.key_version := 1; r.enabled := true; r.signature := 'standard'; r.statuses := '{}';
@@ -66,13 +66,13 @@ begin
   return r.id;
 exception when check_violation then
   get stacked diagnostics v_bad = constraint_name;
-  raise exception 'an invalid endpoint: %', case v_bad
-    when 'endpoints_label_check' then 'a label is 1 to 200 printable characters'
-    when 'endpoints_url_check' then 'a URL begins with https://, has no white space and at most 2,000 characters'
-    when 'endpoints_signature_check' then 'a signature is standard, sha256 or sha512'
-    when 'endpoints_statuses' then 'an outcome is succeeded, failed, dead_letter, canceled or skipped'
-    when 'endpoints_definitions' then 'definitions are 1 to 100 names, or none are given'
+  raise exception 'invalid endpoint: %', case v_bad
+    when 'endpoints_label_check' then 'a label must have 1 to 200 printable characters'
+    when 'endpoints_url_check' then 'a URL must begin with https://, have no white space and at most 2,000 characters'
+    when 'endpoints_signature_check' then 'signature must be standard, sha256 or sha512'
+    when 'endpoints_statuses' then 'an outcome must be succeeded, failed, dead_letter, canceled or skipped'
+    when 'endpoints_definitions' then 'definitions must be 1 to 100 names, or absent'
     else sqlerrm end using errcode = 'PL012';
 when integrity_constraint_violation or data_exception then
-  raise exception 'an invalid endpoint: %', sqlerrm using errcode = 'PL012';
+  raise exception 'invalid endpoint: %', sqlerrm using errcode = 'PL012';
 end $$;

@@ -13,9 +13,9 @@ returns table (level text, code text, finding text, evidence jsonb, advice text)
 language sql stable security invoker
 begin atomic
   select 'problem', 'old_transaction',
-           format('process %s has a transaction open %s: dead rows pile up behind it, and every queue slows down', a.pid,
-                  case when a.xact_start is not null then format('since %s s', extract(epoch from clock_timestamp() - a.xact_start)::int)  -- clock: the server's own time stamps
-                       else format('since %s transactions', greatest(age(a.backend_xmin), age(a.backend_xid))) end),
+           format('process %s has had a transaction open %s: dead rows accumulate, and every queue slows down', a.pid,
+                  case when a.xact_start is not null then format('for %s s', extract(epoch from clock_timestamp() - a.xact_start)::int)  -- clock: the server's own time stamps
+                       else format('for %s transactions', greatest(age(a.backend_xmin), age(a.backend_xid))) end),
            jsonb_build_object('pid', a.pid, 'user', a.usename, 'application', nullif(a.application_name, ''), 'state', a.state,
                               'since', a.xact_start, 'xids', greatest(age(a.backend_xmin), age(a.backend_xid))),
            format('end it: select pg_terminate_backend(%s); set idle_in_transaction_session_timeout', a.pid)
@@ -25,13 +25,13 @@ begin atomic
       and (a.xact_start < clock_timestamp() - make_interval(secs => p_old_s) and coalesce(a.backend_xmin, a.backend_xid) is not null  -- clock: the server's own time stamps
            or a.xact_start is null and greatest(age(a.backend_xmin), age(a.backend_xid)) > p_old_xids)
   union all
-  select 'problem', 'old_prepared', format('the prepared transaction %s is open since %s s: dead rows pile up behind it', quote_literal(x.gid),
+  select 'problem', 'old_prepared', format('the prepared transaction %s has been open for %s s: dead rows accumulate', quote_literal(x.gid),
                                              extract(epoch from clock_timestamp() - x.prepared)::int),  -- clock: the server's own time stamps
            jsonb_build_object('gid', x.gid, 'owner', x.owner, 'since', x.prepared),
            format('commit prepared %1$s, or rollback prepared %1$s', quote_literal(x.gid))
     from pg_prepared_xacts x where x.database = current_database() and x.prepared < clock_timestamp() - make_interval(secs => p_old_s)  -- clock: the server's own time stamps
   union all
-  select 'problem', 'old_slot', format('the replication slot %s%s holds %s transactions and %s of WAL back', s.slot_name,
+  select 'problem', 'old_slot', format('the replication slot %s%s holds back %s transactions and %s of WAL', s.slot_name,
                                          case when s.active then '' else ', which nobody reads,' end, s.xids, pg_size_pretty(s.bytes)),
            jsonb_build_object('slot', s.slot_name, 'kind', s.slot_type, 'active', s.active, 'xids', s.xids, 'wal_bytes', s.bytes),
            format('let its reader catch up, or drop it: select pg_drop_replication_slot(%s)', quote_literal(s.slot_name))
@@ -42,13 +42,13 @@ begin atomic
   union all
   select 'warning', 'dead_rows', format('plait.%s has %s dead rows beside %s live ones', s.relname, s.n_dead_tup, s.n_live_tup),
            jsonb_build_object('table', s.relname, 'dead', s.n_dead_tup, 'live', s.n_live_tup, 'vacuumed', greatest(s.last_vacuum, s.last_autovacuum)),
-           format('vacuum plait.%s; what keeps them is an old transaction or autovacuum that is off or too slow', s.relname)
+           format('vacuum plait.%s; the cause is an old transaction, or autovacuum that is off or too slow', s.relname)
     from pg_stat_user_tables s where s.schemaname = 'plait' and s.n_dead_tup > 50000
       and s.n_dead_tup > case when s.relname = 'live' then 5 * s.n_live_tup else s.n_live_tup end
   union all
   select 'warning', 'bloat', format('plait.%s takes %s for %s rows', s.relname, pg_size_pretty(s.bytes), s.n_live_tup),
            jsonb_build_object('table', s.relname, 'bytes', s.bytes, 'live', s.n_live_tup),
-           format('when there is little to do: vacuum full plait.%s, which locks it; then look why it grew: dead rows, old transactions', s.relname)
+           format('at a quiet time: vacuum full plait.%s, which locks the table; then find out why it grew: dead rows, old transactions', s.relname)
     from (select t.relname, greatest(t.n_live_tup, c.reltuples)::bigint as n_live_tup, t.n_dead_tup, pg_total_relation_size(t.relid) as bytes
           from pg_stat_user_tables t join pg_class c on c.oid = t.relid  -- statistics are lost with a crash, the other is not
           where t.schemaname = 'plait' and t.relname in ('live', 'workers', 'running_state', 'dedupe', 'fan_outs')) s
@@ -63,11 +63,11 @@ begin atomic
           select 'on', c.relname from pg_class c where c.relnamespace = 'plait'::regnamespace and c.relkind = 'r'
             and exists (select from pg_options_to_table(c.reloptions) o where o.option_name = 'autovacuum_enabled' and not o.option_value::boolean)) v
   union all
-  select 'problem', 'invalid_index', format('the index plait.%s is not valid: nobody uses it, and every write pays for it', c.relname),
+  select 'problem', 'invalid_index', format('the index plait.%s is invalid: no query uses it, and every write updates it', c.relname),
            jsonb_build_object('index', c.relname), format('reindex index concurrently plait.%s', c.relname)
     from pg_index i join pg_class c on c.oid = i.indexrelid where c.relnamespace = 'plait'::regnamespace and not (i.indisvalid and i.indisready)
   union all
-  select 'problem', 'notify_queue', format('the server''s queue of notifications is %s %% full; when it is full, enqueues fail', round((100 * u)::numeric)),
-           jsonb_build_object('full', u), 'a session that listens has a transaction open: end it'
+  select 'problem', 'notify_queue', format('the server''s notification queue is %s %% full; when it is full, enqueues fail', round((100 * u)::numeric)),
+           jsonb_build_object('full', u), 'a session that executed LISTEN has a transaction open: end it'
     from pg_notification_queue_usage() u where u > 0.5;
 end;

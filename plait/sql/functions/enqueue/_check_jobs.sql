@@ -30,7 +30,7 @@ begin
     raise exception 'every array must have as many elements as there are ids' using errcode = 'PL001';
   end if;
   if p_source is null or p_source not in ('manual', 'event', 'schedule', 'system') then
-    raise exception 'a source is manual, event, schedule or system, not %', coalesce(quote_literal(left(p_source, 80)), 'null')
+    raise exception 'source must be manual, event, schedule or system, got %', coalesce(quote_literal(left(p_source, 80)), 'null')
       using errcode = 'PL001';
   end if;
   -- Plain jobs of one definition and queue, as most calls bring: one look tells that nothing is wrong with them.
@@ -49,26 +49,26 @@ begin
   end if;
   if v_plain is not true then
     if exists (select from unnest(p_ids) i where i is null or i < v_low or i > v_high or get_byte(uuid_send(i), 6) >> 4 <> 7) then
-      raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+      raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
     end if;
 
     -- Names by their few distinct values: a pattern costs more than all the rest. (`offset 0` keeps it from being tried on each.)
-    select 'a definition''s name is 1 to 200 printable characters, not ' || coalesce(quote_literal(left(d, 80)), 'null') into v_bad
+    select 'a definition name must have 1 to 200 printable characters, got ' || coalesce(quote_literal(left(d, 80)), 'null') into v_bad
       from (select distinct d from unnest(p_definitions) d offset 0) n
       where d is null or d !~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$' limit 1;
     if v_bad is null then
-      select 'a queue''s name is 1 to 100 letters, digits and _ . : -, not ' || quote_literal(left(q, 80)) into v_bad
+      select 'a queue name must have 1 to 100 letters, digits and _ . : -, got ' || quote_literal(left(q, 80)) into v_bad
         from (select distinct q from unnest(p_queues) q offset 0) n where q !~ '^[A-Za-z0-9_.:-]{1,100}$' limit 1;
     end if;
     if v_bad is null then
       select case
-        when payload is null or octet_length(payload) > 1048576 then 'a payload is JSON of at most 1 MiB'
-        when priority not between -32768 and 32767 then 'a priority is between -32768 and 32767, not ' || priority
-        when max_attempts not between 1 and 10000 then 'max_attempts is between 1 and 10000, not ' || max_attempts
-        when delay_s < 0 or delay_s > 3.2e9 then 'a delay is between 0 and 100 years, not ' || delay_s || ' s'
+        when payload is null or octet_length(payload) > 1048576 then 'a payload must be JSON of at most 1 MiB'
+        when priority not between -32768 and 32767 then 'priority must be between -32768 and 32767, got ' || priority
+        when max_attempts not between 1 and 10000 then 'max_attempts must be between 1 and 10000, got ' || max_attempts
+        when delay_s < 0 or delay_s > 3.2e9 then 'a delay must be between 0 and 100 years, got ' || delay_s || ' s'
         when scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
-          then 'a job is scheduled within 100 years of now, not for ' || scheduled_for
-        else 'a timeout is more than 0, not ' || timeout_s || ' s' end
+          then 'the start time must be within 100 years of now, got ' || scheduled_for
+        else 'a timeout must be more than 0, got ' || timeout_s || ' s' end
       into v_bad
       from unnest(p_payloads, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s, p_timeouts_s)
            i(payload, priority, max_attempts, scheduled_for, delay_s, timeout_s)
@@ -83,8 +83,8 @@ begin
     if v_bad is null and (p_dedupe_keys is not null or p_idempotency_keys is not null or p_idempotency_ttls_s is not null
                           or p_limit_keys is not null or p_correlation_ids is not null) then
       select case when ttl_s <= 0 or ttl_s > 3.2e9
-                  then 'an idempotency key''s ttl is more than 0 and at most 100 years, not ' || ttl_s || ' s'
-                  else 'a dedupe key, idempotency key, limit key or correlation id is 1 to 500 characters' end
+                  then 'the ttl of an idempotency key must be more than 0 and at most 100 years, got ' || ttl_s || ' s'
+                  else 'a dedupe key, idempotency key, limit key or correlation id must have 1 to 500 characters' end
       into v_bad
       from unnest(p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_limit_keys, p_correlation_ids)
            i(dedupe_key, idempotency_key, ttl_s, limit_key, correlation_id)
@@ -101,11 +101,11 @@ begin
   begin
     v_payloads := p_payloads::json[];
   exception when data_exception or program_limit_exceeded then
-    raise exception 'a payload is JSON, and this is not: %', sqlerrm using errcode = 'PL001';
+    raise exception 'payload is not valid JSON: %', sqlerrm using errcode = 'PL001';
   end;
   if v_n = 1 and json_typeof(v_payloads[1]) <> 'object'
      or v_n > 1 and exists (select from unnest(v_payloads) p where json_typeof(p) <> 'object') then
-    raise exception 'a payload is a JSON object: the arguments by name' using errcode = 'PL001';
+    raise exception 'a payload must be a JSON object: the arguments by name' using errcode = 'PL001';
   end if;
   return v_payloads;
 end $$;

@@ -69,7 +69,7 @@ declare
 begin
   if v_tenant is not null then
     if exists (select from unnest(p_tenants) t where t <> v_tenant) then
-      raise exception 'this login acts for its own tenant only' using errcode = 'PL004';
+      raise exception 'this login may only act for its own tenant' using errcode = 'PL004';
     end if;
     p_in_transaction := true;  -- whatever it says: it must not hold what others need
   elsif p_tenants is null then
@@ -82,7 +82,7 @@ begin
     and num_nonnulls(p_scheduled_for, p_delays_s, p_timeouts_s, p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s,
                      p_limit_keys, p_correlation_ids, p_afters, p_deadlines_s) = 0;
   if exists (select from unnest(p_deadlines_s) d where not (d > 0 and d <= 3.2e9)) then
-    raise exception 'a deadline is more than 0 and at most 100 years' using errcode = 'PL001';
+    raise exception 'a deadline must be more than 0 and at most 100 years' using errcode = 'PL001';
   end if;
   v_payloads := plait._check_jobs(
     v_now, p_ids, p_tenants, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, p_scheduled_for, p_delays_s,
@@ -142,7 +142,7 @@ begin
     select min(d.name) into v_bad from unnest(p_ids, p_definitions) n(id, name) join plait.definitions d on d.name = n.name
       where not d.active and not exists (select from plait.jobs j where j.id = n.id);
     if v_bad is not null then
-      raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
+      raise exception 'definition % is inactive: it accepts no new jobs', quote_literal(v_bad) using errcode = 'PL007';
     end if;
   end if;
 
@@ -212,7 +212,7 @@ begin
          or exists (select from unnest(p_ids, p_tenants, p_definitions) i(id, tenant_id, definition)
                     left join plait.jobs j on j.id = i.id and j.tenant_id = coalesce(v_tenant, i.tenant_id) and j.definition = i.definition
                     where i.id = any(v_there) and j.id is null) then
-        raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+        raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
       end if;
       v_ids := array(select i from unnest(v_ids) i where not i = any(v_there));
       if cardinality(v_ids) = 0 then

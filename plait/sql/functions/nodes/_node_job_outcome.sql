@@ -25,7 +25,7 @@ begin
   if p_fan_out.succeeded = p_fan_out.total and plait._all_skipped(p_fan_out) then
     o_final := 'skipped';
     o_reason := 'nodes_skipped';
-    o_error := 'no node had anything to do';
+    o_error := 'all nodes skipped their part';
   elsif not coalesce((select d.on_leader from plait.definitions d where d.name = p_definition), true) then
     o_final := 'succeeded';
     select json_object_agg(j.node, a.result order by j.node) into o_result from plait.jobs j

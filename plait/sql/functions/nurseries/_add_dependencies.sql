@@ -27,7 +27,7 @@ begin
     where j.after is not null order by i.n
   loop
     if r.policy not in ('cancel', 'run') then
-      raise exception 'on_dependency_failure is cancel or run, not %', quote_literal(left(r.policy, 80)) using errcode = 'PL001';
+      raise exception 'on_dependency_failure must be cancel or run, got %', quote_literal(left(r.policy, 80)) using errcode = 'PL001';
     end if;
     select u into v_bad from unnest(r.after) u where not exists (select from plait.jobs j where j.id = u and j.tenant_id = r.tenant_id) limit 1;
     if found then
@@ -37,12 +37,12 @@ begin
     select u into v_bad from unnest(r.after) u join plait.jobs j on j.id = u
       where j.after is not null and not exists (select from plait.fan_outs o where o.parent_id = u and o.strategy = 'after') limit 1;
     if found then
-      raise exception 'a job can wait only for jobs that were asked for before it, not for itself or a later one: %', v_bad using errcode = 'PL001';
+      raise exception 'a job can wait only for jobs that were enqueued before it, not for itself or a later one: %', v_bad using errcode = 'PL001';
     end if;
     v_total := cardinality(r.after);
     v_depth := least(0, (select min(o.depth) from plait.fan_outs o where o.parent_id = any(r.after) and o.strategy = 'after')) - 1;
     if v_depth < -30000 then
-      raise exception 'a graph is at most 30000 jobs deep' using errcode = 'PL001';
+      raise exception 'a dependency graph must be at most 30000 jobs deep' using errcode = 'PL001';
     end if;
     insert into plait.fan_outs (id, tenant_id, parent_id, root_id, created_at, depth, total, needed, waited_for, early, streamed, nested,
                                 cancel_remaining, cancel_on_parent_failure, strategy, succeeded, failed, canceled)

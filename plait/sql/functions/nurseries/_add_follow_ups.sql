@@ -22,15 +22,15 @@ begin
     p_timeouts_s, p_dedupe_keys, null, null, p_limit_keys, null, 'system');
   select min(d.name) into v_bad from plait.definitions d where not d.active and d.name = any(p_definitions);
   if v_bad is not null then
-    raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
+    raise exception 'definition % is inactive: it accepts no new jobs', quote_literal(v_bad) using errcode = 'PL007';
   end if;
   if exists (select from plait.jobs where id = any(p_ids)) then
-    raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+    raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
   end if;
   perform plait._own_nursery(p_job);
   perform from plait.fan_outs where id = p_job.id and decided_at is null and parent_final is null for no key update;
   if not found then
-    raise exception 'job % is final: nothing can follow it any more', p_job.id using errcode = 'PL009';
+    raise exception 'job % is final: it accepts no follow-ups', p_job.id using errcode = 'PL009';
   end if;
   insert into plait.follow_ups (job_id, id, tenant_id, timeout_s, delay_s, priority, max_attempts, definition, queue, dedupe_key, limit_key,
                                 payload)

@@ -9,7 +9,7 @@ language plpgsql as $$
 begin
   update plait.live set tied = true where job_id = p_job.id and not tied;
   if not exists (select from plait.live where job_id = p_job.id) then
-    raise exception 'job % is final: nothing can be spawned for it any more', p_job.id using errcode = 'PL009';
+    raise exception 'job % is final: it accepts no children', p_job.id using errcode = 'PL009';
   end if;
   insert into plait.fan_outs (id, tenant_id, parent_id, root_id, created_at, depth, total, needed, early, streamed, nested,
                               cancel_remaining, cancel_on_parent_failure, strategy, serial, stop)

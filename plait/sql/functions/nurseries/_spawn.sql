@@ -37,13 +37,13 @@ begin
   p_max_attempts := plait._repeat_single(p_max_attempts, cardinality(p_ids));
   select min(d.name) into v_bad from plait.definitions d where not d.active and d.name = any(p_definitions);
   if v_bad is not null then
-    raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
+    raise exception 'definition % is inactive: it accepts no new jobs', quote_literal(v_bad) using errcode = 'PL007';
   end if;
   if exists (select from plait.fan_outs o where o.id = p_parent.fan_out_id and not o.nested) then
-    raise exception 'job % may have no children: its parent does not allow it (allow_nested)', p_parent.id using errcode = 'PL009';
+    raise exception 'job % may not have children: its parent does not allow it (allow_nested)', p_parent.id using errcode = 'PL009';
   end if;
   if coalesce(p_parent.depth, 0) >= 1000 then
-    raise exception 'a tree is at most 1000 deep' using errcode = 'PL001';
+    raise exception 'a workflow must be at most 1000 levels deep' using errcode = 'PL001';
   end if;
 
   if p_in_transaction then  -- an update, not a lock: a settle that waits for it must look again
@@ -57,11 +57,11 @@ begin
     raise exception 'job % has no nursery %', p_parent.id, p_nursery using errcode = 'PL008';
   end if;
   if f.strategy <> 'nursery' then
-    raise exception 'job % waits for a fan-out, which takes no more: its children can spawn no siblings', p_parent.id using errcode = 'PL009';
+    raise exception 'job % waits for a fan-out, which accepts no more children: its children cannot spawn siblings', p_parent.id using errcode = 'PL009';
   end if;
   if v_gone or f.decided_at is not null
      or exists (select from plait.fan_outs o where o.id = p_parent.id and o.parent_final is not null) then
-    raise exception 'job % is final, or its nursery closed: it takes no more children', p_parent.id using errcode = 'PL009';
+    raise exception 'job % is final, or its nursery is closed: it accepts no more children', p_parent.id using errcode = 'PL009';
   end if;
   v_metered := exists (select from plait.tenants t where t.id = p_parent.tenant_id and t.max_queued is not null);
   if v_metered then
@@ -106,7 +106,7 @@ begin
     )
     select array_agg(distinct queue) filter (where state = 'queued') into v_queues from l;
   exception when unique_violation then
-    raise exception 'a job''s id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
+    raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
   end;
   perform plait._store_search_values(v_ids, p_definitions);
   perform plait._set_deadlines(v_ids, p_definitions);

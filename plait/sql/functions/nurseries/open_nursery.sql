@@ -24,7 +24,7 @@ begin
   end if;
   select * into j from plait.jobs where id = p_job;
   if exists (select from plait.fan_outs o where o.id = j.fan_out_id and not o.nested) then
-    raise exception 'job % may have no children: its parent does not allow it (allow_nested)', p_job using errcode = 'PL009';
+    raise exception 'job % may not have children: its parent does not allow it (allow_nested)', p_job using errcode = 'PL009';
   end if;
   perform plait._own_nursery(j);  -- should the block be left by an error, the job waits for what is open in it all the same
   insert into plait.fan_outs (id, tenant_id, parent_id, root_id, created_at, depth, total, needed, early, streamed, nested,

@@ -27,7 +27,7 @@ declare
 begin
   perform plait._require_read_committed();
   if num_nonnulls(spawn.parent, spawn.sibling_of) <> 1 then
-    raise exception 'a child is spawned for a parent, or as a sibling_of another' using errcode = 'PL001';
+    raise exception 'spawn needs either parent or sibling_of' using errcode = 'PL001';
   end if;
   select * into j from plait.jobs where jobs.id = v_asking and jobs.tenant_id = v_tenant;
   if not found then
@@ -39,12 +39,12 @@ begin
   if spawn.attempt is not null then
     perform from plait.live l where l.job_id = v_asking and l.attempt = spawn.attempt and l.state = 'running' for share;
     if not found then
-      raise exception 'job % does not run as attempt % any more', v_asking, spawn.attempt using errcode = 'PL009';
+      raise exception 'job % no longer runs as attempt %', v_asking, spawn.attempt using errcode = 'PL009';
     end if;
   end if;
   if spawn.sibling_of is not null then
     if j.parent_id is null then
-      raise exception 'job % has no parent, so it can have no siblings', v_asking using errcode = 'PL009';
+      raise exception 'job % has no parent, so it cannot have siblings', v_asking using errcode = 'PL009';
     end if;
     v_nursery := j.fan_out_id;
     select * into j from plait.jobs where jobs.id = j.parent_id;

@@ -44,7 +44,7 @@ begin
     o_ids := plait._spawn(j, coalesce(p_nursery, p_job), p_ids, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts,
                           p_timeouts_s, p_delays_s, p_dedupe_keys, p_limit_keys);
   elsif j.parent_id is null then
-    raise exception 'job % has no parent, so it can have no siblings', p_job using errcode = 'PL009';
+    raise exception 'job % has no parent, so it cannot have siblings', p_job using errcode = 'PL009';
   else
     select * into p from plait.jobs where id = j.parent_id;
     o_ids := plait._spawn(p, j.fan_out_id, p_ids, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts,

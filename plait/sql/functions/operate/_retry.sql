@@ -34,11 +34,11 @@ begin
   -- What children it had keeps its place, and its failures are the tree's to mend.
   if exists (select from plait.fan_outs f where f.parent_id = p_job.id and f.strategy = 'nursery' and f.failed + f.canceled > 0
              and (f.id = p_job.id or not p_drop_steps and (f.decided_at is null or f.id = plait._last_failed_fan_out(p_job.id)))) then
-    raise exception 'children of job % did not succeed: retry the whole tree', p_job.id using errcode = 'PL009',
+    raise exception 'children of job % did not succeed: retry the whole workflow', p_job.id using errcode = 'PL009',
       detail = 'its root is job ' || coalesce(p_job.root_id, p_job.id);
   end if;
   if p_drop_steps and plait._has_open_children(p_job.id) then
-    raise exception 'children of job % are not final: cancel the tree first, or keep the steps', p_job.id using errcode = 'PL009';
+    raise exception 'children of job % are not final: cancel the workflow first, or keep the steps', p_job.id using errcode = 'PL009';
   end if;
   v_await := array(select l.job_id from plait.live l where l.job_id = any(p_job.after) order by l.job_id for no key update);
   if cardinality(v_await) > 0 then

@@ -19,7 +19,7 @@ declare
 begin
   perform plait._require_read_committed();
   if p_until > v_now then
-    raise exception 'schedules can be moved to now at most, not to %', p_until using errcode = 'PL012';
+    raise exception 'until must not be in the future, got %', p_until using errcode = 'PL012';
   end if;
   o_workers := 0;
   o_jobs := 0;

@@ -28,7 +28,7 @@ begin
   end if;
   perform from plait.jobs r where r.id = j.root_id for key share;
   if exists (select from plait.definitions d where d.name = j.definition and not d.active) then
-    raise exception 'definition % is inactive: it takes no new jobs', quote_literal(j.definition) using errcode = 'PL007';
+    raise exception 'definition % is inactive: it accepts no new jobs', quote_literal(j.definition) using errcode = 'PL007';
   end if;
   select s.name into v_open from plait.steps s left join plait.fan_outs f on f.id = s.fan_out_id
     where s.job_id = p_job and s.seq < p_from

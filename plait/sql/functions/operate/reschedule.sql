@@ -17,10 +17,10 @@ declare
 begin
   perform plait._require_read_committed();
   if p_max_attempts not between 1 and 10000 then
-    raise exception 'max_attempts is between 1 and 10000, not %', p_max_attempts using errcode = 'PL001';
+    raise exception 'max_attempts must be between 1 and 10000, got %', p_max_attempts using errcode = 'PL001';
   end if;
   if p_run_at not between v_now - interval '100 years' and v_now + interval '100 years' then
-    raise exception 'a job is scheduled within 100 years of now, not for %', p_run_at using errcode = 'PL001';
+    raise exception 'the start time must be within 100 years of now, got %', p_run_at using errcode = 'PL001';
   end if;
   select * into v_live from plait.live where job_id = p_job and tenant_id = v_tenant for no key update;
   if not found then
@@ -30,7 +30,7 @@ begin
     raise exception 'a % job cannot be rescheduled', v_live.state using errcode = 'PL009';
   end if;
   if p_max_attempts <= v_live.tries then
-    raise exception 'this job has had % tries: max_attempts must be more', v_live.tries using errcode = 'PL001';
+    raise exception 'this job has used % attempts: max_attempts must be greater', v_live.tries using errcode = 'PL001';
   end if;
   v_now := plait.now();  -- it may have waited for the lock
   v_state := case when p_run_at > v_now then 'scheduled' when p_run_at is null then v_live.state else 'queued' end;

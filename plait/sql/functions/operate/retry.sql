@@ -22,13 +22,13 @@ declare
 begin
   perform plait._require_read_committed();
   if p_max_attempts not between 1 and 10000 then
-    raise exception 'max_attempts is between 1 and 10000, not %', p_max_attempts using errcode = 'PL001';
+    raise exception 'max_attempts must be between 1 and 10000, got %', p_max_attempts using errcode = 'PL001';
   end if;
   if p_run_at not between v_now - interval '100 years' and v_now + interval '100 years' then
-    raise exception 'a job is scheduled within 100 years of now, not for %', p_run_at using errcode = 'PL001';
+    raise exception 'the start time must be within 100 years of now, got %', p_run_at using errcode = 'PL001';
   end if;
   if p_steps is null or p_steps not in ('keep', 'drop') then
-    raise exception 'steps are kept or dropped: keep or drop, not %', coalesce(quote_literal(p_steps), 'null') using errcode = 'PL001';
+    raise exception 'steps must be keep or drop, got %', coalesce(quote_literal(p_steps), 'null') using errcode = 'PL001';
   end if;
   select * into v_job from plait.jobs where id = p_job and tenant_id = v_tenant for no key update;
   if not found then
@@ -42,15 +42,15 @@ begin
   if v_job.fan_out_id is not null then
     select * into f from plait.fan_outs where id = v_job.fan_out_id for no key update;
     if f.decided_at is not null or f.strategy = 'nursery' and not exists (select from plait.live l where l.job_id = f.parent_id) then
-      raise exception 'the fan-out of this job is decided, and its parent has gone on: retry the whole tree' using errcode = 'PL009',
+      raise exception 'the fan-out of this job is decided and its parent has resumed: retry the whole workflow' using errcode = 'PL009',
         detail = 'its root is job ' || v_job.root_id;
     end if;
     if f.serial then
-      raise exception 'the siblings of this job run one after the other, and it has had its turn: retry the whole tree' using errcode = 'PL009',
+      raise exception 'this job belongs to a serial nursery and has had its turn: retry the whole workflow' using errcode = 'PL009',
         detail = 'its root is job ' || v_job.root_id;
     end if;
     if f.streamed then
-      raise exception 'the fan-out of this job is a stream, and its parent may have read how it ended: retry the whole tree'
+      raise exception 'the fan-out of this job is streamed and its parent may have read its outcome: retry the whole workflow'
         using errcode = 'PL009', detail = 'its root is job ' || v_job.root_id;
     end if;
     update plait.fan_outs set succeeded = succeeded - (v_final = 'skipped')::int, canceled = canceled - (v_final = 'canceled')::int,

@@ -20,7 +20,7 @@ declare
   v_tenants bigint := case when v_tenant is null then (select count(*) from plait.tenants) else 1 end;
 begin
   if not p_statuses <@ '{failed,dead_letter}' then
-    raise exception 'what fails is failed or a dead letter' using errcode = 'PL001';
+    raise exception 'status must be failed or dead_letter' using errcode = 'PL001';
   end if;
   return query
     with newest as (

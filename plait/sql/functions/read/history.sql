@@ -15,7 +15,7 @@ declare
   v_from   timestamptz := plait._clamp_time(coalesce(p_from, plait.now() - interval '1 hour'));
 begin
   if p_step is null or p_step not between interval '1 minute' and interval '366 days' or (plait.now() - v_from) / 2000 > p_step / 1 then
-    raise exception 'a history has at most 2,000 points, of a minute each or more' using errcode = 'PL001';
+    raise exception 'a history must have at most 2,000 points, of a minute each or more' using errcode = 'PL001';
   end if;
   p_step := make_interval(secs => extract(epoch from p_step)::float8);  -- bins have no months
   return query

@@ -20,7 +20,7 @@ declare
   v_shift  interval := clock_timestamp() - plait.now();  -- clock: ids are made by the physical one
 begin
   if p_step is null or p_step not between interval '1 minute' and interval '366 days' or (plait.now() - v_from) / 200 > p_step / 1 then
-    raise exception 'latencies have at most 200 points, of a minute each or more' using errcode = 'PL001';
+    raise exception 'a latency series must have at most 200 points, of a minute each or more' using errcode = 'PL001';
   end if;
   p_step := make_interval(secs => extract(epoch from p_step)::float8);  -- bins have no months
   return query

@@ -45,7 +45,7 @@ begin
   begin
     v_statuses := p_statuses::plait.status[];
   exception when invalid_text_representation then
-    raise exception 'a status is one of %', array_to_string(enum_range(null::plait.status), ', ') using errcode = 'PL001';
+    raise exception 'status must be one of %', array_to_string(enum_range(null::plait.status), ', ') using errcode = 'PL001';
   end;
   if json_typeof(p_payload) <> 'object' then
     raise exception 'payload must be a JSON object of keys and their values, got %', json_typeof(p_payload) using errcode = 'PL001';

@@ -30,10 +30,10 @@ begin
   select least(v_keep, min(e.value::float8) * interval '1 s') into v_keep
     from plait.tenants t, jsonb_each_text(t.retention) e where t.retention <> '{}';
   if v_keep is null then
-    raise exception 'say how long at least one status is kept' using errcode = 'PL012';
+    raise exception 'at least one status must have a retention time' using errcode = 'PL012';
   end if;
   if v_keep < interval '0' then
-    raise exception 'an age is not negative' using errcode = 'PL012';
+    raise exception 'a retention time must not be negative' using errcode = 'PL012';
   end if;
   select count(*), (array_agg(id order by id desc))[1] into v_seen, v_last from (
     select id from plait.jobs where id > coalesce(p_cursor, '00000000-0000-0000-0000-000000000000')

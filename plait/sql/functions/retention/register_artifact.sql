@@ -18,7 +18,7 @@ declare
 begin
   perform plait._require_read_committed();
   if p_job is null or p_kind is null or p_sha256 is null or p_size is null then
-    raise exception 'an artifact has a job, a kind, a hash and a size' using errcode = 'PL001';
+    raise exception 'an artifact must have a job, a kind, a hash and a size' using errcode = 'PL001';
   end if;
   if not exists (select from plait.tenants where id = v_tenant) then
     raise exception 'there is no tenant %', v_tenant using errcode = 'PL003';
@@ -29,5 +29,5 @@ begin
   returning id into v_id;
   return v_id;
 exception when check_violation then
-  raise exception 'an artifact is a payload, a result, a step or a signal, with a SHA-256 in hex and a size' using errcode = 'PL001';
+  raise exception 'artifact kind must be payload, result, step or signal, its hash a SHA-256 in hex, and its size positive' using errcode = 'PL001';
 end $$;

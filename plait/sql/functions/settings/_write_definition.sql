@@ -28,7 +28,7 @@ begin
   if p_new then
     insert into plait.definitions (name) values (r.name) on conflict do nothing;   -- of two at once, one makes it
     if not found then
-      raise exception 'there is a definition % already', quote_literal(r.name) using errcode = 'PL015';
+      raise exception 'definition % already exists', quote_literal(r.name) using errcode = 'PL015';
     end if;
   end if;
   insert into plait.definitions select r.*

@@ -41,5 +41,5 @@ begin
   perform plait._write_definition(r);
   return cardinality(v_cleared);
 exception when check_violation or not_null_violation then
-  raise exception 'these settings hold only together: %', sqlerrm using errcode = 'PL012';
+  raise exception 'these settings are valid only together: %', sqlerrm using errcode = 'PL012';
 end $$;

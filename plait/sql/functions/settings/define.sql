@@ -33,7 +33,7 @@ begin
     r := plait._code_definition(c);
     select * into v_old from plait.definitions where name = r.name;
     if found and p_new then
-      raise exception 'there is a definition % already', quote_literal(r.name) using errcode = 'PL015';
+      raise exception 'definition % already exists', quote_literal(r.name) using errcode = 'PL015';
     end if;
     if p_author is null then
       r.coded := (select jsonb_object_agg(e.key, e.value) from jsonb_each(c::jsonb) e where e.value <> 'null');
@@ -58,5 +58,5 @@ begin
   end loop;
   return v_changed;
 exception when check_violation or not_null_violation or numeric_value_out_of_range or invalid_text_representation then
-  raise exception 'an invalid definition: %', sqlerrm using errcode = 'PL012';
+  raise exception 'invalid definition: %', sqlerrm using errcode = 'PL012';
 end $$;

@@ -43,5 +43,5 @@ begin
   r.updated_at := plait.now();
   perform plait._write_definition(r);
 exception when check_violation or not_null_violation or numeric_value_out_of_range or invalid_text_representation then
-  raise exception 'an invalid setting: %', sqlerrm using errcode = 'PL012';
+  raise exception 'invalid setting: %', sqlerrm using errcode = 'PL012';
 end $$;

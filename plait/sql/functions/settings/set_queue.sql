@@ -19,7 +19,7 @@ declare
 begin
   perform plait._require_read_committed();
   if p_name is null or p_name !~ '^[A-Za-z0-9_.:-]{1,100}$' then
-    raise exception 'a queue''s name is 1 to 100 letters, digits and _ . : -' using errcode = 'PL012';
+    raise exception 'a queue name must have 1 to 100 letters, digits and _ . : -' using errcode = 'PL012';
   end if;
   select min(k) into v_bad from json_object_keys(p_settings) k where k not in ('paused', 'max_running', 'rate_count', 'rate_period_s', 'serial');
   if v_bad is not null then
@@ -50,7 +50,7 @@ begin
     perform plait._wake_workers(array[p_name], true);
   end if;
 exception when check_violation or not_null_violation or numeric_value_out_of_range or invalid_text_representation then
-  raise exception 'an invalid setting: %', sqlerrm using errcode = 'PL012';
+  raise exception 'invalid setting: %', sqlerrm using errcode = 'PL012';
 when lock_not_available then
   raise exception 'another open transaction changes queue %: commit or roll it back, then try again', p_name using errcode = 'PL016';
 end $$;

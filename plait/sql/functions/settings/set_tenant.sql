@@ -16,10 +16,10 @@ declare
 begin
   perform plait._require_read_committed();
   if p_slug is null or p_slug !~ '^[a-z0-9][a-z0-9_-]{0,62}$' then
-    raise exception 'a tenant''s slug is 1 to 63 of a-z, 0-9, _ and -, and begins with a letter or digit' using errcode = 'PL012';
+    raise exception 'a tenant slug must have 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or digit' using errcode = 'PL012';
   end if;
   if p_slug ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
-    raise exception 'a tenant''s slug must not look like an id' using errcode = 'PL012';
+    raise exception 'a tenant slug must not look like an id' using errcode = 'PL012';
   end if;
   select min(k) into v_bad from json_object_keys(p_settings) k
     where k not in ('name', 'time_zone', 'paused', 'weight', 'max_running', 'max_queued', 'max_triggers', 'retention');
@@ -28,7 +28,7 @@ begin
   end if;
   insert into plait.tenants (id, slug, name) values (plait.uuidv7(), p_slug, p_slug) on conflict (slug) do nothing;
   if p_new and not found then
-    raise exception 'there is a tenant % already', quote_literal(p_slug) using errcode = 'PL015';
+    raise exception 'tenant % already exists', quote_literal(p_slug) using errcode = 'PL015';
   end if;
   select * into r from plait.tenants where slug = p_slug for no key update;
   v_was := r.max_queued;
@@ -41,7 +41,7 @@ begin
   end if;
   if exists (select from jsonb_each(r.retention) e where e.key not in ('succeeded', 'skipped', 'canceled', 'failed', 'dead_letter')
              or e.value <> 'null' and (jsonb_typeof(e.value) <> 'number' or e.value::float8 not between 0 and 3.2e9)) then
-    raise exception 'retention is seconds by final status, or null for ever' using errcode = 'PL012';
+    raise exception 'retention must be seconds by final status, or null for ever' using errcode = 'PL012';
   end if;
   update plait.tenants set retention = r.retention, name = r.name, time_zone = r.time_zone, paused = r.paused, weight = r.weight, max_running = r.max_running,
     max_queued = r.max_queued, max_triggers = r.max_triggers, quota_left = null where id = r.id;
@@ -55,5 +55,5 @@ begin
   end if;
   return r.id;
 exception when integrity_constraint_violation or data_exception then
-  raise exception 'an invalid setting: %', sqlerrm using errcode = 'PL012';
+  raise exception 'invalid setting: %', sqlerrm using errcode = 'PL012';
 end $$;

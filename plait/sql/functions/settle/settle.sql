@@ -39,5 +39,5 @@ begin
     select x.id, x.attempt, case when x.n = any(v_busy) then null else not coalesce(x.n = any(v_stale), false) end, v.status::text
     from unnest(p_jobs, p_attempts) with ordinality x(id, attempt, n) left join plait.job v on v.id = x.id order by x.n;
 exception when data_exception or program_limit_exceeded then
-  raise exception 'a result is JSON, and this is not: %', sqlerrm using errcode = 'PL001';
+  raise exception 'result is not valid JSON: %', sqlerrm using errcode = 'PL001';
 end $$;

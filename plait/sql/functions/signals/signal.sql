@@ -20,15 +20,15 @@ declare
 begin
   perform plait._require_read_committed();
   if p_name is null or length(p_name) not between 1 and 200 then
-    raise exception 'a signal''s name is 1 to 200 characters' using errcode = 'PL001';
+    raise exception 'a signal name must have 1 to 200 characters' using errcode = 'PL001';
   end if;
   if octet_length(p_payload::text) > 1048576 then
-    raise exception 'a signal''s payload is JSON of at most 1 MiB' using errcode = 'PL001';
+    raise exception 'a signal payload must be JSON of at most 1 MiB' using errcode = 'PL001';
   end if;
   select * into l from plait.live where job_id = p_job and tenant_id = v_tenant for no key update;
   if not found then
     if exists (select from plait.jobs where id = p_job and tenant_id = v_tenant) then
-      raise exception 'job % is final: nobody waits for a signal', p_job using errcode = 'PL009';
+      raise exception 'job % is final: it accepts no signals', p_job using errcode = 'PL009';
     end if;
     raise exception 'there is no job %', p_job using errcode = 'PL008';
   end if;

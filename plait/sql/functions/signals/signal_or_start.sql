@@ -44,5 +44,5 @@ begin
       end if;
     end;
   end loop;
-  raise exception 'jobs that hold the dedupe key end as fast as they are found: try again' using errcode = 'PL016';
+  raise exception 'the jobs that hold the dedupe key keep ending: try again' using errcode = 'PL016';
 end $$;

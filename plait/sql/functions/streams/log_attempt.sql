@@ -16,7 +16,7 @@ declare
 begin
   perform plait._require_read_committed();
   if json_typeof(p_progress) <> 'object' then
-    raise exception 'progress is a JSON object' using errcode = 'PL001';
+    raise exception 'progress must be a JSON object' using errcode = 'PL001';
   end if;
   select tenant_id into v_tenant from plait.live
     where job_id = p_job and attempt = p_attempt and state = 'running' and worker = p_worker for key share;
@@ -34,5 +34,5 @@ begin
     where running_state.attempt <= excluded.attempt;
   return true;
 exception when data_exception or program_limit_exceeded then
-  raise exception 'progress is JSON, and this is not: %', sqlerrm using errcode = 'PL001';
+  raise exception 'progress is not valid JSON: %', sqlerrm using errcode = 'PL001';
 end $$;

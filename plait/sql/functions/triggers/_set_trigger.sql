@@ -35,7 +35,7 @@ begin
   v_new := not found;
   if v_new and p_origin <> 'code' and (select max_triggers from plait.tenants where id = p_tenant) <=
        (select count(*) from plait.triggers where tenant_id = p_tenant and deleted_at is null and origin <> 'code') then
-    raise exception 'this tenant may have % triggers, and has them', (select max_triggers from plait.tenants where id = p_tenant)
+    raise exception 'quota exceeded: this tenant may have at most % triggers', (select max_triggers from plait.tenants where id = p_tenant)
       using errcode = 'PL005';
   end if;
   if not v_new and o.origin = 'code' and p_origin <> 'code'
@@ -61,7 +61,7 @@ begin
   end if;
   if r.enabled and r.definition is distinct from o.definition
      and exists (select from plait.definitions d where d.name = r.definition and not d.active) then
-    raise exception 'definition % is inactive: it takes no new triggers', quote_literal(r.definition) using errcode = 'PL007';
+    raise exception 'definition % is inactive: it accepts no new triggers', quote_literal(r.definition) using errcode = 'PL007';
   end if;
   if not v_new and row_to_json(r)::text = row_to_json(o)::text then
     return r.id;
@@ -94,21 +94,21 @@ begin
   return r.id;
 exception when check_violation then
   get stacked diagnostics v_bad = constraint_name;
-  raise exception 'an invalid trigger: %', case v_bad
-    when 'triggers_label_check' then 'a label is 1 to 200 printable characters'
-    when 'triggers_definition_check' then 'a definition''s name is 1 to 200 printable characters'
-    when 'triggers_event_name_check' then 'an event''s name is 1 to 200 letters, digits and _ . : / -'
-    when 'triggers_cron_check' then 'cron has five fields, minute hour day month weekday'
-    when 'triggers_every_s_check' then 'every is a second to ten years'
-    when 'triggers_jitter_s_check' then 'jitter is at most a day'
-    when 'triggers_dedupe_window_s_check' then 'a dedupe window is at most thirty days'
-    when 'triggers_queue_check' then 'a queue''s name is 1 to 100 letters, digits and _ . : -'
-    when 'triggers_catch_up_check' then 'catch_up is none, one, all or window'
-    when 'triggers_overlap_check' then 'overlap is allow, skip or queue'
-    when 'triggers_payload_check' then 'a payload is a JSON object of at most 64 KiB'
+  raise exception 'invalid trigger: %', case v_bad
+    when 'triggers_label_check' then 'a label must have 1 to 200 printable characters'
+    when 'triggers_definition_check' then 'a definition name must have 1 to 200 printable characters'
+    when 'triggers_event_name_check' then 'an event name must have 1 to 200 letters, digits and _ . : / -'
+    when 'triggers_cron_check' then 'cron must have five fields: minute hour day month weekday'
+    when 'triggers_every_s_check' then 'every must be between one second and ten years'
+    when 'triggers_jitter_s_check' then 'jitter must be at most one day'
+    when 'triggers_dedupe_window_s_check' then 'a dedupe window must be at most thirty days'
+    when 'triggers_queue_check' then 'a queue name must have 1 to 100 letters, digits and _ . : -'
+    when 'triggers_catch_up_check' then 'catch_up must be none, one, all or window'
+    when 'triggers_overlap_check' then 'overlap must be allow, skip or queue'
+    when 'triggers_payload_check' then 'a payload must be a JSON object of at most 64 KiB'
     when 'triggers_window' then 'catch_up window needs catch_up_window_s'
-    when 'triggers_kind' then 'it fires for an event, or at times: cron or every; overlap and a time zone are a schedule''s'
+    when 'triggers_kind' then 'a trigger must have an event name, or a schedule: cron or every; overlap and time zone belong to a schedule'
     else sqlerrm end using errcode = 'PL012';
 when integrity_constraint_violation or data_exception then
-  raise exception 'an invalid trigger: %', sqlerrm using errcode = 'PL012';
+  raise exception 'invalid trigger: %', sqlerrm using errcode = 'PL012';
 end $$;

@@ -28,14 +28,14 @@ begin
     return null;
   end if;
   if p_upto < p_cursor or p_upto > v_now or p_next <= p_upto then
-    raise exception 'a schedule moves on to now at most' using errcode = 'PL001';
+    raise exception 'a schedule cannot be advanced beyond now' using errcode = 'PL001';
   end if;
   for f in
     select * from json_to_recordset(p_fires)
       x(instant timestamptz, payload json, dedupe_key text, correlation_id text, limit_key text, error text) order by instant
   loop
     if (f.instant > p_cursor and f.instant <= p_upto) is not true then
-      raise exception 'an instant is between the cursor and now, not %', f.instant using errcode = 'PL001';
+      raise exception 'an instant must be between the cursor and now, got %', f.instant using errcode = 'PL001';
     end if;
     v_fired := v_fired + coalesce(((plait._fire(t, v_now, f.instant, null, f.payload, f.dedupe_key, f.correlation_id, f.limit_key,
                                                 f.error)).o_outcome = 'enqueued')::int, 0);

@@ -24,7 +24,7 @@ begin
     perform plait._lock_tenant(v_tenant, 'triggers');
     if exists (select from plait.triggers t where t.tenant_id = v_tenant and t.label = p_label and t.deleted_at is null
                and (p_new or t.updated_at <> p_unchanged_since)) then
-      raise exception '%', case when p_new then 'there is a trigger of this label' else 'the trigger was changed meanwhile: read it again' end
+      raise exception '%', case when p_new then 'a trigger with this label already exists' else 'the trigger was changed meanwhile: read it again' end
         using errcode = 'PL014';
     end if;
   end if;

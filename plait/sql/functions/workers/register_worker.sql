@@ -21,7 +21,7 @@ declare
   v_alone boolean := not exists (select from plait.workers w where w.node = p_node and w.state = 'alive' and w.expires_at > plait.now());
 begin
   if p_lease_s is null or p_lease_s <= 0 or p_lease_s > 86400 then
-    raise exception 'a lease is between 0 s and a day, not % s', p_lease_s using errcode = 'PL012';
+    raise exception 'a lease must be between 0 s and a day, got % s', p_lease_s using errcode = 'PL012';
   end if;
   if p_build !~ '^[A-Za-z0-9_.:+-]{1,100}$' then
     raise exception 'a build''s name must be 1 to 100 letters, digits and _ . : + -, got %', quote_literal(left(p_build, 120)) using errcode = 'PL012';
@@ -39,5 +39,5 @@ begin
   returning id into v_id;
   return v_id;
 exception when check_violation then
-  raise exception 'a node has a name of 1 to 100 letters, digits and _ . : -, an address of at most 500, and labels by name' using errcode = 'PL012';
+  raise exception 'a node must have a name of 1 to 100 letters, digits and _ . : -, an address of at most 500 characters, and labels by name' using errcode = 'PL012';
 end $$;

@@ -60,7 +60,7 @@ begin
     v_buried := v_alone and l.losses >= p_max_losses;
     continue when (v_buried or l.cancel_requested is not null) and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;  -- held: next time
     if l.cancel_requested is not null then
-      perform plait._make_final(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its worker was lost while it was asked to stop'));
+      perform plait._make_final(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its worker was lost after a cancellation was requested'));
       o_canceled := o_canceled + 1;
       v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
     elsif v_buried and l.tied and plait._has_open_children(l.job_id) then

@@ -43,7 +43,7 @@ begin
     return;
   end if;
   if exists (select from json_to_recordset(p_waits) w(kind text) where w.kind is null or w.kind not in ('sleep', 'signal', 'timer', 'fan_out', 'join')) then
-    raise exception 'a job waits for sleep, signal, timer, fan_out or join' using errcode = 'PL001';
+    raise exception 'the kind of a wait must be sleep, signal, timer, fan_out or join' using errcode = 'PL001';
   end if;
 
   if p_abandoned is not null then

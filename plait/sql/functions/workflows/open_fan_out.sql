@@ -51,17 +51,17 @@ begin
     raise exception 'this job may not fan out: the fan-out that it belongs to was opened with nested=False' using errcode = 'PL009';
   end if;
   if coalesce(j.depth, 0) >= 1000 then
-    raise exception 'a tree is at most 1000 deep' using errcode = 'PL001';
+    raise exception 'a workflow must be at most 1000 levels deep' using errcode = 'PL001';
   end if;
   if p_timeout_s <= 0 or p_timeout_s > 3.2e9 then
-    raise exception 'a fan-out''s timeout is more than 0 and at most 100 years, not % s', p_timeout_s using errcode = 'PL001';
+    raise exception 'the timeout of a fan-out must be more than 0 and at most 100 years, got % s', p_timeout_s using errcode = 'PL001';
   end if;
   v_payloads := plait._check_jobs(
     v_now, p_ids, null, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, null, null,
     p_timeouts_s, null, null, null, p_limit_keys, null, 'system');
   if exists (select from plait.definitions d where not d.active and d.name = any(p_definitions)) then
     select min(d.name) into v_bad from plait.definitions d where not d.active and d.name = any(p_definitions);
-    raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
+    raise exception 'definition % is inactive: it accepts no new jobs', quote_literal(v_bad) using errcode = 'PL007';
   end if;
   v_metered := exists (select from plait.tenants t where t.id = l.tenant_id and t.max_queued is not null);
   if v_metered then
