@@ -16,7 +16,7 @@ begin
   end if;
   delete from plait.sessions where key_id = p_key;
   if p_descendants then
-    -- After the key itself: a child that is being made waits for the key's row, finds it revoked, and is refused.
+    -- After the key itself: a child that is being created waits for the key's row, finds it revoked, and is rejected.
     with gone as (
       update plait.keys k set revoked_at = plait.now() where k.revoked_at is null and k.id in (
         select d.id from plait.keys d

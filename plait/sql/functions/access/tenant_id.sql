@@ -19,7 +19,7 @@ declare
 begin
   select tenant_id into v_bound from plait.logins where login = session_user;
   if not found then
-    perform plait._tenant('00000000-0000-7000-8000-000000000000');  -- refuses who is not trusted, whatever is asked
+    perform plait._tenant('00000000-0000-7000-8000-000000000000');  -- rejects a login that is not trusted, whatever it names
   end if;
   if p_tenant ~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' then
     select id into v_id from plait.tenants where id = p_tenant::uuid and id = coalesce(v_bound, id);

@@ -29,7 +29,7 @@ declare
   v_began timestamptz;
 begin
   o_jobs := '{}'; o_attempts := '{}'; o_tries := '{}'; o_max := '{}';
-  -- The queue, and what is in it. Where marks say from where to look, nobody looks from the beginning.
+  -- The queue, and whether it has jobs. With scan bounds nothing is read from the start of the index.
   select x as queue, exists (select from plait.live l where l.queue = p_queue and l.lane <> '' and l.state = 'queued') as lanes,
          exists (select from plait.tenants where paused or weight <> 1 or max_running is not null) as special,
          case when (p_bounds).tenants is null then
@@ -96,12 +96,12 @@ begin
       p_bounds := plait._advance_scan_bounds(p_bounds, p_seen_at, p_queue, p_definitions, t.o_tenants, t.o_priorities);
     elsif p_seen_at >= coalesce(plait._rescan_at(p_bounds), '-infinity')
           and clock_timestamp() - v_began > interval '2 ms' + interval '100 us' * cardinality(t.o_jobs) then  -- clock: as above
-      -- It took long for so few: there may be many jobs of definitions that this worker does not know, or dead entries. The next claims begin behind.
+      -- It took long for few jobs: there may be many jobs of definitions that this worker does not have, or dead entries. The next claims start behind them.
       t2 := plait._first_queued(p_queue, p_bounds);
       p_bounds := plait._advance_scan_bounds(p_bounds, p_seen_at, p_queue, p_definitions, coalesce(t2.o_tenants, '{}'), coalesce(t2.o_priorities, '{}'));
     end if;
     o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_tries := o_tries || t.o_tries; o_max := o_max || t.o_max;
-    if v_lanes and cardinality(o_jobs) < p_limit then   -- it had less than its part
+    if v_lanes and cardinality(o_jobs) < p_limit then   -- the main lane had less than its part
       t := plait._claim_side_lanes(p_worker, p_now, p_queue, p_limit - cardinality(o_jobs), p_definitions, p_cursor, p_lane_cursor);
       p_lane_cursor := t.p_lane_cursor;
       o_jobs := o_jobs || t.o_jobs; o_attempts := o_attempts || t.o_attempts; o_tries := o_tries || t.o_tries; o_max := o_max || t.o_max;

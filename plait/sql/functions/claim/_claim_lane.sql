@@ -68,7 +68,7 @@ begin
       end if;
     end if;
     v_n := cardinality(v_tenants);
-    if v_n = 0 and not v_unbounded then   -- those that have marks are not enough: look for the others after all
+    if v_n = 0 and not v_unbounded then   -- tenants with bounds do not have enough jobs: search for the others now
       v_unbounded := true;
       v_wrapped := false;
       p_cursor := v_start;
@@ -124,7 +124,7 @@ begin
         v_got := cardinality(o_jobs);
       end if;
       exit when v_got >= p_limit or v_n = 1;
-      -- Whoever got less than its share has no more; the others divide what is left.
+      -- A tenant that got less than its share has no more jobs; the others divide what is left.
       select array_agg(v_taken[u.n] + u.got order by u.n),
              array_agg(case when u.got < u.share then 0 else greatest(0, least(u.cap - v_taken[u.n] - u.got, u.part)) end order by u.n)
         into v_taken, v_shares

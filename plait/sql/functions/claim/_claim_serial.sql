@@ -24,7 +24,7 @@ begin
   if v_root is null then
     perform from plait.queues where name = p_queue for update skip locked;
     if not found then
-      return;  -- another takes a root just now
+      return;  -- another claim is taking a root
     end if;
     v_root := plait._serial_holder(p_queue);
   end if;

@@ -59,11 +59,11 @@ begin
           t := plait._claim_suspects(p_worker, p_now, p_queue, v_lanes[i], p_definitions, v_share);
           v_hungry[i] := cardinality(t.o_jobs) = v_share;
         elsif v_lanes[i] = 'leader' or v_lanes[i] like 'n:%' or v_lanes[i] like 'b:%' and v_lanes[i] not like '% %' then
-          -- Of any definition, and never limited.
+          -- Jobs of any definition, without limits.
           t := plait._claim_lane(p_worker, p_now, p_queue, v_lanes[i], v_share, p_definitions, null, plait._random_tenant(p_queue, v_lanes[i], v_cursor));
           v_hungry[i] := cardinality(t.o_jobs) = v_share;
         else
-          -- All jobs of a limited lane share their definition, and their key and tenant where they have one.
+          -- All jobs of a limited lane have the same definition, and the same key and tenant if they have one.
           select l.tenant_id, l.definition, l.limit_key into v_head from plait.live l
             where l.queue = p_queue and l.lane = v_lanes[i] and l.lane <> '' and l.state = 'queued'
             order by l.tenant_id, l.priority, l.run_at, l.job_id limit 1;
@@ -71,7 +71,7 @@ begin
           v_share := least(v_share, plait._capacity(v_head.definition, v_head.tenant_id, v_head.limit_key, p_now));
           continue when v_share <= 0;
           v_first := case when v_head.limit_key is null then v_cursor end;
-          if v_head.limit_key is null and v_share < 128 then   -- else the window of _claim_lane holds as many tenants as it ever does
+          if v_head.limit_key is null and v_share < 128 then   -- otherwise the window of _claim_lane is as wide as possible
             v_first := plait._random_tenant(p_queue, v_lanes[i], v_cursor);
           end if;
           t := plait._claim_lane(p_worker, p_now, p_queue, v_lanes[i], v_share, p_definitions, null, v_first);

@@ -31,7 +31,7 @@ begin
   v_from := plait._random_tenant(p_queue, p_lane, c_first);
   v_tenants := array[v_from] || plait._queued_tenants(p_queue, p_lane, v_from, c_last, c_tenants);
   v_tenants := v_tenants || plait._queued_tenants(p_queue, p_lane, c_first, v_from, c_tenants - cardinality(v_tenants));
-  for k in   -- what is limited together
+  for k in   -- jobs under the same limits
     select c.tenant_id, c.definition, c.limit_key, array_agg(c.job_id order by c.run_at, c.job_id) as jobs,
            (array_agg(c.suspect_group order by c.run_at, c.job_id))[1] as suspect_group
     from (select y.* from unnest(v_tenants) u(tenant_id) cross join lateral (

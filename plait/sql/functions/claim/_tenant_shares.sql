@@ -31,7 +31,7 @@ begin
       join plait.tenants t on t.id = u.id
       left join running r on r.tenant_id = u.id
     ), c as (
-      -- How much of the limit falls to the tenants up to this one.
+      -- The part of the limit for the tenants up to this one.
       select s.n, s.cap, p_limit * (sum(s.weight) filter (where s.cap is distinct from 0) over (order by s.n))::float8
                          / sum(s.weight) filter (where s.cap is distinct from 0) over () as upto
       from s

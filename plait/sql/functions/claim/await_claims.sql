@@ -19,7 +19,7 @@ begin
     begin
       perform plait._limit_lock_waits(greatest(1, extract(epoch from v_until - clock_timestamp()) * 1000)::int);  -- clock: as above
       perform from plait.workers w where w.id = v_worker for update;
-      raise exception sqlstate 'PLUND';   -- undone at once: its cycles and heartbeats need it
+      raise exception sqlstate 'PLUND';   -- roll back at once: the worker's cycles and heartbeats need the row
     exception
       when sqlstate 'PLUND' then null;
       when lock_not_available then v_all := false;

@@ -20,7 +20,7 @@ declare
   v_next        jsonb;
   v_asleep      boolean;
   v_sleeps      boolean;
-  v_seen        timestamptz := case when pg_current_xact_id_if_assigned() is null then plait.now() end;  -- for the marks
+  v_seen        timestamptz := case when pg_current_xact_id_if_assigned() is null then plait.now() end;  -- for the scan bounds
   v_bounds       text;
   c             record;
 begin
@@ -36,9 +36,9 @@ begin
   if (c.p_bounds).seen_at is not null then
     v_bounds := plait._format_scan_bounds(c.p_bounds);
   end if;
-  -- Remembered for a worker that has no memory of its own between calls: this is what keeps its claims fair over tenants.
+  -- Stored for a worker that keeps no state between calls, so that its claims are fair over tenants.
   perform from plait.workers where id = p_worker for no key update skip locked;
-  v_next := jsonb_build_array(c.p_cursor, c.p_lane_cursor, case when length(v_bounds) <= 4000 then v_bounds end);  -- its row stays small
+  v_next := jsonb_build_array(c.p_cursor, c.p_lane_cursor, case when length(v_bounds) <= 4000 then v_bounds end);  -- keeps its row small
   v_sleeps := case cardinality(c.o_jobs) when 0 then v_asleep or p_sleep when p_limit then false else v_asleep end;
   if found and (v_next is distinct from v_cursor or v_sleeps <> v_asleep) then
     update plait.workers set cursors = cursors || jsonb_build_object(p_queue, v_next), asleep = v_sleeps where id = p_worker;

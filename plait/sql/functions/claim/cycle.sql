@@ -32,7 +32,7 @@ create or replace function plait.cycle(
 language plpgsql security definer set search_path = plait, pg_temp
 set enable_seqscan = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan set lock_timeout = '300ms' as $$
 declare
-  v_seen   timestamptz := case when pg_current_xact_id_if_assigned() is null then plait.now() end;  -- for the marks
+  v_seen   timestamptz := case when pg_current_xact_id_if_assigned() is null then plait.now() end;  -- for the scan bounds
   v_now    timestamptz := case when cardinality(p_jobs) > 0 then plait._now_after_xid() else plait.now() end;
   v_bounds  plait.scan_bounds;
   v_worker record;
@@ -81,7 +81,7 @@ begin
   end loop;
 
   if cardinality(o_jobs) > 0 then
-    if o_attempts[1] = all(o_attempts) and o_tries[1] = all(o_tries) and o_max[1] = all(o_max) then  -- then any order is theirs
+    if o_attempts[1] = all(o_attempts) and o_tries[1] = all(o_tries) and o_max[1] = all(o_max) then  -- then their order does not matter
       select f.* into o_jobs, o_tenants, o_definitions, o_queues, o_payloads, o_timeouts, o_correlations from plait._fetch_claimed_alike(o_jobs) f;
       if p_short then
         o_attempts := o_attempts[1:1]; o_tries := o_tries[1:1]; o_max := o_max[1:1];
@@ -101,7 +101,7 @@ begin
     o_alone := not exists (select from plait.workers w where w.state = 'alive' and w.id <> p_worker and w.queues && v_worker.queues);
   end if;
 
-  -- Under a trickle the flag stays, so that a worker does not write its row for every job; only a full batch clears it.
+  -- With few jobs the flag stays, so that a worker does not write its row for every job; only a full batch clears it.
   if v_worker.asleep and v_asked > 0 and cardinality(o_jobs) = v_asked then
     update plait.workers set asleep = false where id = p_worker;
   elsif p_sleep and not v_worker.asleep and cardinality(o_jobs) = 0 then

@@ -15,7 +15,7 @@ create or replace function plait.announce(p_limit int default 1000, out o_told i
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_began timestamptz := clock_timestamp();  -- clock: measures itself
-  v_now   timestamptz := plait.now();        -- before this transaction gets its number
+  v_now   timestamptz := plait.now();        -- before this transaction gets its id
   v_since timestamptz := (select min(e.subscribed_at) from plait.endpoints e where e.subscribed_at is not null);
   v_safe  timestamptz;
   v_to    timestamptz;
@@ -26,7 +26,7 @@ begin
   o_more := false;
   o_took_s := 0;
   if v_since is null or exists (select from plait.definitions d where d.name = 'connector.webhook.deliver' and not d.active) then
-    return;  -- of an inactive definition nothing new is asked for; what happens meanwhile is told later
+    return;  -- an inactive definition accepts no jobs; outcomes of that time are announced later
   end if;
   perform plait._require_read_committed();
   if not plait._try_lock('announce') then
@@ -34,14 +34,14 @@ begin
   end if;
   insert into plait.announced (closed_to, seen_at, seen_xid) values (v_since, v_now, pg_current_xact_id()) on conflict do nothing;
   select * into r from plait.announced;
-  r.closed_to := greatest(r.closed_to, v_since);  -- before that, nobody wanted to know
-  if r.seen_xid > pg_current_xact_id() then  -- of another server, from which this database was restored: it would never be reached
+  r.closed_to := greatest(r.closed_to, v_since);  -- there were no subscribers before
+  if r.seen_xid > pg_current_xact_id() then  -- of another server, from which this database was restored: this one would never reach it
     r.seen_at := v_now;
     r.seen_xid := pg_current_xact_id();
   end if;
   v_ended := pg_snapshot_xmin(pg_current_snapshot()) > r.seen_xid;
   v_safe := case when v_ended then greatest(r.closed_to, r.seen_at) else r.closed_to end;
-  if v_safe > r.closed_to + interval '1 minute' then  -- nobody led for a while: a minute in each call
+  if v_safe > r.closed_to + interval '1 minute' then  -- there was no leader for a while: a minute in each call
     v_safe := r.closed_to + interval '1 minute';
     v_to := v_safe;
     o_more := true;

@@ -22,7 +22,7 @@ begin
      or cardinality(p_definitions) not in (1, v_n) or p_definitions is null then
     raise exception 'ids, definitions and payloads must be arrays of one length, and not empty' using errcode = 'PL001';
   end if;
-  -- unnest would pad the shorter ones with nulls, which stand for defaults; where one may stand for all, it is the first.
+  -- unnest would pad shorter arrays with nulls, which mean defaults. A single element may stand for all jobs.
   if cardinality(p_tenants) not in (1, v_n) or cardinality(p_queues) not in (1, v_n) or cardinality(p_priorities) not in (1, v_n)
      or cardinality(p_max_attempts) not in (1, v_n) or cardinality(p_scheduled_for) <> v_n or cardinality(p_delays_s) <> v_n
      or cardinality(p_timeouts_s) <> v_n or cardinality(p_dedupe_keys) <> v_n or cardinality(p_idempotency_keys) <> v_n
@@ -33,7 +33,7 @@ begin
     raise exception 'source must be manual, event, schedule or system, got %', coalesce(quote_literal(left(p_source, 80)), 'null')
       using errcode = 'PL001';
   end if;
-  -- Plain jobs of one definition and queue, as most calls bring: one look tells that nothing is wrong with them.
+  -- Plain jobs of one definition and queue, as in most calls: one check covers them.
   v_plain := cardinality(p_definitions) = 1 and p_definitions[1] ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'
     and coalesce(cardinality(p_queues) = 1 and p_queues[1] ~ '^[A-Za-z0-9_.:-]{1,100}$', p_queues is null)
     and coalesce(cardinality(p_priorities) = 1 and p_priorities[1] between -32768 and 32767, p_priorities is null)
@@ -52,7 +52,7 @@ begin
       raise exception 'a job id must be a new UUIDv7 made within a day of now' using errcode = 'PL002';
     end if;
 
-    -- Names by their few distinct values: a pattern costs more than all the rest. (`offset 0` keeps it from being tried on each.)
+    -- Names by their few distinct values: a pattern costs more than everything else. (`offset 0` keeps it from being evaluated for each row.)
     select 'a definition name must have 1 to 200 printable characters, got ' || coalesce(quote_literal(left(d, 80)), 'null') into v_bad
       from (select distinct d from unnest(p_definitions) d offset 0) n
       where d is null or d !~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$' limit 1;
@@ -75,7 +75,7 @@ begin
       where payload is null or octet_length(payload) > 1048576
          or priority not between -32768 and 32767
          or max_attempts not between 1 and 10000
-         or delay_s < 0 or delay_s > 3.2e9                                     -- NaN is greater than all
+         or delay_s < 0 or delay_s > 3.2e9                                     -- NaN is greater than any number
          or scheduled_for not between p_now - interval '100 years' and p_now + interval '100 years'
          or timeout_s <= 0 or timeout_s = 'NaN'
       limit 1;

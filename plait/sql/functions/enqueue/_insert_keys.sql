@@ -39,7 +39,7 @@ begin
       on conflict do nothing;
       exit when found;
       select * into v_held from plait.idempotency where tenant_id = r.tenant_id and definition = r.definition and key = r.key;
-      continue when not found;  -- gone between the two statements: try again
+      continue when not found;  -- deleted between the two statements: try again
       if v_held.payload_hash <> v_hash then
         raise exception 'idempotency key % was used with another payload', quote_literal(r.key) using errcode = 'PL006';
       end if;
@@ -60,7 +60,7 @@ begin
     where i.dedupe_key is not null order by 2, 3, i.id
   loop
     loop
-      -- A job that was enqueued and has ended already gave its key back: sent again, it must not take it anew.
+      -- A job that was enqueued and has ended already released its key: sent again, it must not insert it again.
       exit when exists (select from plait.jobs where id = r.id);
       insert into plait.dedupe (tenant_id, key, job_id) values (r.tenant_id, r.key, r.id) on conflict do nothing;
       exit when found;
@@ -69,7 +69,7 @@ begin
       if v_job <> r.id then
         v_asked := v_asked || r.id;
         v_found := array_replace(v_found, r.id, v_job) || v_job;
-        -- Its idempotency key stands for what it was answered with: this job is never made.
+        -- Its idempotency key belongs to the existing job: this one is never created.
         update plait.idempotency set job_id = v_job where job_id = r.id;
       end if;
       exit;

@@ -63,7 +63,7 @@ declare
   v_definition plait.definitions;
   v_queues   text[];
   v_there    uuid[];
-  v_nodes    uuid[];              -- node jobs, whose nodes are asked for here and now
+  v_nodes    uuid[];              -- node jobs, whose parts are created here
   r          record;
   v_was      text;
 begin
@@ -71,7 +71,7 @@ begin
     if exists (select from unnest(p_tenants) t where t <> v_tenant) then
       raise exception 'this login may only act for its own tenant' using errcode = 'PL004';
     end if;
-    p_in_transaction := true;  -- whatever it says: it must not hold what others need
+    p_in_transaction := true;  -- whatever it passes: it must not hold locks that others need
   elsif p_tenants is null then
     v_tenant := plait._tenant(null);
   elsif cardinality(p_tenants) = 1 then
@@ -115,7 +115,7 @@ begin
         perform plait._wake_workers(v_queues, p_in_transaction);
         return;
       exception when unique_violation then
-        null;  -- some are there already: which, is found out below
+        null;  -- some exist already: the general path finds out which
       end;
     end if;
   end if;
@@ -130,7 +130,7 @@ begin
       select t.id from plait.tenants t
       where t.max_queued is not null and t.id in (select coalesce(v_tenant, u) from unnest(p_ids, p_tenants) i(id, u)) order by t.id
     loop
-      perform plait._reserve_quota(r.id, 0, p_wait_ms => p_wait_ms);   -- locks; who is here after us sees what we make
+      perform plait._reserve_quota(r.id, 0, p_wait_ms => p_wait_ms);   -- locks: the next transaction sees the jobs of this one
       perform plait._reserve_quota(r.id, plait._count_new(r.id, v_now, p_ids, case when v_tenant is null then p_tenants end, p_definitions,
                                                     p_dedupe_keys, p_idempotency_keys));
     end loop;
@@ -151,7 +151,7 @@ begin
     for r in select k.requested, k.existing from plait._insert_keys(v_now, v_tenant, p_ids, p_tenants, p_definitions, p_payloads,
                                             p_dedupe_keys, p_idempotency_keys, p_idempotency_ttls_s, p_wait_ms) k loop
       v_ids := array_remove(v_ids, r.requested);
-      if p_afters is not null then  -- who waits for the one waits for the other
+      if p_afters is not null then  -- a dependent of the one waits for the other
         p_afters := array(select replace(a, r.requested::text, r.existing::text) from unnest(p_afters) with ordinality u(a, n) order by n);
       end if;
       requested := r.requested;
@@ -163,8 +163,8 @@ begin
     end if;
   end if;
 
-  -- Once in good faith. What is there already was sent again, or is somebody else's, which looks like any bad id: that is found
-  -- out only when it happens, since to ask first, or ON CONFLICT, costs every row.
+  -- Insert without checking first. An id that exists was sent again, or belongs to another tenant, which looks like any bad id: that is found
+  -- only when it happens, because a check first, or ON CONFLICT, costs every row.
   for v_pass in 1..2 loop
     begin
       with j as (
@@ -183,7 +183,7 @@ begin
         where cardinality(v_ids) = cardinality(p_ids) or i.id = any(v_ids)
         returning id, tenant_id, scheduled_for, priority, max_attempts, definition, queue, dedupe_key, limit_key, after
       ), l as (
-        -- From what the first insert gives back, and not joined to what was asked: that join would be many to many.
+        -- From the rows that the first insert returns, not joined to the arguments: that join would be many to many.
         insert into plait.live (job_id, tenant_id, run_at, priority, max_attempts, state, metered, queue, lane, definition,
                                 dedupe_key, limit_key, tied)
         select j.id, j.tenant_id, case when j.scheduled_for > v_now and j.after is null then j.scheduled_for else v_now end, j.priority, j.max_attempts,

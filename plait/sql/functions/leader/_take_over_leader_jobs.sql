@@ -23,7 +23,7 @@ begin
     where v.lane in ('leader', 'suspect:leader') and v.state = 'running' and w.holder is distinct from v_holder
     order by v.job_id for update of v skip locked
   loop
-    continue when l.cancel_requested is not null and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;   -- rescue comes again
+    continue when l.cancel_requested is not null and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;   -- rescue tries again
     v_n := v_n + 1;
     if l.cancel_requested is not null then
       perform plait._make_final(l, p_now, 'canceled', 'canceled', 'deposed', l.cancel_reason);

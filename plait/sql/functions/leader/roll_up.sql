@@ -15,7 +15,7 @@ create or replace function plait.roll_up(out o_more boolean, out o_took_s float8
 language plpgsql security definer set search_path = plait, pg_temp as $$
 declare
   v_began timestamptz := clock_timestamp();  -- clock: measures itself
-  v_now   timestamptz := plait.now();        -- before this transaction gets its number
+  v_now   timestamptz := plait.now();        -- before this transaction gets its id
   v_this  timestamptz := date_trunc('minute', v_now);
   v_to    timestamptz;
   v_ended boolean;
@@ -37,7 +37,7 @@ begin
     perform plait._count_minutes(r.closed_to, v_to);
   end if;
   o_more := v_ended and v_to < date_trunc('minute', r.seen_at);
-  if not o_more then   -- and those that are not over, as far as is known
+  if not o_more then   -- and the current minutes, as far as is known
     perform plait._count_minutes(greatest(v_to, v_this - interval '2 minutes'), v_this + interval '1 minute');
   end if;
   update plait.rolled set closed_to = v_to, seen_at = case when v_ended and not o_more then v_now else seen_at end,

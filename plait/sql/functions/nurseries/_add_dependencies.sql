@@ -20,7 +20,7 @@ declare
 begin
   perform from plait.live l
     where (l.job_id, l.tenant_id) in (select u, j.tenant_id from plait.jobs j cross join unnest(j.after) u where j.id = any(p_ids))
-    order by l.job_id for no key update;   -- of this tenant alone: another's is refused below, and nobody waits for it
+    order by l.job_id for no key update;   -- of this tenant alone: another tenant's is rejected below, without waiting for it
   for r in
     select j.id, j.tenant_id, coalesce(i.policy, 'cancel') as policy, array(select distinct u from unnest(j.after) u order by 1) as after
     from unnest(p_ids, p_policies) with ordinality i(id, policy, n) join plait.jobs j on j.id = i.id
@@ -33,7 +33,7 @@ begin
     if found then
       raise exception 'there is no job % to wait for', v_bad using errcode = 'PL008';
     end if;
-    -- Of those that are asked for together each waits only for earlier ones: so there are no cycles, and what one has come to is known.
+    -- Of jobs that are enqueued together each waits only for earlier ones: so there are no cycles, and their outcomes are known.
     select u into v_bad from unnest(r.after) u join plait.jobs j on j.id = u
       where j.after is not null and not exists (select from plait.fan_outs o where o.parent_id = u and o.strategy = 'after') limit 1;
     if found then

@@ -46,7 +46,7 @@ begin
     raise exception 'a workflow must be at most 1000 levels deep' using errcode = 'PL001';
   end if;
 
-  if p_in_transaction then  -- an update, not a lock: a settle that waits for it must look again
+  if p_in_transaction then  -- an update, not a lock: a settle that waits for it must read the row again
     update plait.live set tied = true where job_id = p_parent.id;
   else
     perform from plait.live where job_id = p_parent.id for key share;

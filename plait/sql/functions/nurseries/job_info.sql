@@ -31,7 +31,7 @@ begin
       cross join lateral jsonb_each(case when jsonb_typeof(s.info) = 'object' then s.info else '{}' end) e
       order by e.key, s.attempt desc) k
   ), shown as (
-    -- Whoever has somebody above it, within this tree, that says the same key is not heard.
+    -- A key of a job that an ancestor in this workflow sets too is ignored.
     select s.key, s.value from said s
     where not exists (select from said p where p.key = s.key and p.path <> s.path and p.path = s.path[:cardinality(p.path)])
   )

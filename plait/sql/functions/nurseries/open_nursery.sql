@@ -26,7 +26,7 @@ begin
   if exists (select from plait.fan_outs o where o.id = j.fan_out_id and not o.nested) then
     raise exception 'job % may not have children: its parent does not allow it (allow_nested)', p_job using errcode = 'PL009';
   end if;
-  perform plait._own_nursery(j);  -- should the block be left by an error, the job waits for what is open in it all the same
+  perform plait._own_nursery(j);  -- if an error leaves the block, the job still waits for its open children
   insert into plait.fan_outs (id, tenant_id, parent_id, root_id, created_at, depth, total, needed, early, streamed, nested,
                               cancel_remaining, cancel_on_parent_failure, strategy, serial, stop)
   values (p_nursery, l.tenant_id, p_job, coalesce(j.root_id, p_job), plait.now(), coalesce(j.depth, 0) + 1, 0, 0, false, false, p_nested,

@@ -19,7 +19,7 @@ declare
   v_gently   uuid[];
 begin
   p_jobs := array(select l.job_id from plait.live l where l.job_id = any(p_jobs) and l.cancel_requested is null and l.cancel_by is null
-                  order by l.job_id for no key update skip locked);   -- who runs may go on to save its steps
+                  order by l.job_id for no key update skip locked);   -- a running job may continue to save its steps
   v_gently := plait._cancel_with_grace(p_jobs, p_now, p_error);
   if cardinality(v_gently) > 0 then
     p_jobs := array(select j from unnest(p_jobs) j where j <> all(v_gently));

@@ -24,14 +24,14 @@ declare
   v_metered boolean;
   s         plait.steps;
 begin
-  -- What a handler did after it was canceled may have undone what it did before: all of it runs again.
+  -- After its cancellation a handler may have undone earlier steps: all of them run again.
   p_drop_steps := p_drop_steps or exists (select from plait.steps c where c.job_id = p_job.id and c.kind = 'cancel');
   select attempt, final into v_attempt, v_final from plait.attempts where job_id = p_job.id order by attempt desc limit 1;
   if v_final is null or v_final = 'succeeded' or exists (select from plait.live where job_id = p_job.id) then
     raise exception 'a % job cannot be retried',
       coalesce((select state from plait.live where job_id = p_job.id), v_final, 'queued') using errcode = 'PL009';
   end if;
-  -- What children it had keeps its place, and its failures are the tree's to mend.
+  -- Its children keep their place; failed ones are retried with the whole workflow.
   if exists (select from plait.fan_outs f where f.parent_id = p_job.id and f.strategy = 'nursery' and f.failed + f.canceled > 0
              and (f.id = p_job.id or not p_drop_steps and (f.decided_at is null or f.id = plait._last_failed_fan_out(p_job.id)))) then
     raise exception 'children of job % did not succeed: retry the whole workflow', p_job.id using errcode = 'PL009',
@@ -42,11 +42,11 @@ begin
   end if;
   v_await := array(select l.job_id from plait.live l where l.job_id = any(p_job.after) order by l.job_id for no key update);
   if cardinality(v_await) > 0 then
-    -- What it waits for runs again; what has failed for good is the operator's to overrule.
+    -- Dependencies that run again are waited for; those that failed for good the operator overrules by this retry.
     update plait.fan_outs set succeeded = total - cardinality(v_await), failed = 0, canceled = 0, decided_at = null, decision = null,
       decided_ended = null, left_open = null, waited_for = total where parent_id = p_job.id and strategy = 'after' returning id into v_after;
     insert into plait.dependencies (on_id, fan_out_id, tenant_id) select a, v_after, p_job.tenant_id from unnest(v_await) a
-      on conflict do nothing;  -- there where this job was canceled before the other ended
+      on conflict do nothing;  -- exists if this job was canceled before the other ended
     update plait.live set tied = true where job_id = any(v_await) and not tied;
   end if;
   v_state := case when v_turn or v_after is not null then 'waiting' when p_run_at > p_now then 'scheduled' else 'queued' end;
@@ -78,13 +78,13 @@ begin
   insert into plait.attempts (job_id, tenant_id, finished_at, attempt, status, reason)
   values (p_job.id, p_job.tenant_id, p_now, v_attempt + 1, 'released', 'retried');
 
-  delete from plait.event_waits where job_id = p_job.id;  -- its handler registers anew
+  delete from plait.event_waits where job_id = p_job.id;  -- its handler registers again
   if p_drop_steps then
     delete from plait.steps where job_id = p_job.id;
     delete from plait.stream_items where job_id = p_job.id;
-    update plait.streams set items = 0, bytes = 0, closed = false where job_id = p_job.id;  -- who reads on sees the new items after the old ones
-    delete from plait.follow_ups where job_id = p_job.id;  -- it will ask for them again
-    -- Nobody will read what these come to.
+    update plait.streams set items = 0, bytes = 0, closed = false where job_id = p_job.id;  -- a follower sees the new items after the old ones
+    delete from plait.follow_ups where job_id = p_job.id;  -- the new run requests them again
+    -- Nobody will read their outcomes.
     update plait.fan_outs set decided_at = p_now, decision = 'failed', decided_ended = total
       where parent_id = p_job.id and strategy = 'nursery' and decided_at is null and id <> p_job.id;
     update plait.fan_outs set cancel_due = true

@@ -48,7 +48,7 @@ begin
         update plait.steps set done = false, finished = null where job_id = j.id and fan_out_id = f.id and kind = 'fan_out';
         delete from plait.steps where job_id = j.id and fan_out_id = f.id and kind = 'join';
         v_next := v_next || plait._unsuccessful_children(f);
-        if f.serial and f.turn is null then  -- else one still runs
+        if f.serial and f.turn is null then  -- otherwise one still runs
           v_serial := v_serial || f.id;
         end if;
       end loop;

@@ -11,7 +11,7 @@ language plpgsql stable security definer set search_path = plait, pg_temp set en
 #variable_conflict use_column
 declare v_tenants uuid[];
 begin
-  -- Apart from the lookup: a join would refuse a foreign tenant only where the job exists, and so tell that it does.
+  -- Apart from the lookup: a join would reject a foreign tenant only if the job exists, and so reveal that it does.
   select array_agg(plait._tenant(u.tenant_id) order by u.n) into v_tenants
     from unnest(p_jobs, p_tenants) with ordinality u(id, tenant_id, n);
   return query

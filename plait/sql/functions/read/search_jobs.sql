@@ -53,7 +53,7 @@ begin
   if p_error is not null and v_statuses is null then
     v_statuses := '{failed,dead_letter}';
   end if;
-  -- An id may be a day away from its row's time, and is made by the physical clock.
+  -- An id may be a day away from its row's time, and comes from the physical clock.
   if p_created_before is not null then
     v_before := least(v_before, plait._uuid_floor(greatest(plait._clamp_time(p_created_before) + v_shift + interval '1 day', 'epoch')));
   end if;
@@ -73,7 +73,7 @@ begin
                        (select coalesce(j.root_id, j.id) from plait.jobs j where j.id = p_parent));
     v_groups := case when p_fan_out is not null then array[p_fan_out]
                      when p_parent is not null then array(select f.id from plait.fan_outs f where f.parent_id = p_parent) end;
-    -- `offset 0`: by the tree's own index, not down all ids until enough are found.
+    -- `offset 0`: by the workflow's own index, not down all ids until enough are found.
     select s.id into v_stop from (
       select j.id from plait.jobs j where j.root_id = v_tree and (v_groups is null or j.fan_out_id = any(v_groups)) offset 0) s
       where s.id < v_before and s.id > v_after order by s.id desc offset v_scan limit 1;
@@ -113,7 +113,7 @@ begin
         order by j.id desc offset v_scan limit 1;
     end if;
   end if;
-  v_stop := greatest(v_stop, v_after);   -- the row where the look ended is looked at too
+  v_stop := greatest(v_stop, v_after);   -- the row where the search ended is included
 
   return query
     with candidates as (

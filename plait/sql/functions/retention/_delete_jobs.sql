@@ -25,7 +25,7 @@ begin
   delete from plait.follow_ups where job_id = any(p_jobs);
   delete from plait.forks where job_id = any(p_jobs);
   delete from plait.fan_outs where parent_id = any(p_jobs);
-  update plait.artifacts set expires_at = plait.now() where id in (   -- the next sweep takes them
+  update plait.artifacts set expires_at = plait.now() where id in (   -- the next sweep removes them
     select a.id from plait.artifacts a where a.job_id = any(p_jobs) and a.doomed_at is null for update skip locked);
   delete from plait.jobs where id = any(p_jobs);
   return v_archive;

@@ -41,7 +41,7 @@ begin
     order by id limit p_limit) s;
   o_cursor := case when v_seen = p_limit then v_last end;
   o_pruned := 0;
-  -- What is left of workers: enough to tell in a recent log on which host an attempt ran.
+  -- Old workers: recent ones stay, so that logs can name the host of an attempt.
   delete from plait.workers where state = 'gone' and seen_at < v_now - interval '30 days';
   delete from plait.nodes n where n.state in ('lost', 'left') and not exists (select from plait.workers w where w.node = n.name);
   delete from plait.locks where name in (
@@ -49,13 +49,13 @@ begin
     limit p_limit for update skip locked);
   delete from plait.buckets where name in (
     select name from plait.buckets where full_at <= v_now order by full_at limit p_limit for update skip locked);
-  -- What became of old occasions. A schedule does not need them: its cursor never goes back.
+  -- Old firings. A schedule does not need them: its cursor never moves back.
   delete from plait.fires where id in (
     select id from plait.fires where at < v_now - interval '30 days' and outcome <> 'held' order by at limit p_limit for update skip locked);
   delete from plait.events where id in (
     select id from plait.events where id < plait._uuid_floor(v_now - interval '30 days') and dispatched_at is not null order by id limit p_limit
     for update skip locked);
-  -- Triggers that were deleted: what they had made is forgotten by now.
+  -- Deleted triggers: the jobs that they created are deleted by now.
   delete from plait.triggers where id in (
     select id from plait.triggers where deleted_at < v_now - interval '31 days' order by deleted_at limit p_limit for update skip locked);
 
@@ -74,12 +74,12 @@ begin
   if v_jobs is null then
     return;
   end if;
-  -- With the rows locked, look again: an operator's retry may have come in between, and even have ended.
+  -- With the rows locked, check again: an operator's retry may have come in between, and even have ended.
   select array_agg(u.id) into v_jobs from unnest(v_jobs) u(id)
     where not exists (select from plait.jobs j join plait.forks f on f.tenant_id = j.tenant_id and f.root_id = j.id where j.id = u.id)
       and not exists (select from plait.live l where l.job_id = u.id) and not exists (select from plait.live l where l.root_id = u.id)
       and not exists (select from plait.attempts a where a.job_id = u.id and a.finished_at >= v_now - v_keep);
-  -- Whose idempotency key a user's transaction holds, since it has expired and is used again, is left for the next round.
+  -- A job whose expired idempotency key a user's transaction holds, to use it again, is left for the next call.
   v_jobs := array(select id from unnest(v_jobs) id where id <> all(array(
     select i.job_id from plait.idempotency i where i.job_id = any(v_jobs)
       and i.ctid <> all(array(select h.ctid from plait.idempotency h where h.job_id = any(v_jobs) for update skip locked)))));
@@ -88,7 +88,7 @@ begin
     o_pruned := o_pruned + v_below.o_pruned;
     o_archive := o_archive || v_below.o_archive;
     if exists (select from plait.jobs j where j.root_id = v_root) then
-      -- Too much for one batch: the next one goes on here.
+      -- Too much for one batch: the next one continues here.
       v_jobs := array(select i from unnest(v_jobs) i where i < v_root);
       o_cursor := coalesce((select max(j.id::text)::uuid from plait.jobs j where j.id < v_root and j.id > coalesce(p_cursor, '00000000-0000-0000-0000-000000000000')), p_cursor,
                            '00000000-0000-0000-0000-000000000000');

@@ -19,14 +19,14 @@ begin
   if r.search_keys is null then
     r.search_from := null;
   elsif not coalesce(r.search_keys <@ v_known, false) then
-    -- No job that is there has an id from here on, nor has one that is being enqueued at this very moment.
+    -- No existing job has an id from here on, nor has one that is being enqueued at this moment.
     select id into v_last from plait.jobs order by id desc limit 1;
     r.search_from := plait._uuid_floor(greatest(
       clock_timestamp() + interval '1 s',   -- clock: of ids
       to_timestamp((('x' || left(replace(v_last::text, '-', ''), 12))::bit(48)::bigint + 1) / 1000.0)));
   end if;
   if p_new then
-    insert into plait.definitions (name) values (r.name) on conflict do nothing;   -- of two at once, one makes it
+    insert into plait.definitions (name) values (r.name) on conflict do nothing;   -- of two concurrent calls one creates it
     if not found then
       raise exception 'definition % already exists', quote_literal(r.name) using errcode = 'PL015';
     end if;
@@ -47,7 +47,7 @@ begin
     search_keys = excluded.search_keys, search_from = excluded.search_from, coded = excluded.coded,
     inherits_attempts = excluded.inherits_attempts, sensitive = excluded.sensitive,
     cancel_grace_s = excluded.cancel_grace_s, deadline_s = excluded.deadline_s;
-  if r.kind = 'node' then   -- enqueued before anybody knew what it is
+  if r.kind = 'node' then   -- enqueued before its kind was known
     update plait.live set lane = 'leader', tied = true
       where job_id in (select job_id from plait.live where definition = r.name and lane not in ('leader', 'suspect:leader') order by job_id for no key update);
   end if;

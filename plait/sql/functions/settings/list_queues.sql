@@ -23,7 +23,7 @@ language sql volatile security definer set search_path = plait, pg_temp as $$
          case when s.serial then 'serial' else 'parallel' end,
          (select j.id from plait.jobs j where j.id = h.root and (p_tenant is null or j.tenant_id = p_tenant))
   from n left join l on l.queue = n.name left join w on w.queue = n.name left join plait.queues s on s.name = n.name
-  -- Once a queue: in the condition above a volatile function would be asked for each job that there ever was.
+  -- Once for each queue: in the condition above a volatile function would be evaluated for every job.
   left join (select q.name, plait._serial_holder(q.name) as root from plait.queues q where q.serial offset 0) h on h.name = n.name
   order by n.name
 $$;

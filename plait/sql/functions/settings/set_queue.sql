@@ -36,7 +36,7 @@ begin
   v_was := r.serial;
   r := json_populate_record(r, p_settings);
   if r.serial and not v_was then
-    r.settling := true;   -- which trees have begun is known when the claims under way have ended: _begin_serial
+    r.settling := true;   -- which workflows have begun is known when the current claims have ended: _begin_serial
   elsif not r.serial then
     r.roots := null;
     r.settling := false;

@@ -34,7 +34,7 @@ begin
   v_was := r.max_queued;
   v_zone := r.time_zone;
   r := json_populate_record(r, p_settings);
-  -- Not by trying it: Postgres also takes offsets and inventions like FOO5, which nobody else knows.
+  -- Not by trying it: Postgres also accepts offsets and invented names like FOO5.
   if r.time_zone <> v_zone and not exists (
        select from pg_timezone_names where name = r.time_zone and name !~ '^(posix|right)/|^(posixrules|localtime|Factory)$') then  -- clock: a name
     raise exception 'there is no time zone %', quote_literal(r.time_zone) using errcode = 'PL012';

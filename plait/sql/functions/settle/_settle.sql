@@ -27,13 +27,13 @@ declare
   v_n         int;
   v_queues    text[];
   v_done      record;
-  v_ended     uuid[];              -- children of fan-outs that are final now, and whatever has ended without success
+  v_ended     uuid[];              -- children of fan-outs that are final now, and all jobs that ended without success
   v_fan_outs  uuid[];
   v_finals    plait.status[];
   v_returned  uuid[];              -- their handlers have ended, and they wait for their children
-  v_outcomes  plait.status[];      -- what those will be, where they failed by themselves
+  v_outcomes  plait.status[];      -- their later status, if they failed by themselves
   v_lock_timeout text;
-  v_build     text;                -- of this worker: durable jobs that it gives back, or fails, go on there
+  v_build     text;                -- of this worker: durable jobs that it releases or fails continue there
 begin
   if 'timeout' = any(p_outcomes) and exists (select from plait.deadlines where due_at is not null) then
     p_details := plait._fail_past_deadlines(p_now, p_jobs, p_outcomes, p_details);
@@ -71,7 +71,7 @@ begin
 
     if v_others is not null and v_settled > 0 then
       v_lock_timeout := coalesce(v_lock_timeout, current_setting('lock_timeout'));
-      perform set_config('lock_timeout', '20ms', true);   -- not the first pass any more
+      perform set_config('lock_timeout', '20ms', true);   -- no longer the first pass
     end if;
     if v_others is not null then
       v_build := (select w.build from plait.workers w where w.id = p_worker);
@@ -81,7 +81,7 @@ begin
                case when l.cancel_requested is not null or l.cancel_by is not null then coalesce(x.error, l.cancel_reason) else x.error end as error,
                coalesce(d.kind = 'node', false) as node, x.traceback, x.reason, x.pid, x.exit_code, x.failure, x.result,
                case when l.cancel_requested is not null then 'canceled'
-                    when x.outcome = 'canceled' and l.cancel_by is null then 'released'      -- nobody asked: the worker only gave it back
+                    when x.outcome = 'canceled' and l.cancel_by is null then 'released'      -- no cancellation was requested: the worker only released it
                     else x.outcome end as outcome,
                plait._final_status(case when x.outcome = 'canceled' then coalesce(l.cancel_requested, l.cancel_by) else l.cancel_requested end, x.outcome, x.permanent, l.tries, l.max_attempts) as final,
                case when x.outcome in ('failed', 'timeout') then l.tries + 1 else l.tries end as tries,
@@ -107,13 +107,13 @@ begin
         update plait.live l set
           state = case when c.delay_s > 0 then 'scheduled' else 'queued' end::plait.status,
           run_at = p_now + make_interval(secs => c.delay_s), worker = null, tries = c.tries,
-          -- It came back from a worker that lives: no longer a suspect, unless it never had the chance to show it.
+          -- It came back from a living worker: no longer a suspect, unless it was released before it ran.
           losses = case when c.outcome = 'released' then l.losses else 0 end,
           suspect_group = case when c.outcome = 'released' then l.suspect_group end,
           lane = case when c.outcome = 'released' and (v_build is null or l.lane like 'suspect%') then l.lane
                       else plait._lane(l.definition, l.tenant_id, l.limit_key, l.lane, case
                              when v_build is not null and exists (select from plait.steps s where s.job_id = l.job_id) then v_build end) end,
-          tied = l.tied or c.node  -- it may have been asked for before its kind was known
+          tied = l.tied or c.node  -- it may have been enqueued before its kind was known
         from c where c.final is null and l.job_id = c.job_id
       ), k as (
         delete from plait.dedupe u using c
@@ -146,7 +146,7 @@ begin
     v_lock_timeout := coalesce(v_lock_timeout, current_setting('lock_timeout'));
     perform set_config('lock_timeout', '20ms', true);
   end if;
-  if v_settled < cardinality(p_jobs) then  -- the others are stale, or something hangs on their end
+  if v_settled < cardinality(p_jobs) then  -- the others are stale, or tied
     v_done := plait._settle_tied(p_worker, p_now, p_jobs, p_attempts, p_outcomes, p_results, p_details, p_ran_ms);
     v_settled := v_settled + v_done.o_n;
     v_ended := v_ended || v_done.o_ended;
@@ -183,8 +183,8 @@ begin
   if v_settled = cardinality(p_jobs) then
     return null;
   end if;
-  -- What did not match is either a repetition of what this worker already reported, which is fine, or stale: another outcome
-  -- than the one on record, or a record that others wrote in its place (rescue, a forced cancel).
+  -- An outcome that did not match is either one that this worker already reported, which is fine, or stale: another outcome
+  -- than the recorded one, or one that was recorded in its place (rescue, a forced cancellation).
   return (select array_agg(x.n::int order by x.n)
           from (select u.id, u.attempt, coalesce(u.outcome, 'succeeded') as outcome, u.n
                 from unnest(p_jobs, p_attempts, p_outcomes) with ordinality u(id, attempt, outcome, n)) x

@@ -31,7 +31,7 @@ begin
   loop
     l := r.live;
     if l.lane in ('leader', 'suspect:leader') and not plait._still_leads(p_worker, l.run_at) then
-      perform plait._requeue_leader_job(l, p_now);   -- stale: another leads
+      perform plait._requeue_leader_job(l, p_now);   -- stale: another process leads
       perform plait._wake_workers(array[l.queue]);
       continue;
     end if;
@@ -45,7 +45,7 @@ begin
     end if;
     if r.outcome = 'succeeded' and l.cancel_requested is not null
        and plait._has_open_children(l.job_id) then
-      v_final := 'canceled';  -- it has returned, but its children shall not go on
+      v_final := 'canceled';  -- it has returned, but its children must stop
     end if;
     perform plait._suspend(l, p_now, 'fan_out ' || l.job_id, null, r.result, v_started);
     if v_final is not null then

@@ -23,7 +23,7 @@ begin
   begin
     v_data := p_event.data::jsonb;
   exception when data_exception or program_limit_exceeded then
-    return true;  -- JSON that jsonb can't hold: nothing can be said of what it contains
+    return true;  -- JSON that jsonb can't hold: it cannot be matched
   end;
   for w in
     select e.* from plait.event_waits e

@@ -51,7 +51,7 @@ begin
       'payload', p_payload, 'dedupe_key', p_dedupe_key, 'correlation_id', p_correlation_id, 'limit_key', p_limit_key) end;
   end if;
   if o_outcome = 'enqueued' then
-    -- The same for whoever works it out: by the trigger and the instant.
+    -- The same for every process that computes it: from the trigger and the instant.
     v_due := p_instant + make_interval(secs => t.jitter_s * ((hashtextextended(t.id::text || extract(epoch from p_instant), 0) & 1048575) / 1048576.0));
     begin
       select e.existing into o_job from plait.enqueue_many(

@@ -29,7 +29,7 @@ begin
   end if;
   select * into o from plait.triggers where tenant_id = p_tenant and label = p_label and deleted_at is null for no key update;
   if not found then
-    perform plait._lock_tenant(p_tenant, 'triggers');  -- they are counted, and two may make the same one
+    perform plait._lock_tenant(p_tenant, 'triggers');  -- they are counted, and two calls may create the same one
     select * into o from plait.triggers where tenant_id = p_tenant and label = p_label and deleted_at is null for no key update;
   end if;
   v_new := not found;

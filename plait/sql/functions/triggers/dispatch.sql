@@ -33,7 +33,7 @@ begin
       for no key update of t skip locked) h;
     continue when v_held <> json_array_length(e.fires);
     if not plait._signal_event_waits(v_event) then
-      v_done := v_done + 1;  -- it has come further: the next call goes on with it
+      v_done := v_done + 1;  -- it has progressed: the next call continues
       continue;
     end if;
     v_jobs := 0;

@@ -23,7 +23,7 @@ begin
     select * from plait.triggers g
     where g.id in (select h.trigger_id from plait.fires h where h.outcome = 'held') and g.enabled and g.deleted_at is null
       and not exists (select from plait.live l where l.job_id = g.last_job_id)
-    order by random() limit p_limit for no key update skip locked   -- not always the same first, which may be held
+    order by random() limit p_limit for no key update skip locked   -- not always the same first, which may be locked
   loop
     select * into f from plait.fires h where h.trigger_id = t.id and h.outcome = 'held' order by h.instant limit 1;
     continue when not found;

@@ -58,13 +58,13 @@ begin
     l := v_lost.job;
     v_alone := l.lane like 'suspect%' and v_lost.suspects = 1;
     v_buried := v_alone and l.losses >= p_max_losses;
-    continue when (v_buried or l.cancel_requested is not null) and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;  -- held: next time
+    continue when (v_buried or l.cancel_requested is not null) and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;  -- held: the next call
     if l.cancel_requested is not null then
       perform plait._make_final(l, v_now, 'canceled', 'canceled', 'cancel_forced', coalesce(l.cancel_reason, 'its worker was lost after a cancellation was requested'));
       o_canceled := o_canceled + 1;
       v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id; v_finals := v_finals || 'canceled'::plait.status;
     elsif v_buried and l.tied and plait._has_open_children(l.job_id) then
-      perform plait._suspend(l, v_now, 'fan_out ' || l.job_id, null);   -- it is buried when its children have ended
+      perform plait._suspend(l, v_now, 'fan_out ' || l.job_id, null);   -- it becomes a dead letter when its children have ended
       update plait.attempts set status = 'lost', reason = 'worker_lost', error = format('its worker was lost %s times while no other suspect ran on it', l.losses)
         where job_id = l.job_id and attempt = l.attempt;
       v_returned := v_returned || l.job_id;
@@ -120,7 +120,7 @@ begin
     v_ended := '{}'; v_fans := '{}'; v_finals := '{}';
   end if;
 
-  -- Parents that were passed over because somebody held their rows: their fan-out is decided, or has what they wait for (a stream's next).
+  -- Parents that were skipped because their rows were locked: their fan-out is decided, or has what they wait for (a stream's next).
   for f in
     select * from plait.fan_outs where id in (
       select id from plait.fan_outs where waited_for is not null and decided_at is not null

@@ -22,9 +22,9 @@ begin
     return;  -- a late child: it is counted, and changes nothing
   end if;
   if p_fan_out.strategy = 'nursery' then
-    -- It is open for as long as its parent does not wait for it: there may be more to come.
+    -- It is open until its parent waits for it: more children may come.
     if p_fan_out.id = p_fan_out.parent_id and p_fan_out.waited_for is not null then
-      -- A job that has returned waits for all its nurseries: those that an error has left, too, since nobody saw what they came to.
+      -- A job that has returned waits for all its nurseries, also those that an error left: their outcomes were not read.
       select sum(o.succeeded + o.failed + o.canceled), sum(o.failed + o.canceled), sum(o.total) into v_ended, v_lost, v_total from plait.fan_outs o
         where o.parent_id = p_fan_out.parent_id and o.strategy = 'nursery' and o.decided_at is null;
     end if;
@@ -43,7 +43,7 @@ begin
   elsif p_fan_out.total - v_lost < p_fan_out.needed or v_lost > 0 and p_fan_out.on_node_failure = 'fail' then
     v_decision := 'failed';
   elsif p_fan_out.succeeded >= p_fan_out.needed and (p_fan_out.early or v_ended = p_fan_out.total)
-        -- Nodes that had nothing to do are no reason to go on without those that may have.
+        -- Nodes that skipped their part are no reason to proceed without those that may not.
         and (p_fan_out.on_timeout is null or v_ended = p_fan_out.total or not plait._all_skipped(p_fan_out)) then
     v_decision := 'succeeded';
   elsif v_ended >= p_fan_out.waited_for then

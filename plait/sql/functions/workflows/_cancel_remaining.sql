@@ -29,7 +29,7 @@ declare
 begin
   perform from plait.fan_outs where id = p_fan_out.id for no key update skip locked;
   if not found then
-    return 0;   -- somebody holds it: the leader comes again
+    return 0;   -- locked: the leader tries again
   end if;
   v_jobs := array(select l.job_id from plait.live l
                   where l.root_id = p_fan_out.root_id and l.fan_out_id = p_fan_out.id and l.cancel_requested is null and l.cancel_by is null

@@ -26,7 +26,7 @@ declare
   v_depth   int := 32768;
   v_lowest  int;
   v_level   uuid[];
-  v_jobs    uuid[];            -- what has ended by this level, and where it is to be counted
+  v_jobs    uuid[];            -- jobs that ended by this level, and where they are counted
   v_fans    uuid[];
   v_finals  plait.status[];
   v_ended   int;
@@ -47,7 +47,7 @@ begin
     select max(o.depth), min(o.depth) into v_depth, v_lowest from plait.fan_outs o
       where (o.id = any(p_fan_outs) or o.parent_id = any(v_orphans)) and o.depth < v_depth;
     exit when v_depth is null;
-    -- Of a job that may end by this all fan-outs: its own nursery is decided by all its nurseries, and then what it has open is orphaned.
+    -- All fan-outs of a job that may end by this: its own nursery is decided by all its nurseries, and then its open children are orphaned.
     v_level := array(
       select o.id from plait.fan_outs o
         where (o.id = any(p_fan_outs) or o.parent_id = any(v_orphans) or o.parent_id = any(p_fan_outs)) and o.depth = v_depth
@@ -86,7 +86,7 @@ begin
       end if;
       e := plait._apply_strategy(f, p_now);
       if e.o_job is not null then
-        -- It is final by this: its own fan-out counts it on the next level, and so do those of who depends on it.
+        -- It is final by this: its own fan-out counts it on the next level, and so do those of its dependents.
         v_jobs := v_jobs || e.o_job; v_fans := v_fans || e.o_fan_out; v_finals := v_finals || e.o_final;
         if e.o_tied then
           with d as (delete from plait.dependencies where on_id = e.o_job returning fan_out_id)

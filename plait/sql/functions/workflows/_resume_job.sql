@@ -9,7 +9,7 @@ create or replace function plait._resume_job(p_live plait.live) returns void
 language plpgsql as $$
 declare
   v_now timestamptz := plait._now_after_xid();
-  -- The time that was asked for: by the enqueue, or by a retry (_retry), which is then in run_at; else that is the past.
+  -- The requested start time: of the enqueue, or of a retry (_retry), which is then in run_at; otherwise that is in the past.
   v_due timestamptz := greatest(
     p_live.run_at, case when p_live.attempt = 0 then (select j.scheduled_for from plait.jobs j where j.id = p_live.job_id) end);
 begin

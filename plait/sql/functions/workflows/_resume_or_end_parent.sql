@@ -49,7 +49,7 @@ begin
       o_job := l.job_id; o_fan_out := l.fan_out_id; o_tied := l.tied;
     end if;
   elsif exists (select from plait.live v where v.job_id = p_fan_out.parent_id and v.wait_on in (v_on, 'several')) then
-    return;  -- somebody holds its row: rescue looks again
+    return;  -- its row is locked: rescue tries again
   end if;
   update plait.fan_outs set waited_for = null where id = p_fan_out.id;
 end $$;

@@ -13,10 +13,10 @@ create or replace function plait._suspend(
 language plpgsql as $$
 begin
   update plait.live set state = 'waiting', worker = null, run_at = p_now, wait_on = p_wait_on, wake_at = p_wake_at,
-    -- It came back from a worker that lives: no suspect. It goes on where its code is.
+    -- It came back from a living worker: not a suspect. It continues on the build of its code.
     losses = 0, suspect_group = null, cancel_requested = null, cancel_reason = case when cancel_by is not null then cancel_reason end,
     lane = plait._lane(definition, tenant_id, limit_key, lane, (select w.build from plait.workers w where w.id = p_live.worker)),
-    tied = tied or exists (select from plait.definitions d where d.name = live.definition and d.kind = 'node')  -- it may have been asked for before its kind was known
+    tied = tied or exists (select from plait.definitions d where d.name = live.definition and d.kind = 'node')  -- it may have been enqueued before its kind was known
     where job_id = p_live.job_id;
   insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, reason, progress,
                               result)

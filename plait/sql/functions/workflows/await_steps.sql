@@ -69,7 +69,7 @@ begin
     end loop;
   end if;
   perform plait._end_waits(p_job, v_now, p_next, p_waits);
-  if l.cancel_by is not null then   -- its handler receives that in its turn, and once
+  if l.cancel_by is not null then   -- its handler receives that in order, and once
     insert into plait.steps (job_id, tenant_id, at, seq, occurrence, attempt, branch, name, kind, finished)
     values (p_job, l.tenant_id, v_now, 0, 1, p_attempt, '!', 'cancel', 'cancel', p_next + json_array_length(p_waits))
     on conflict do nothing;
@@ -77,7 +77,7 @@ begin
   o_ended := (select json_agg(json_build_array(s.branch, s.name, s.occurrence, s.finished,
                     case when s.kind = 'fan_out' then json_build_object('decision', o.decision, 'decided_ended', o.decided_ended) else s.value end, s.error)
                   order by s.finished)
-                from plait.steps s left join plait.fan_outs o on o.id = s.fan_out_id where s.job_id = p_job and s.finished between p_next and p_next + json_array_length(p_waits));  -- or by the same call before
+                from plait.steps s left join plait.fan_outs o on o.id = s.fan_out_id where s.job_id = p_job and s.finished between p_next and p_next + json_array_length(p_waits));  -- or by an earlier call like this one
   if o_ended is not null then
     o_status := 'ready';
     return;

@@ -16,7 +16,7 @@ begin
   select * into f from (
     (select * from plait.fan_outs where cancel_due and id > v_after order by id limit 1)
     union all
-    -- Node jobs that are final: nodes that have not begun, or would begin again, need not.
+    -- Final node jobs: parts that have not started, or would start again, are canceled.
     (select * from plait.fan_outs o
      where o.on_timeout is not null and o.decided_at is not null and o.succeeded + o.failed + o.canceled < o.total and o.id > v_after
        and not exists (select from plait.live l where l.job_id = o.parent_id)

@@ -44,7 +44,7 @@ begin
     p_suspend := false;  -- its handler receives the cancellation first, with await_steps
   end if;
   if exists (select from plait.fan_outs where id = p_fan_out) then
-    return 'opened';  -- by this very call, whose reply was lost
+    return 'opened';  -- by the same call, whose reply was lost
   end if;
   select * into j from plait.jobs where id = p_job;
   if exists (select from plait.fan_outs f where f.id = l.fan_out_id and not f.nested) then

@@ -66,7 +66,7 @@ begin
     select * from plait.fan_outs where timeout_at <= v_now and decided_at is null
     order by depth desc, timeout_at limit p_limit for update skip locked
   loop
-    -- A node job may end by it, which its own fan-out then counts.
+    -- A node job may end by this, and its own fan-out then counts it.
     continue when f.on_timeout is not null and cardinality(plait._lock_affected_fan_outs(array[f.parent_id])) = 0;
     e := plait._record_decision(f, v_now, case when f.on_timeout = 'proceed' or f.on_timeout = 'fail' and f.succeeded >= f.needed
                                       then 'succeeded' else 'timeout' end);
