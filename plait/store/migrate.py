@@ -85,7 +85,10 @@ def schema_version() -> int:
 
 
 def function_files() -> list[Path]:
-    """The files of `plait/sql/functions`, which lie in folders by subject. A name is unique over all folders."""
+    """The files of `plait/sql/functions`, from all folders, by name: names are unique over all folders.
+
+    A body that is parsed when it is created (`return …`) may call only functions whose names come before its own.
+    """
     return sorted((SQL / "functions").glob("*/*.sql"), key=lambda path: path.name)
 
 
