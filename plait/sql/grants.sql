@@ -1,14 +1,14 @@
--- Who may do what, whole: applied after every migration, by the owner. tests/security/grants.txt shows what comes of it.
+-- All grants: applied after every migration, by the owner. tests/security/grants.txt shows the result.
 
 revoke all on schema plait from public;
 revoke all on all tables in schema plait from public, plait_client, plait_tenant, plait_worker, plait_admin;
 revoke all on all sequences in schema plait from public, plait_client, plait_tenant, plait_worker, plait_admin;
 revoke all on all functions in schema plait from public, plait_client, plait_tenant, plait_worker, plait_admin;
 grant usage on schema plait to plait_client, plait_tenant, plait_worker, plait_admin;
--- Not `in schema plait`: what PUBLIC has by default can only be taken away for the whole database.
+-- Not `in schema plait`: default privileges of PUBLIC can only be revoked for the whole database.
 alter default privileges revoke execute on functions from public;
 
--- Applications and tenants' logins read through functions alone. SELECT on a table or a view also allows EXPLAIN, whose estimates come
+-- Applications and tenants' logins read only through functions. SELECT on a table or a view also allows EXPLAIN, whose estimates come
 -- from every tenant's statistics. plait_admin reads across tenants anyway.
 grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.search_values, plait.job,
   plait.fan_outs, plait.fan_out_order, plait.steps, plait.signals, plait.dependencies, plait.follow_ups, plait.deadlines, plait.triggers, plait.fires,
