@@ -16,12 +16,12 @@
 -- jobs. p_only: all jobs in the lane are this tenant's, so fairness does not matter. p_special:
 -- whether some tenant is paused, weighted or limited; null: not known.
 --
--- Three statements select rows, and they cannot be one. (1) Each lane has a partial index:
+-- Three statements select rows, and they cannot be one. (1) The lanes have partial indexes:
 -- live_claim for lane = '', live_lanes for lane <> ''. The server uses a partial index only if the
--- query implies its condition when it is planned; these plans are generic, so lane = p_lane implies
--- neither, and one statement would sort every queued row of a tenant. (2) A claim without scan
--- bounds, the usual one of a queue with few jobs, would pay for _scan_ranges: a join and a window
--- function over its tenants, each time.
+-- query implies its condition at planning time. These plans are generic, so lane = p_lane implies
+-- neither: EXPLAIN shows a sequential scan of plait.live and a sort. (2) A claim without scan
+-- bounds, as on every queue with few jobs, would pay for _scan_ranges each time: a join and a window
+-- function over its tenants.
 create or replace function plait._claim_lane(
   p_worker int, p_now timestamptz, p_queue text, p_lane text, p_limit int, p_definitions text[],
   p_bounds plait.scan_bounds,
