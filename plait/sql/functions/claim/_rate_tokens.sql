@@ -1,12 +1,13 @@
--- _rate_tokens: how many more jobs a rate limit lets start now; p_spend records that so many do.
+-- _rate_tokens: how many more jobs a rate limit allows to start now; p_spend records starts.
 --
 --   moves    nothing
 --   locks    nothing: the caller holds the limit's try-lock
 --   raises   nothing
 --   called   _capacity, _claim, explain_job
 --
--- A sliding window: no period of this length, wherever it begins, has more than p_count starts. Starts are kept one by one; where they
--- are more than 64, those within a 32nd of the period count as one, at its end: so they count a little longer, never shorter.
+-- A sliding window: no period of this length, wherever it begins, has more than p_count starts.
+-- Starts are stored one by one; if there are more than 64, those within a 32nd of the period count
+-- as one, at its end: so they count a little longer, never shorter.
 create or replace function plait._rate_tokens(p_name text, p_count int, p_period_s float8, p_now timestamptz, p_spend int default 0) returns int
 language plpgsql as $$
 declare
