@@ -37,7 +37,7 @@ grant execute on function
   plait.set_endpoint, plait.delete_endpoint, plait.rotate_endpoint, plait.set_connector
   to plait_client, plait_tenant, plait_admin;
 
--- What connectors read for the job that they run.
+-- Connectors read these for the job that they run.
 grant execute on function
   plait.list_endpoints, plait.list_connectors, plait.analytics, plait.usage, plait.history, plait.job_tree
   to plait_client, plait_tenant, plait_worker, plait_admin;

@@ -5,7 +5,7 @@
 --   raises   nothing
 --   called   await_steps, continue_as_new, open_fan_out, open_nodes, suspend
 --
--- What a call returns that finds no lease. A call that succeeded and whose reply was lost is sent
+-- For a call that finds no lease. A call that succeeded and whose reply was lost is sent
 -- again, and must get the same reply.
 create or replace function plait._status_without_lease(p_worker int, p_job uuid, p_attempt int) returns text
 language sql stable as $$
