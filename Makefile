@@ -63,6 +63,7 @@ lint: setup ## check style and formatting
 format: setup ## format, and mend what can be mended
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	$(BIN)/python scripts/sql_callers.py
 
 types: setup ## check types
 	$(BIN)/mypy --config-file pyproject.toml

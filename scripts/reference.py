@@ -15,6 +15,7 @@ from plait.model.roles import Role
 from plait.model.roles import may as allowed
 from plait.model.states import FINAL, LIVE, MOVES, RETRYABLE, Status
 from plait.runtime.settings import Settings
+from plait.store.migrate import function_files
 from plait.telemetry.catalogue import METRICS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,7 +37,9 @@ def pages() -> dict[str, str]:
 
 def sql() -> str:
     rows = []
-    for path in sorted((SQL / "functions").glob("[a-z]*.sql")):
+    for path in function_files():
+        if path.stem.startswith("_"):
+            continue
         text = path.read_text()
         description = re.match(rf"-- {path.stem}: (.*)", text)
         assert description is not None, path
@@ -48,7 +51,7 @@ def sql() -> str:
             "# SQL functions",
             NOTE,
             "The only way to change anything. Python, the command line and your own SQL call the same ones. The file of each, "
-            "`plait/sql/functions/<name>.sql`, begins with its contract: what it moves, locks and raises.",
+            "`plait/sql/functions/<subject>/<name>.sql`, begins with its contract: what it moves, locks and raises.",
             "",
             "| `plait.…` | | roles that may call it |",
             "|---|---|---|",

@@ -79,8 +79,8 @@ class FakeWorker:
     async def leave(self) -> int:
         return await self._store.workers.leave(self.id)
 
-    def marks(self, queue: str = "default") -> str | None:
-        return self._cursors[queue].marks
+    def bounds(self, queue: str = "default") -> str | None:
+        return self._cursors[queue].bounds
 
     async def flush_statistics(self) -> None:
         """What its claims have read so far shows in Postgres's statistics after this."""

@@ -56,7 +56,7 @@ async def follow(request: Request, token: Annotated[str, Query(min_length=1, max
     guard: Guard = request.app.state.guard
     store: Store = request.app.state.store
     guard.check_guesses(request)
-    key_id = await store.keys.use_link(hash_of(token))
+    key_id = await store.keys.use_login_link(hash_of(token))
     if key_id is None:
         guard.count_guess(request)
     opened = await open_session(request, key_id)

@@ -59,7 +59,7 @@ class Artifacts:
         if len(data) > self._most:
             raise TooLarge(f"{large}; and not as an artifact: these have at most {self._most:,}", large.text) from None
         sha256 = await asyncio.to_thread(_hash, data)
-        artifact = await self._store.artifacts.keep_artifact(
+        artifact = await self._store.artifacts.register_artifact(
             job_id, kind, sha256=sha256, size=len(data), tenant_id=tenant_id
         )
         await self._objects.put(name_of(artifact, tenant_id), data)

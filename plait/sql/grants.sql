@@ -1,14 +1,14 @@
--- Who may do what, whole: applied after every migration, by the owner. tests/security/grants.txt shows what comes of it.
+-- All grants: applied after every migration, by the owner. tests/security/grants.txt shows the result.
 
 revoke all on schema plait from public;
 revoke all on all tables in schema plait from public, plait_client, plait_tenant, plait_worker, plait_admin;
 revoke all on all sequences in schema plait from public, plait_client, plait_tenant, plait_worker, plait_admin;
 revoke all on all functions in schema plait from public, plait_client, plait_tenant, plait_worker, plait_admin;
 grant usage on schema plait to plait_client, plait_tenant, plait_worker, plait_admin;
--- Not `in schema plait`: what PUBLIC has by default can only be taken away for the whole database.
+-- Not `in schema plait`: default privileges of PUBLIC can only be revoked for the whole database.
 alter default privileges revoke execute on functions from public;
 
--- Applications and tenants' logins read through functions alone. SELECT on a table or a view also allows EXPLAIN, whose estimates come
+-- Applications and tenants' logins read only through functions. SELECT on a table or a view also allows EXPLAIN, whose estimates come
 -- from every tenant's statistics. plait_admin reads across tenants anyway.
 grant select on plait.jobs, plait.live, plait.attempts, plait.running_state, plait.dedupe, plait.idempotency, plait.search_values, plait.job,
   plait.fan_outs, plait.fan_out_order, plait.steps, plait.signals, plait.dependencies, plait.follow_ups, plait.deadlines, plait.triggers, plait.fires,
@@ -32,12 +32,12 @@ grant execute on function
   plait.follow, plait.open_stream, plait.signal_or_start
   to plait_client, plait_tenant, plait_admin;
 
-grant execute on function plait.keep_artifact, plait.find_artifact to plait_client, plait_tenant, plait_worker, plait_admin;
+grant execute on function plait.register_artifact, plait.find_artifact to plait_client, plait_tenant, plait_worker, plait_admin;
 grant execute on function
   plait.set_endpoint, plait.delete_endpoint, plait.rotate_endpoint, plait.set_connector
   to plait_client, plait_tenant, plait_admin;
 
--- What connectors read for the job that they run.
+-- Connectors read these for the job that they run.
 grant execute on function
   plait.list_endpoints, plait.list_connectors, plait.analytics, plait.usage, plait.history, plait.job_tree
   to plait_client, plait_tenant, plait_worker, plait_admin;
@@ -48,7 +48,7 @@ grant execute on function plait.list_schemas to plait_client, plait_tenant, plai
 grant execute on function
   plait.register_worker, plait.define, plait.queues_of, plait.cycle, plait.settle, plait.claim, plait.heartbeat, plait.progress, plait.log_attempt, plait.worker_key, plait.leave,
   plait.elect, plait.promote, plait.rescue, plait.prune, plait.sweep_artifacts, plait.count_live, plait.roll_up,
-  plait.open_fan_out, plait.await_steps, plait.save_steps, plait.drop_steps, plait.leave_fan_outs, plait.resume_steps, plait.step_values, plait.gather, plait.continue_as_new, plait.resume, plait.resume_missed, plait.release_builds, plait.cancel_remaining,
+  plait.open_fan_out, plait.await_steps, plait.save_steps, plait.drop_steps, plait.abandon_fan_outs, plait.resume_steps, plait.step_values, plait.gather, plait.continue_as_new, plait.resume, plait.resume_missed, plait.release_builds, plait.cancel_remaining,
   plait.spawn_many, plait.after_many, plait.open_nursery, plait.list_dependencies,
   plait.declare_triggers, plait.due_schedules, plait.fire, plait.release_fires,
   plait.pending_events, plait.dispatch,
@@ -69,7 +69,7 @@ grant execute on function
   plait.set_tenant, plait.bind_login, plait.list_queues, plait.list_workers,
   plait.list_tenants, plait.tenant_load, plait.list_retention, plait.list_definitions, plait.findings, plait.examine, plait.claim_plan,
   plait.after_restore,
-  plait.create_key, plait.list_keys, plait.list_descendants, plait.revoke_key, plait.authenticate, plait.open_session, plait.use_link, plait.close_session,
+  plait.create_key, plait.list_keys, plait.list_key_descendants, plait.revoke_key, plait.authenticate, plait.open_session, plait.use_login_link, plait.close_session,
   plait.open_embed, plait.enter_embed, plait.authenticate_embed, plait.authenticate_stream, plait.find_link, plait.follow_link,
-  plait.changes, plait.record, plait.list_audit, plait.reserve_reply, plait.store_reply
+  plait.changes, plait.record_audit, plait.list_audit, plait.reserve_reply, plait.store_reply
   to plait_admin;

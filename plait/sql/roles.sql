@@ -14,7 +14,7 @@ begin
     if not exists (select from pg_roles where rolname = v_role) then
       begin
         execute format('create role %I nologin', v_role);
-      exception when duplicate_object or unique_violation then null;  -- another process was faster
+      exception when duplicate_object or unique_violation then null;  -- another process created it first
       end;
     end if;
   end loop;

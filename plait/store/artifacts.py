@@ -26,9 +26,9 @@ class Artifacts:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def keep_artifact(self, job_id: UUID, kind: Kind, *, sha256: str, size: int, tenant_id: UUID) -> UUID:
+    async def register_artifact(self, job_id: UUID, kind: Kind, *, sha256: str, size: int, tenant_id: UUID) -> UUID:
         """There will be an artifact of this job; the id that its bytes are to be stored under."""
-        sql = "select plait.keep_artifact($1, $2, $3, $4, $5)"
+        sql = "select plait.register_artifact($1, $2, $3, $4, $5)"
         return UUID(bytes=(await self._db.fetchval(sql, job_id, kind, sha256, size, tenant_id)).bytes)
 
     async def find_artifact(

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from plait.store.database import Database, Row
 
-_RECORD: Final = "plait.record({}::uuid, {}::text, {}::text, {}::text, {}::text, {}::text::json)"
+_RECORD: Final = "plait.record_audit({}::uuid, {}::text, {}::text, {}::text, {}::text, {}::text::json)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

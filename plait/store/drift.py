@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final
 
 from plait.store.database import Database
-from plait.store.migrate import SQL
+from plait.store.migrate import SQL, function_files
 
 _THERE: Final = """
 select case when c.relkind in ('i', 'I') then 'index' else 'table' end as kind, c.relname as name, null as body
@@ -40,7 +40,7 @@ def meant() -> tuple[dict[str, frozenset[str]], dict[str, str]]:
         ),
     }
     bodies = {}
-    for path in (SQL / "functions").glob("*.sql"):
+    for path in function_files():
         text = path.read_text()
         for name, body in re.findall(
             r"\bcreate or replace function plait\.(\w+)\s*\(.*?\bas \$\$(.*?)\$\$", text, re.DOTALL

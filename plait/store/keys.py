@@ -83,7 +83,7 @@ class Keys:
         self, key_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> list[KeyRow]:
         """Keys that were made with a key, with those, and so on."""
-        sql = "select * from plait.list_descendants($1, $2, $3)"
+        sql = "select * from plait.list_key_descendants($1, $2, $3)"
         return [_key(row) for row in await self._db.fetch(sql, key_id, tenant_id, all_tenants)]
 
     async def revoke_key(
@@ -125,9 +125,9 @@ class Keys:
         ends: datetime | None = await self._db.fetchval("select plait.enter_embed($1, $2)", link, hash)
         return ends
 
-    async def use_link(self, hash: str) -> UUID | None:  # noqa: A002 - as above
+    async def use_login_link(self, hash: str) -> UUID | None:  # noqa: A002 - as above
         """The key of a login link, which is used up; None when there is no such link."""
-        key_id: UUID | None = await self._db.fetchval("select plait.use_link($1)", hash)
+        key_id: UUID | None = await self._db.fetchval("select plait.use_login_link($1)", hash)
         return key_id
 
     async def close_session(self, hash: str) -> None:  # noqa: A002 - as above

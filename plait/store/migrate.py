@@ -84,9 +84,17 @@ def schema_version() -> int:
     return max(migrations())
 
 
+def function_files() -> list[Path]:
+    """The files of `plait/sql/functions`, from all folders, by name: names are unique over all folders.
+
+    A body that is parsed when it is created (`return …`) may call only functions whose names come before its own.
+    """
+    return sorted((SQL / "functions").glob("*/*.sql"), key=lambda path: path.name)
+
+
 def functions_hash() -> str:
     digest = hashlib.sha256()
-    for path in [*_functions(), SQL / "grants.sql"]:
+    for path in [*function_files(), SQL / "grants.sql"]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
@@ -292,8 +300,9 @@ async def _ensure_schema(connection: asyncpg.Connection) -> None:
 
 async def _apply(connection: asyncpg.Connection, plan: Plan, *, from_migrations: bool) -> None:
     before = await _function_versions(connection)
-    for name in BEFORE_TABLES:
-        await _create_functions(connection, (SQL / "functions" / f"{name}.sql").read_text())
+    for path in function_files():
+        if path.stem in BEFORE_TABLES:
+            await _create_functions(connection, path.read_text())
     if plan.installed is None and not from_migrations:
         for path in sorted((SQL / "schema").glob("*.sql")):
             await connection.execute(path.read_text())
@@ -301,7 +310,7 @@ async def _apply(connection: asyncpg.Connection, plan: Plan, *, from_migrations:
         await _lock(connection, plan)
         for name in plan.migrations:
             await connection.execute((SQL / "migrations" / name).read_text())
-    for path in _functions():
+    for path in function_files():
         await _create_functions(connection, path.read_text())
     for function, version in (await _function_versions(connection)).items():
         if before.get(function) == version:  # not created again: the tree no longer has it
@@ -353,10 +362,6 @@ async def _create_functions(connection: asyncpg.Connection, text: str) -> None:
             if function.split("(")[0].removeprefix("plait.").strip('"') in names:
                 await connection.execute(f"drop function {function}")
         await connection.execute(text)
-
-
-def _functions() -> list[Path]:
-    return sorted((SQL / "functions").glob("*.sql"))
 
 
 def _said(error: asyncpg.PostgresError) -> str:

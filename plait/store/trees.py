@@ -205,10 +205,10 @@ class Trees:
             since,
         )
 
-    async def leave_fan_outs(self, lease: Lease, fan_outs: Sequence[UUID]) -> None:
+    async def abandon_fan_outs(self, lease: Lease, fan_outs: Sequence[UUID]) -> None:
         """Nobody waits for these any more: what they have open is canceled."""
         await self._db.fetchval(
-            "select plait.leave_fan_outs($1, $2, $3, $4)", lease.worker, lease.job_id, lease.attempt, list(fan_outs)
+            "select plait.abandon_fan_outs($1, $2, $3, $4)", lease.worker, lease.job_id, lease.attempt, list(fan_outs)
         )
 
     async def continue_as_new(self, lease: Lease, payload: str) -> Suspension:

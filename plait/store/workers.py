@@ -56,8 +56,8 @@ class Cursor:
 
     tenant: UUID | None = None
     lane: str | None = None
-    marks: str | None = None
-    """What need not be looked at again; only the database reads it."""
+    bounds: str | None = None
+    """Scan bounds: where the next claim starts reading the index. Only the database reads them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,7 +281,7 @@ class CycleConnection:
             [cursor.lane for cursor in at],
             *settled,
             sleep,
-            [cursor.marks for cursor in at],
+            [cursor.bounds for cursor in at],
         ]
         careful = careful or time.monotonic() < self._careful_until
         try:
@@ -298,8 +298,8 @@ class CycleConnection:
                 raise
             raise ours from error
         if row["o_cursors"]:
-            for cursor, *moved in zip(at, row["o_cursors"], row["o_lane_cursors"], row["o_marks"], strict=True):
-                cursor.tenant, cursor.lane, cursor.marks = moved
+            for cursor, *moved in zip(at, row["o_cursors"], row["o_lane_cursors"], row["o_bounds"], strict=True):
+                cursor.tenant, cursor.lane, cursor.bounds = moved
         jobs = row["o_jobs"] or []
         count = len(jobs)
         nothing = [None] * count

@@ -37,7 +37,7 @@ COMPANY_S = 0.002
 LONGEST_PAUSE_S = 2.0
 """Between two tries to reach the database."""
 LOOK_EVERYWHERE_S = 30.0
-"""The marks of the claims are forgotten so often: they rest on the database's clock, which may have been set back."""
+"""Scan bounds are dropped at this interval: they rely on the database's clock, which may have been set back."""
 LOOK_AGAIN_S = 0.03
 """On going to sleep, look once more: an enqueue that left its NOTIFY to another one commits within this time."""
 
@@ -255,11 +255,11 @@ class Pump:
                 async with asyncio.timeout(None if at == math.inf else at - now):
                     await self._wake.wait()
 
-    def _forget_marks(self) -> None:
+    def _forget_bounds(self) -> None:
         if (now := time.monotonic()) >= self._forget_at:
             self._forget_at = now + LOOK_EVERYWHERE_S
             for cursor in self._cursors.values():
-                cursor.marks = None
+                cursor.bounds = None
 
     def _begin(self) -> None:
         if self._trying_since is None:
@@ -281,7 +281,7 @@ class Pump:
             self._wake.set()
 
     async def _cycle(self, worker: int, wanted: dict[str, int], batch: list[Settlement], *, sleep: bool) -> Cycle:
-        self._forget_marks()
+        self._forget_bounds()
         line = self._idle_lines.pop()
         try:
             cycle = await line.cycle(worker, wanted, self._cursors, batch, sleep=sleep, careful=self._busy.careful)

@@ -32,7 +32,7 @@ async def make_things(world: World, tenant: str) -> Things:
     job_id = await world.enqueue("add", tenant=tenant, payload={"secret": f"of {tenant}"}, correlation_id=f"c-{tenant}")
     trigger_id = await world.trigger("nightly", tenant=tenant, cron="0 2 * * *")
     event_id = await world.emit("happened", tenant=tenant, secret=f"of {tenant}")
-    await world.store.artifacts.keep_artifact(job_id, "payload", sha256=HASH, size=9, tenant_id=tenant_id)
+    await world.store.artifacts.register_artifact(job_id, "payload", sha256=HASH, size=9, tenant_id=tenant_id)
     key_id, _ = await new_key(world.store, Role.VIEWER, tenant_id)
     endpoint_id = await world.store.endpoints.set_endpoint(
         "hook", {"url": f"https://hooks.example.com/of-{tenant}", "statuses": ["failed"]}, tenant_id=tenant_id

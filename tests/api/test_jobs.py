@@ -274,7 +274,7 @@ async def test_why_a_job_does_not_run_and_what_would_let_it(api: Calling, world:
 def test_every_reason_says_what_would_let_the_job_run() -> None:
     import re
 
-    text = (ROOT / "plait/sql/functions/explain_job.sql").read_text()
+    text = (ROOT / "plait/sql/functions/read/explain_job.sql").read_text()
     codes = set(re.findall(r"return query select '(\w+)'", text)) | {str(status) for status in Status if status.final}
     assert codes == set(REMEDIES)
 

@@ -75,7 +75,7 @@ def test_show_says_why_a_job_does_not_run(plait_on: Plait, job: str, database: T
 
     asyncio.run(register())
     shown = plait_on("jobs", "show", job)
-    assert "workers serve queue default, but none of them knows the definition greet" in shown.out
+    assert "workers serve queue default, but none of them has the definition greet" in shown.out
     assert '"name": "Ada"' in shown.out
     told = plait_on("jobs", "show", job, "--json").json
     assert (told["payload"], told["tenant"], told["attempts"]) == ({"name": "Ada"}, "default", [])

@@ -44,7 +44,7 @@ def test_a_tenant_is_created_once_and_changed(plait_on: Plait) -> None:
     assert plait_on("tenants", "set", "acme", "--resume", "--max-queued", "none", "--json").json["max_queued"] is None
     assert plait_on("tenants", "set", "acme", "--max-triggers", "0", "--json").json["max_triggers"] == 0
     refused = plait_on("triggers", "add", "t", "add", "--every", "1h", "--tenant", "acme")
-    assert (refused.code, refused.err) == (1, "plait: this tenant may have 0 triggers, and has them\n")
+    assert (refused.code, refused.err) == (1, "plait: quota exceeded: this tenant may have at most 0 triggers\n")
     assert plait_on("tenants", "set", "acme", "--max-triggers", "none", "--json").json["max_triggers"] is None
     assert "Europe/Berlin" in plait_on("tenants").out
 

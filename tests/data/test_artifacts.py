@@ -313,7 +313,7 @@ async def test_what_a_crash_left_behind_is_swept_after_a_day(app: Plait, place: 
     tenant, large = await app.tenant_id(), TooLarge("too large", LARGE)
     job = (await over.new_job()).id
     await artifacts.keep(large, job_id=job, tenant_id=tenant, kind="payload")
-    await over.store.artifacts.keep_artifact(job, "result", sha256="0" * 64, size=5, tenant_id=tenant)
+    await over.store.artifacts.register_artifact(job, "result", sha256="0" * 64, size=5, tenant_id=tenant)
     await over.advance(hours=23)
     await sweep(over, place)
     assert len(files(place)) == 1
@@ -325,7 +325,7 @@ async def test_what_a_crash_left_behind_is_swept_after_a_day(app: Plait, place: 
 
 async def test_bytes_that_cannot_be_removed_are_tried_again(place: Path, over: World, app: Plait) -> None:
     tenant, job = await app.tenant_id(), (await over.new_job()).id
-    artifact = await over.store.artifacts.keep_artifact(job, "payload", sha256="0" * 64, size=5, tenant_id=tenant)
+    artifact = await over.store.artifacts.register_artifact(job, "payload", sha256="0" * 64, size=5, tenant_id=tenant)
     await over.advance(days=2)
     place.mkdir()
     (place / str(tenant)).write_text("in the way")
@@ -338,7 +338,7 @@ async def test_bytes_that_cannot_be_removed_are_tried_again(place: Path, over: W
     await sweep(over, place)
     assert await over.sql("select count(*) from plait.artifacts") == 0
     # The same job and the same bytes later: another artifact, which nobody removes for the first one.
-    assert artifact != await over.store.artifacts.keep_artifact(
+    assert artifact != await over.store.artifacts.register_artifact(
         job, "payload", sha256="0" * 64, size=5, tenant_id=tenant
     )
 
@@ -362,6 +362,6 @@ async def test_a_forked_job_has_the_payload_of_the_job_before(app: Plait, drain:
 async def test_an_artifact_that_is_none_is_refused(over: World, bad: dict[str, Any]) -> None:
     given = {"job": (await over.new_job()).id, "kind": "payload", "sha256": "0" * 64, "size": 5, **bad}
     with pytest.raises((InvalidJob, asyncpg.DataError)):
-        await over.store.artifacts.keep_artifact(
+        await over.store.artifacts.register_artifact(
             given["job"], given["kind"], sha256=given["sha256"], size=given["size"], tenant_id=await over.tenant()
         )

@@ -182,7 +182,7 @@ def test_a_pooler_in_transaction_mode_is_seen_with_what_it_breaks(
 
 
 def test_every_finding_is_in_the_reference_and_provoked_in_a_test() -> None:
-    sql = "".join(path.read_text() for path in (ROOT / "plait/sql/functions").glob("*.sql"))
+    sql = "".join(path.read_text() for path in (ROOT / "plait/sql/functions").rglob("*.sql"))
     python = (ROOT / "plait/cli/doctor.py").read_text()
     codes = set(re.findall(r"select '(?:problem|warning)', '(\w+)'", sql))
     codes |= set(re.findall(r'_problem\(\s*"(\w+)"', python))

@@ -159,7 +159,7 @@ async def fill(database: TestDatabase) -> None:
     await enqueue(Status.QUEUED, dedupe_key="queued", idempotency_key="queued")
     await enqueue(Status.QUEUED, "limited", limit_key="one")
     large = await enqueue(Status.QUEUED)
-    await store.artifacts.keep_artifact(large, "payload", sha256="0" * 64, size=2_000_000, tenant_id=tenant)
+    await store.artifacts.register_artifact(large, "payload", sha256="0" * 64, size=2_000_000, tenant_id=tenant)
     again = await enqueue(Status.QUEUED)
     await store.jobs.cancel(again, tenant_id=tenant)
     await store.jobs.retry(again, tenant_id=tenant)

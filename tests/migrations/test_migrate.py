@@ -86,7 +86,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of plait/sql that a test may change."""
     for path in migrating.SQL.rglob("*.sql"):
         copy = tmp_path / path.relative_to(migrating.SQL)
-        copy.parent.mkdir(exist_ok=True)
+        copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(path.read_text())
     monkeypatch.setattr(migrating, "SQL", tmp_path)
     return tmp_path
@@ -96,8 +96,8 @@ async def test_a_changed_function_is_replaced_in_place(empty: TestDatabase, tree
     await migrate(empty.admin_url)
     async with connected(empty.admin_url) as connection:
         oid = await connection.fetchval("select 'plait.uuidv7()'::regprocedure::oid")
-        prune = tree / "functions" / "prune.sql"
-        prune.write_text(prune.read_text().replace("an age is not negative", "an age is never negative"))
+        prune = tree / "functions" / "retention" / "prune.sql"
+        prune.write_text(prune.read_text().replace("a retention time must not be negative", "an age is never negative"))
         plan = await migrate(empty.admin_url)
         assert (plan.installed, plan.migrations, plan.functions) == (schema_version(), (), True)
         with pytest.raises(asyncpg.PostgresError, match="an age is never negative"):
@@ -107,7 +107,7 @@ async def test_a_changed_function_is_replaced_in_place(empty: TestDatabase, tree
 
 
 async def test_a_function_that_the_tree_no_longer_has_goes(empty: TestDatabase, tree: Path) -> None:
-    old = tree / "functions" / "older.sql"
+    old = tree / "functions" / "operate" / "older.sql"
     old.write_text("create or replace function plait.older() returns int language sql as 'select 1';")
     await migrate(empty.admin_url)
     async with connected(empty.admin_url) as connection:
@@ -120,7 +120,7 @@ async def test_a_function_that_the_tree_no_longer_has_goes(empty: TestDatabase, 
 async def test_a_function_with_another_signature_takes_the_place_of_the_old_one(
     empty: TestDatabase, tree: Path
 ) -> None:
-    older = tree / "functions" / "older.sql"
+    older = tree / "functions" / "operate" / "older.sql"
     forms = [
         ("plait.older(p_a int) returns int", "select 1"),
         ("plait.older(p_a int) returns text", "select 'another result'::text"),
@@ -137,7 +137,7 @@ async def test_a_function_with_another_signature_takes_the_place_of_the_old_one(
 
 
 async def test_what_a_user_built_on_a_function_that_goes_is_named(empty: TestDatabase, tree: Path) -> None:
-    older = tree / "functions" / "older.sql"
+    older = tree / "functions" / "operate" / "older.sql"
     older.write_text("create or replace function plait.older() returns int language sql as 'select 1';")
     await migrate(empty.admin_url)
     await as_superuser(empty, "create view public.mine as select plait.older() as n")
@@ -149,7 +149,7 @@ async def test_what_a_user_built_on_a_function_that_goes_is_named(empty: TestDat
 
 
 async def test_a_function_that_this_server_cannot_parse_fails_the_migration(empty: TestDatabase, tree: Path) -> None:
-    (tree / "functions" / "wrong.sql").write_text(
+    (tree / "functions" / "operate" / "wrong.sql").write_text(
         "create or replace function plait.wrong() returns int language plpgsql as $$ begin selekt 1; end $$;"
     )
     with pytest.raises(asyncpg.PostgresSyntaxError):

@@ -12,7 +12,7 @@ from plait.model.errors import IllegalMove, NotFound
 from plait.model.states import Ending, Status
 from plait.store import Store
 from plait.store.leader import Retention
-from plait.store.migrate import SQL, migrate
+from plait.store.migrate import function_files, migrate
 from plait.store.new_jobs import NewJob
 from plait.store.workers import Claimed, Cursor, CycleConnection, Settlement
 from plait.testing import FakeClock, TestDatabase, TestServer
@@ -215,6 +215,6 @@ async def test_every_function_is_valid_when_its_body_is_checked(versioned: TestS
     await migrate(database.admin_url)
     async with connected(database.admin_url) as connection:
         await connection.execute("set role plait_owner; set check_function_bodies = on")
-        for path in sorted((SQL / "functions").glob("*.sql")):
+        for path in function_files():
             await connection.execute(path.read_text())
     await versioned.drop_database(database)

@@ -93,7 +93,7 @@ async def test_what_is_asked_for_together_waits_only_for_what_comes_before_it(wo
     before = await world.snapshot()
     for first in (b, failed):
         jobs = [("other", a, _array(b)), ("other", b, _array(a if first == b else failed))]
-        with pytest.raises(InvalidJob, match="asked for before it"):
+        with pytest.raises(InvalidJob, match="enqueued before it"):
             await world.store.jobs.enqueue_many([await world.new_job(d, id=i, after=x) for d, i, x in jobs])
     assert await world.snapshot() == before
     jobs = [("other", a, _array(failed)), ("other", b, _array(a))]

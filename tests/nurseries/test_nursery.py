@@ -191,7 +191,7 @@ async def test_a_tree_whose_nursery_failed_is_retried_where_it_failed(
     await kit.run_until_idle()
     assert await handle.status() is Status.FAILED
     broken = False
-    with pytest.raises(IllegalMove, match="retry the whole tree"):
+    with pytest.raises(IllegalMove, match="retry the whole workflow"):
         await handle.retry()
     await handle.retry_tree()
     await kit.run_until_idle()

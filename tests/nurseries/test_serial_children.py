@@ -107,7 +107,7 @@ async def test_a_tree_that_failed_is_retried_where_it_failed(app: Plait, kit: Ki
     await kit.run_until_idle()
     with pytest.raises(JobFailed):
         await handle.result(120)
-    with pytest.raises(IllegalMove, match="retry the whole tree"):
+    with pytest.raises(IllegalMove, match="retry the whole workflow"):
         await over.retry(handle.id)
     broken = False
     await (await app.store()).jobs.retry_tree(handle.id)

@@ -21,6 +21,11 @@ def faults(files: Mapping[str, str]) -> list[str]:
     defined_in = _definitions(files)
     return [
         *_misplaced(defined_in),
+        *(
+            f"{name} is not in a folder of {FUNCTIONS}"
+            for name in files
+            if _is_function_file(name) and not _has_folder(name)
+        ),
         *(fault for name in files if _is_function_file(name) for fault in _headless(name, files[name])),
         *_shared_from_a_callers_file(defined_in, files),
     ]
@@ -122,6 +127,10 @@ def _arguments(text: str, start: int) -> list[str]:
 
 def _is_function_file(name: str) -> bool:
     return PurePosixPath(name).is_relative_to(FUNCTIONS)
+
+
+def _has_folder(name: str) -> bool:
+    return len(PurePosixPath(name).relative_to(FUNCTIONS).parts) == 2
 
 
 def _stem(name: str) -> str:

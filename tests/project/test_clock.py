@@ -27,7 +27,7 @@ SQL_CLOCK = re.compile(
     r"|(?<![\w.])(?:current_timestamp|current_date|current_time|localtimestamp|localtime)\b",
     re.IGNORECASE,
 )
-THE_CLOCK = "plait/sql/functions/now.sql"
+THE_CLOCK = "plait/sql/functions/foundation/now.sql"
 
 
 @pytest.mark.parametrize("path", sources("plait", ".py"), ids=name_of)

@@ -1,11 +1,16 @@
 """One public SQL function per file, which bears its name and begins with its contract."""
 
 import re
+from pathlib import Path
+
+import pytest
 
 from .sql_functions import faults, silent_defaults
-from .tree import name_of, sources
+from .tree import ROOT, name_of, sources
 
-CANCEL = "plait/sql/functions/cancel.sql"
+FOLDERS = sorted(path for path in (ROOT / "plait/sql/functions").iterdir() if path.is_dir())
+
+CANCEL = "plait/sql/functions/operate/cancel.sql"
 CONTRACT = """\
 -- cancel: end a job that is not final.
 --
@@ -52,30 +57,55 @@ def test_a_function_is_defined_once() -> None:
     assert faults({CANCEL: CONTRACT + BODY, "plait/sql/functions/old/cancel.sql": CONTRACT + BODY})
 
 
+def test_a_function_lies_in_the_folder_of_its_subject() -> None:
+    for place in ("plait/sql/functions/cancel.sql", "plait/sql/functions/operate/old/cancel.sql"):
+        assert faults({place: CONTRACT + BODY}) == [f"{place} is not in a folder of plait/sql/functions"]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_readme_of_a_folder_names_its_functions_and_no_others(folder: Path) -> None:
+    table = [line for line in (folder / "README.md").read_text().splitlines() if line.startswith("| `")]
+    named = {name for line in table for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+    assert named == {path.stem for path in folder.glob("*.sql")}
+
+
+def test_the_readme_of_all_functions_names_every_folder() -> None:
+    text = (ROOT / "plait/sql/functions/README.md").read_text()
+    assert set(re.findall(r"\((\w+)/README\.md\)", text)) == {folder.name for folder in FOLDERS}
+
+
 def test_a_definition_in_a_comment_is_none() -> None:
     assert faults({CANCEL: CONTRACT + BODY, "plait/sql/migrations/0002.sql": f"-- {BODY}/* {BODY} */"}) == []
 
 
 def test_a_helper_lives_with_its_only_caller_or_in_a_file_of_its_own() -> None:
     calling = BODY.replace("select 1", "select plait._mark(p_job)")
-    retry = {"plait/sql/functions/retry.sql": RETRY.replace("select 1", "select plait._mark(p_job)")}
-    own = {"plait/sql/functions/_mark.sql": "-- _mark: note who asked.\n" + HELPER}
+    retry = {"plait/sql/functions/operate/retry.sql": RETRY.replace("select 1", "select plait._mark(p_job)")}
+    own = {"plait/sql/functions/operate/_mark.sql": "-- _mark: note who asked.\n" + HELPER}
 
     assert faults({CANCEL: CONTRACT + calling + HELPER}) == []
     assert faults({CANCEL: CONTRACT + calling, **retry, **own}) == []
     assert faults({CANCEL: CONTRACT + calling + HELPER, **retry})
-    assert faults({"plait/sql/functions/_mark.sql": HELPER})
+    assert faults({"plait/sql/functions/operate/_mark.sql": HELPER})
 
 
-def test_whoever_makes_a_job_queued_takes_the_time_by_moment() -> None:
-    """The marks of a claim rest on it: a transaction has its number before it reads the clock (_moment, _advance)."""
+def test_a_function_that_makes_a_job_queued_reads_the_clock_after_it_has_an_id() -> None:
+    """Scan bounds rely on it: a transaction has its id before it reads the clock (_now_after_xid, _advance_scan_bounds)."""
     queues = re.compile(r"insert into plait\.live|(?<!nodes )set\s+state = ('queued'|v_state|case)")
-    given = {"_enqueue_plain", "_settle", "_give_back"}  # their callers pass it
-    others = {"rescue", "_open_nodes", "_hand_back"}  # into lanes that have no marks
+    given = {"_enqueue_plain", "_settle", "_release_running"}  # their callers pass it
+    others = {"rescue", "_open_nodes", "_requeue_leader_job"}  # into lanes that have no scan bounds
     makers = {path.stem: path.read_text() for path in sources("plait/sql/functions", ".sql")}
     makers = {name: text for name, text in makers.items() if queues.search(text) and name not in given | others}
-    assert {"enqueue_many", "promote", "reschedule", "_reopen", "_release", "_spawn", "_follow"} <= makers.keys()
-    assert [name for name, text in makers.items() if "plait._moment()" not in text] == []
+    assert {
+        "enqueue_many",
+        "promote",
+        "reschedule",
+        "_retry",
+        "_resume_job",
+        "_spawn",
+        "_enqueue_follow_ups",
+    } <= makers.keys()
+    assert [name for name, text in makers.items() if "plait._now_after_xid()" not in text] == []
 
 
 def test_a_call_with_many_arguments_passes_all_of_them_or_names_them() -> None:
@@ -94,4 +124,6 @@ def test_a_call_that_leaves_out_the_last_of_many_arguments_is_found() -> None:
         (["'x,'"] * 12, False),
         (["'x,'"] * 12 + ["a12 => 'x'"], False),
     ):
-        assert bool(silent_defaults({"plait/sql/functions/f.sql": body.format(", ".join(given))})) is is_fault, given
+        assert (
+            bool(silent_defaults({"plait/sql/functions/operate/f.sql": body.format(", ".join(given))})) is is_fault
+        ), given

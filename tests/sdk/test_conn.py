@@ -83,7 +83,9 @@ async def test_no_job_is_there_when_the_transaction_rolls_back(
 @every_kind
 async def test_an_error_of_ours_arrives_as_ours(kind: Kind, shop: Plait, client_url: str, app: Plait) -> None:
     await (await app.store()).tenants.set_tenant("default", {"max_queued": 1})
-    with pytest.raises(QuotaExceeded, match=r"^tenant default may have 1 jobs .* exceed it$"):
+    with pytest.raises(
+        QuotaExceeded, match=r"^quota exceeded: tenant default may have 1 unfinished jobs, .* exceed it$"
+    ):
         async with kind.begin(client_url) as transaction:
             await transaction.enqueue_many(shop.jobs["double"], [1, 2])
     await (await app.store()).tenants.set_tenant("default", {"max_queued": None})

@@ -146,7 +146,7 @@ async def fill(store: Store, tenant: UUID) -> dict[str, UUID]:
     await store.connectors.report_request(tenant, "https://hooks.example.com:443", ok=False)
     await hang_on(store, tenant, ids["running"])
     await call_the_api(store, tenant)
-    await store.artifacts.keep_artifact(ids["queued"], "payload", sha256="0" * 64, size=5, tenant_id=tenant)
+    await store.artifacts.register_artifact(ids["queued"], "payload", sha256="0" * 64, size=5, tenant_id=tenant)
     return ids
 
 

@@ -67,7 +67,7 @@ NO_SAMPLE = {
     "rotate_endpoint": "PL008 ",
     "set_endpoint": "PL012 ",
     "set_connector": "PL012 ",
-    "keep_artifact": "PL001 ",
+    "register_artifact": "PL001 ",
     "signal_or_start": "PL001 ",
 }
 """What these say of the sample: it is no trigger's id, and no trigger's settings; and so on."""
@@ -100,17 +100,17 @@ async def test_naming_another_tenant_is_refused_everywhere(tenants: TwoTenants) 
             assert own.startswith(NO_SAMPLE.get(function.name, "ok")), (function.name, own)
             for tenant in (tenants.b, "00000000-0000-7000-8000-000000000000", tenants.b_jobs["queued"]):
                 foreign = await outcome(bound, function.call(job, p_tenant=f"'{tenant}'"))
-                assert foreign == "PL004 this login acts for its own tenant only", function.name
+                assert foreign == "PL004 this login may only act for its own tenant", function.name
             for named in (f"'{tenants.a}'", f"'{tenants.b}'", "null"):
                 end = await outcome(unbound, function.call(job, p_tenant=named))
-                assert end == "PL004 this login is bound to no tenant", function.name
+                assert end == "PL004 this login is not bound to a tenant", function.name
         for function in by_ids:
             # Whether the job exists, and whose it is, must not decide whether the call is refused.
             for job in (tenants.a_jobs["failed"], tenants.b_jobs["failed"], uuid_utils.compat.uuid7()):
                 for named in (f"{tenants.b}", f"{tenants.a},{tenants.b}", f"null,{tenants.b}"):
                     call = function.call(job, p_tenants=f"'{{{named}}}'")
-                    assert await outcome(bound, call) == "PL004 this login acts for its own tenant only", call
-                    assert await outcome(unbound, call) == "PL004 this login is bound to no tenant", call
+                    assert await outcome(bound, call) == "PL004 this login may only act for its own tenant", call
+                    assert await outcome(unbound, call) == "PL004 this login is not bound to a tenant", call
 
 
 async def test_no_verb_of_a_nursery_reaches_another_tenant(tenants: TwoTenants) -> None:
@@ -145,7 +145,7 @@ async def test_only_an_admin_reads_across_tenants(tenants: TwoTenants, kind: str
     async with connected(tenants.url(kind)) as connection, connected(tenants.url("admin")) as admin:
         for function in functions:
             call = function.call(tenants.b_jobs["failed"], p_all="true")
-            assert await outcome(connection, call) == "PL004 only plait_admin reads across tenants"
+            assert await outcome(connection, call) == "PL004 only plait_admin may read across tenants"
             assert await outcome(admin, call) == "ok"
 
 
@@ -174,14 +174,14 @@ async def test_a_trusted_role_acts_for_the_tenant_it_has_set(tenants: TwoTenants
         for setting in ("x", "00000000-0000-7000", f"{tenants.a} "):
             await connection.execute("select set_config('plait.tenant', $1, false)", setting)
             end = await outcome(connection, "select plait.enqueue('work')")
-            assert end == "PL003 plait.tenant is not a tenant's id"
+            assert end == "PL003 the setting plait.tenant must be the id of a tenant"
 
 
 async def test_a_login_that_is_unbound_loses_what_it_saw(tenants: TwoTenants) -> None:
     async with connected(tenants.url("bound")) as bound, connected(tenants.url("admin")) as admin:
         assert await bound.fetchval("select count(*) from plait.list_jobs()") > 0
         await admin.execute("select plait.bind_login($1, null)", tenants.bound)
-        assert await outcome(bound, "select plait.list_jobs()") == "PL004 this login is bound to no tenant"
+        assert await outcome(bound, "select plait.list_jobs()") == "PL004 this login is not bound to a tenant"
         await admin.execute("select plait.bind_login($1, $2)", tenants.bound, tenants.b)
         rows = await bound.fetch("select tenant_id from plait.list_jobs()")
         assert {row["tenant_id"] for row in rows} == {tenants.b}

@@ -32,7 +32,7 @@ async def test_grants_equal_the_golden_list(database: TestDatabase) -> None:
     [
         "grant select on plait.workers to plait_client",
         "grant select (weight) on plait.tenants to plait_tenant",
-        "grant execute on function plait._end to plait_worker",
+        "grant execute on function plait._make_final to plait_worker",
         "grant execute on function plait.cycle to public",
         "grant usage on sequence plait.workers_id_seq to plait_worker",
         "grant create on schema plait to plait_admin",

@@ -101,7 +101,7 @@ async def test_an_artifact_of_a_foreign_job_is_none(tenants: TwoTenants, store_a
     theirs, ours, nobodys = tenants.b_jobs["queued"], tenants.a_jobs["failed"], an_id()
     for job in (theirs, ours, nobodys):
         assert await store_a.artifacts.find_artifact(job, "0" * 64) is None
-        kept = await store_a.artifacts.keep_artifact(job, "payload", sha256="1" * 64, size=5, tenant_id=tenants.a)
+        kept = await store_a.artifacts.register_artifact(job, "payload", sha256="1" * 64, size=5, tenant_id=tenants.a)
         found = await store_a.artifacts.find_artifact(job, "1" * 64)
         assert (found.id if found else None) == (kept if job == ours else None)
     trusted = await Store.open(tenants.database.url)
@@ -144,7 +144,7 @@ async def test_a_tenants_name_is_told_to_nobody_else(tenants: TwoTenants) -> Non
             assert await outcome(bound, "select plait.tenant_id($1)", named) == told
             assert await outcome(bound, "select plait.enqueue('work', tenant => $1)", named) == told
         for named in ("a", "b", "nobody", str(tenants.b)):
-            told = "PL004 this login is bound to no tenant"
+            told = "PL004 this login is not bound to a tenant"
             assert await outcome(unbound, "select plait.tenant_id($1)", named) == told
             assert await outcome(unbound, "select plait.enqueue('work', tenant => $1)", named) == told
 

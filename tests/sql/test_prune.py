@@ -130,7 +130,7 @@ async def test_an_empty_filter_is_refused(world: World) -> None:
     await world.advance(days=10_000)
     with pytest.raises(InvalidSetting, match="at least one status"):
         await world.store.leader.prune(keep())
-    with pytest.raises(InvalidSetting, match="not negative"):
+    with pytest.raises(InvalidSetting, match="must not be negative"):
         await world.store.leader.prune(keep(canceled=-DAY))
     assert await world.status(job) == "canceled"
 

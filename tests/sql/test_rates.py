@@ -73,11 +73,11 @@ async def test_no_period_has_more_starts_than_it_may(world: World, count: int, p
     for _ in range(300):
         now = round(now + chance.choice([0, 0.001, period / 50, period / count, chance.random() * period / 10]), 6)
         at = began + timedelta(seconds=now)
-        room = await world.sql("select plait._tokens('x', $1, $2, $3)", count, period, at)
+        room = await world.sql("select plait._rate_tokens('x', $1, $2, $3)", count, period, at)
         long = sum(now - period * (1 + 1 / 32) - 1e-5 < start for start in starts)
         assert room >= count - long, "starts count for a 32nd of the period longer at most"
         if take := min(room, chance.randint(1, max(1, count // 50))):
-            await world.sql("select plait._tokens('x', $1, $2, $3, $4)", count, period, at, take)
+            await world.sql("select plait._rate_tokens('x', $1, $2, $3, $4)", count, period, at, take)
             starts += [now] * take
         assert sum(now - period + 1e-6 < start for start in starts) <= count
     kept = await world.sql("select cardinality(starts) from plait.buckets")

@@ -112,7 +112,7 @@ async def test_every_filter_pages_without_gaps(world: World, statuses: list[str]
 
 
 async def test_an_unknown_status_is_refused(world: World) -> None:
-    with pytest.raises(InvalidJob, match="a status is one of scheduled, queued"):
+    with pytest.raises(InvalidJob, match="status must be one of scheduled, queued"):
         await world.store.database.fetch("select plait.list_jobs(p_statuses => array['done'])")
 
 

@@ -252,7 +252,7 @@ async def test_reschedule_gives_more_attempts(world: World) -> None:
     worker = await world.worker()
     await worker.fail(await worker.claim_one())
     assert await world.status(job) == "scheduled"
-    with pytest.raises(InvalidJob, match="has had 1 tries"):
+    with pytest.raises(InvalidJob, match="has used 1 attempts"):
         await world.reschedule(job, max_attempts=1)
     assert await world.reschedule(job, max_attempts=2) == "scheduled"
 

@@ -92,7 +92,7 @@ VERBS: dict[str, dict[str, Call]] = {
     "delete_endpoint": {"an endpoint": sql("select plait.delete_endpoint(plait.set_endpoint('e', '{\"url\": \"https://example.com\"}', :a), :a)")},
     "rotate_endpoint": {"an endpoint": sql("select plait.rotate_endpoint(plait.set_endpoint('e', '{\"url\": \"https://example.com\"}', :a), :a)")},
     "set_connector": {"a connector": sql("select plait.set_connector('http', '{}', :a)")},
-    "keep_artifact": {"a payload": sql("select plait.keep_artifact($1, 'payload', repeat('0', 64), 1, :a)", "a_running")},
+    "register_artifact": {"a payload": sql("select plait.register_artifact($1, 'payload', repeat('0', 64), 1, :a)", "a_running")},
     # Admins'.
     "define": {
         "a definition": sql("select plait.define('[{\"name\": \"add\", \"priority\": 7}]')"),
@@ -110,12 +110,12 @@ VERBS: dict[str, dict[str, Call]] = {
         "a new one": sql("select plait.set_tenant('c')"),
     },
     "create_key": {"a key": sql("select plait.create_key(repeat('0', 64), 'h', 'k', 'viewer', :a, null, 'test')")},
-    "record": {"an action": sql("select plait.record(:a, 'x', 'y', null, null, null)")},
+    "record_audit": {"an action": sql("select plait.record_audit(:a, 'x', 'y', null, null, null)")},
     "reserve_reply": {"a reply": sql("select plait.reserve_reply(:a, plait.uuidv7(), 'k', 'h')")},
 }  # fmt: skip
 
 NO_SHARED_ROWS = {
-    "revoke_key", "authenticate", "authenticate_embed", "open_session", "use_link", "close_session", "open_embed", "enter_embed",
+    "revoke_key", "authenticate", "authenticate_embed", "open_session", "use_login_link", "close_session", "open_embed", "enter_embed",
     "store_reply", "bind_login", "open_stream",
 }  # fmt: skip
 """Of keys, sessions and stored replies: rows that only the API reads, each of one key."""
@@ -128,7 +128,7 @@ READERS = {
 
 MACHINERY = {
     "admit_requests", "after_many", "announce", "cancel_remaining", "claim", "claim_waits", "close_endpoint", "continue_as_new", "count_live", "cycle",
-    "declare_triggers", "dispatch", "drain", "due_schedules", "elect", "fire", "gather", "gather_nodes", "heartbeat", "leave", "leave_fan_outs", "await_steps", "drop_steps", "resume_steps",
+    "declare_triggers", "dispatch", "drain", "due_schedules", "elect", "fire", "gather", "gather_nodes", "heartbeat", "leave", "abandon_fan_outs", "await_steps", "drop_steps", "resume_steps",
     "log_attempt", "open_fan_out", "open_nodes", "open_nursery", "pending_events", "progress", "promote", "prune", "register_worker",
     "release_builds", "release_fires", "report_requests", "rescue", "resume", "resume_missed", "roll_up", "save_steps", "settle", "spawn_many", "step_values", "sweep_artifacts",
     "worker_key", "write_streams", "await_event", "reply_update", "open_link", "follow_link",

@@ -195,5 +195,5 @@ async def test_a_deadline_that_is_none_is_refused(app: Plait, world: World) -> N
         job.options(deadline=0)
     new = await world.new_job()
     for bad in (0, -1, float("nan"), 4e9):
-        with pytest.raises(InvalidJob, match="a deadline is more than 0 and at most 100 years"):
+        with pytest.raises(InvalidJob, match="a deadline must be more than 0 and at most 100 years"):
             await world.store.jobs.enqueue_many([replace(new, deadline_s=bad)])

@@ -58,7 +58,7 @@ async def test_a_tree_is_retried_from_its_root_and_only_when_that_has_failed(tre
     with pytest.raises(IllegalMove, match="a succeeded job cannot be retried"):
         await handle.retry_tree()
     child = (await handle.tree())[1]
-    with pytest.raises(IllegalMove, match=f"is not the root of its tree: retry {handle.id}"):
+    with pytest.raises(IllegalMove, match=f"is not the root of its workflow: retry {handle.id}"):
         await over.store.jobs.retry_tree(child.id)
 
 
@@ -80,7 +80,7 @@ async def test_a_child_is_retried_alone_while_its_fan_out_is_open(app: Plait, ki
     await kit.fail_sub_job(second.id)
     await kit.run_until_idle()
     assert await handle.result(120) == [10]
-    with pytest.raises(IllegalMove, match="retry the whole tree"):
+    with pytest.raises(IllegalMove, match="retry the whole workflow"):
         await over.retry(second.id)
     assert await over.status(second.id) == Status.FAILED
 

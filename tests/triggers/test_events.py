@@ -139,7 +139,7 @@ async def test_what_the_database_refuses_is_kept_too(world: World) -> None:
     assert ((await world.event(first)).jobs, (await world.event(second)).jobs) == (1, 0)
     assert (
         await world.event(second)
-    ).error == "t: tenant acme may have 1 jobs that are not final; 1 more would exceed it"
+    ).error == "t: quota exceeded: tenant acme may have 1 unfinished jobs, and 1 more would exceed it"
 
 
 async def test_of_many_leaders_one_dispatches(world: World) -> None:

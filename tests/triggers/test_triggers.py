@@ -49,7 +49,7 @@ async def test_what_a_job_is_refused_for_is_kept_with_the_instant(world: World) 
     await world.store.definitions.set_definition("add", {"active": False})
     await pass_time(world, 1)
     [row] = await world.fires(refused)
-    assert (row.outcome, row.error) == ("refused", "definition 'add' is inactive: it takes no new jobs")
+    assert (row.outcome, row.error) == ("refused", "definition 'add' is inactive: it accepts no new jobs")
     [row] = await world.fires(template)
     assert row.outcome == "refused"
     assert "there is no 'event'" in (row.error or "")

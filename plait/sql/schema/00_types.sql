@@ -1,5 +1,5 @@
 -- The statuses of a job, and the outcomes of one attempt.
--- plait/model/states.py has the same names; tests/sql/test_states.py compares them.
+-- plait/model/states.py has the same lists; tests/sql/test_states.py compares them.
 
 create type plait.status as enum (
   'scheduled', 'queued', 'running', 'waiting',                          -- live: one row in plait.live
@@ -10,8 +10,8 @@ create type plait.ending as enum (
   'succeeded', 'failed', 'timeout', 'canceled', 'skipped', 'lost', 'released', 'snoozed', 'suspended'
 );
 
--- Where a worker's claims of one queue begin to look: for each tenant and priority, the least run_at that a queued job of the main
--- lane can still have (see _advance). `seen_xid`: whoever has a greater one got it after `seen_at`.
-create type plait.marks as (
-  seen_at timestamptz, seen_xid xid8, tenants uuid[], priorities smallint[], marks timestamptz[]
+-- Where a worker's claims of one queue start reading the index: for each tenant and priority, the least run_at that a queued job
+-- of the main lane can still have (see _advance_scan_bounds). A transaction with an id above `seen_xid` got it after `seen_at`.
+create type plait.scan_bounds as (
+  seen_at timestamptz, seen_xid xid8, tenants uuid[], priorities smallint[], starts timestamptz[]
 );

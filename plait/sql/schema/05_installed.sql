@@ -1,9 +1,9 @@
--- What is installed here, so that a process can tell that its code and the database fit.
+-- The installed version, so that a process can check that its code fits the database.
 
 create table plait.installed (
   one            boolean primary key default true check (one),
   version        integer not null,       -- the number of the last migration
   functions_hash text not null,          -- functions and grants are re-created when this differs
   updated_at     timestamptz not null default plait.now(),
-  oldest         integer not null   -- code that was made for a schema this old, or newer, may run on this one
+  oldest         integer not null   -- code made for this schema version, or a newer one, may run on this database
 );

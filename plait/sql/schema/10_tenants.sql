@@ -7,18 +7,18 @@ create table plait.tenants (
   time_zone   text not null default 'UTC',
   created_at  timestamptz not null default plait.now(),
   paused      boolean not null default false,
-  weight      smallint not null default 1 check (weight between 1 and 1000),       -- its share in the fair claim
+  weight      smallint not null default 1 check (weight between 1 and 1000),       -- its share in fair scheduling
   max_running integer check (max_running >= 0),
   max_queued  integer check (max_queued >= 0),                                     -- counts all jobs that are not final
-  quota_left  integer,                               -- a lower bound of the room under max_queued, see functions/_reserve.sql
-  max_triggers integer default 1000 check (max_triggers >= 0),                     -- but for those in code; null: any number
-  retention   jsonb not null default '{}' check (jsonb_typeof(retention) = 'object')   -- by status, seconds; null: for ever; absent: as the leader has it
+  quota_left  integer,                               -- a lower bound of what is left of max_queued, see functions/enqueue/_reserve_quota.sql
+  max_triggers integer default 1000 check (max_triggers >= 0),                     -- triggers in code do not count; null: no limit
+  retention   jsonb not null default '{}' check (jsonb_typeof(retention) = 'object')   -- seconds by status; null: for ever; absent: the leader's setting
 );
 
--- The claim looks at a tenant's settings only when this index is not empty.
+-- A claim reads tenants' settings only if this index is not empty.
 create index tenants_special on plait.tenants (id) where paused or weight <> 1 or max_running is not null;
 
--- Retention looks at those who keep their jobs for other times than all.
+-- Retention reads tenants with retention times of their own.
 create index tenants_retention on plait.tenants (id) where retention <> '{}';
 
 -- A login of role plait_tenant is bound here, to the login itself: it can't be changed from inside its session.

@@ -1,11 +1,11 @@
--- What was asked. A row never changes, but by continue_as_new; it goes when retention removes the job.
+-- Jobs as they were enqueued. A row changes only by continue_as_new, and is deleted by retention.
 
 create table plait.jobs (
   id              uuid primary key,
   tenant_id       uuid not null,
   created_at      timestamptz not null,
-  scheduled_for   timestamptz,                       -- as asked; null: at once
-  timeout_s       double precision,                  -- null: as its definition says
+  scheduled_for   timestamptz,                       -- requested start time; null: at once
+  timeout_s       double precision,                  -- null: the definition's
   priority        smallint not null,
   max_attempts    smallint not null,
   definition      text collate "C" not null,
@@ -15,25 +15,25 @@ create table plait.jobs (
   dedupe_key      text collate "C",
   idempotency_key text collate "C",
   limit_key       text collate "C",
-  payload         json not null,                     -- json, not jsonb: half the cost, and it takes what jsonb refuses
-  -- Null for who has no parent. A root's root is itself, and not said.
+  payload         json not null,                     -- json, not jsonb: half the cost, and it accepts values that jsonb rejects
+  -- Null for a job without a parent: a root's root is itself, and is not stored.
   parent_id       uuid,
   root_id         uuid,
   fan_out_id      uuid,
   fan_out_index   integer,
   depth           smallint,
   forked_from     uuid,
-  after           uuid[],                            -- as asked: it waits for these to succeed
+  after           uuid[],                            -- dependencies: it waits for these to succeed
   source_ref      text,                              -- schedule: its trigger; event: the event
-  node            text collate "C",                  -- only there: one of a node job's nodes
-  runs            integer                            -- how often its handler was begun anew, with other arguments (continue_as_new); null: once
+  node            text collate "C",                  -- the node of a part of a node job
+  runs            integer                            -- how often continue_as_new has restarted it; null: never
 );
 
 create index jobs_tenant on plait.jobs (tenant_id, id);
--- A whole tree, and the children of one fan-out in order. Plain jobs are not in it.
+-- A whole workflow, and the children of one fan-out in order. Jobs without children or parents are not in it.
 create index jobs_tree on plait.jobs (root_id, fan_out_id, fan_out_index) where root_id is not null;
 
--- What belongs together. Jobs without a correlation id are not in it.
+-- Jobs with the same correlation id. Jobs without one are not in it.
 create index jobs_correlation on plait.jobs (tenant_id, correlation_id, id) where correlation_id is not null;
 
 -- A job with a dedupe key holds it here until it is final.
@@ -56,7 +56,7 @@ create table plait.idempotency (
 );
 create index idempotency_job on plait.idempotency (job_id);
 
--- What jobs have under the search keys that their definitions declare: nothing for any other. See functions/_make_searchable.sql.
+-- Values of jobs under the search keys that their definitions declare. See functions/enqueue/_store_search_values.sql.
 create table plait.search_values (
   tenant_id  uuid not null,
   definition text collate "C" not null,

@@ -1,4 +1,4 @@
--- What happened: a log. One row whenever a job leaves `running`, and for a cancel or an operator's retry.
+-- The log of attempts. One row whenever a job leaves `running`, and for a cancellation or an operator's retry.
 
 create table plait.attempts (
   job_id      uuid not null,
@@ -9,22 +9,22 @@ create table plait.attempts (
   attempt     integer not null,
   worker      integer,
   status      plait.ending not null,
-  final       plait.status,                          -- what the job became, when this ended it; null: it went on
+  final       plait.status,                          -- the job's final status, if this attempt ended it; null: it continued
   pid         integer,                               -- of an isolated process; else the worker's own
   exit_code   integer,
-  reason      text,                                  -- a word for machines: permanent, worker_lost, bad_payload …
+  reason      text,                                  -- a code: permanent, worker_lost, bad_payload …
   error       text,
   traceback   text,
   result      json,
   progress    json,
-  failure     json,                                  -- what the handler raised: {type, message, cause}; null where it raised nothing
+  failure     json,                                  -- the exception of the handler: {type, message, cause}; null: none
   primary key (job_id, attempt),
   constraint attempts_final check (final in ('succeeded', 'failed', 'dead_letter', 'canceled', 'skipped'))
 );
 
 create index attempts_failed on plait.attempts (tenant_id, job_id) where final in ('failed', 'dead_letter');
 create index attempts_canceled on plait.attempts (tenant_id, job_id) where final in ('canceled', 'skipped');
--- What ended lately. The log only grows at its end, so that a few bytes for each 16 pages will do, and no insert notices.
+-- Attempts that ended lately. The log only grows at its end, so a BRIN index of a few bytes for each 16 pages is enough, and inserts stay cheap.
 create index attempts_finished on plait.attempts using brin (finished_at) with (pages_per_range = 16);
 
 -- State of a running attempt; folded into the attempt when it is settled.

@@ -1,10 +1,10 @@
--- Trees: what a durable job has done so far (steps), what it waits for (fan-outs, signals, other jobs), in which order its children
--- ended, and what follows when it has succeeded.
+-- Workflows: the steps of a durable job, what it waits for (fan-outs, signals, other jobs), the order in which its children
+-- ended, and its follow-ups.
 
--- A fan-out: children of one parent, and the rule by which it is decided. The counters move in the transaction that ends a child,
--- under this row's lock; whoever sets decided_at resumes the parent. Counts go on after that, the decision never changes.
--- Two strategies are not a durable job's own: `nursery` takes children for as long as its parent or one of them runs, and is decided when
--- the parent waits and all have ended (the nursery of a job as a whole bears the job's id, and makes the job final); `after` has no
+-- A fan-out: children of one parent, and the strategy that decides it. The transaction that ends a child updates the counters
+-- under this row's lock, and the one that sets decided_at resumes the parent. Later children are counted; the decision never changes.
+-- Two strategies are internal: `nursery` accepts children while its parent or one of them runs, and is decided when
+-- the parent waits and all have ended (the nursery of a job as a whole has the job's id, and makes the job final); `after` has no
 -- children but counts the jobs that its parent depends on (plait.dependencies).
 create table plait.fan_outs (
   id            uuid primary key,
@@ -17,36 +17,36 @@ create table plait.fan_outs (
   timeout_s     double precision,
   depth         smallint not null,                   -- of its children: locks are taken deepest first
   total         integer not null check (total >= 0),
-  needed        integer not null check (needed between 0 and total),   -- so many successes make it one
-  succeeded     integer not null default 0,          -- skipped ones too
+  needed        integer not null check (needed between 0 and total),   -- this many successes are a success
+  succeeded     integer not null default 0,          -- including skipped ones
   failed        integer not null default 0,
   canceled      integer not null default 0,
-  waited_for    integer,                             -- the parent waits until so many have ended, or until it is decided; null: it does not wait
+  waited_for    integer,                             -- the parent waits until this many have ended, or until it is decided; null: it does not wait
   decided_ended integer,                             -- how many had ended when it was decided
   early         boolean not null,                    -- decided as soon as enough have succeeded; else when all have ended
-  streamed      boolean not null,                    -- the order in which its children end is kept
+  streamed      boolean not null,                    -- the order in which its children end is stored
   nested        boolean not null,                    -- its children may fan out too
-  cancel_remaining boolean not null,                 -- when it has failed, what is still open is canceled
+  cancel_remaining boolean not null,                 -- if it fails, open children are canceled
   cancel_on_parent_failure boolean not null,
-  cancel_due    boolean not null default false,      -- what is open shall be canceled, in a transaction of its own
+  cancel_due    boolean not null default false,      -- open children are to be canceled, in a transaction of their own
   strategy      text not null check (strategy in ('fail_fast', 'collect_all', 'threshold', 'quorum', 'nursery', 'after')),
   decision      text check (decision in ('succeeded', 'failed', 'timeout')),
   left_open     integer[],                           -- children that had not ended when it was decided, by index: late, and left out
   serial        boolean not null default false,      -- nursery: one child at a time, in the order in which they were spawned
   stop          boolean not null default false,      -- nursery: when a child has failed, those that have not started are canceled
   turn          uuid,                                -- serial: whose turn it is
-  parent_final  plait.status,                        -- a job's own nursery: what the job has made of itself, by failing; null: its children decide
-  on_timeout    text check (on_timeout in ('proceed', 'fail')),   -- these three only of a node job's: its children are the nodes' parts
+  parent_final  plait.status,                        -- a job's own nursery: the status of a job that failed by itself; null: its children decide
+  on_timeout    text check (on_timeout in ('proceed', 'fail')),   -- these three only for a node job: its children are the nodes' parts
   on_node_failure text check (on_node_failure in ('fail', 'tolerate')),
-  rule          text check (rule in ('quorum', 'timeout', 'node_failed', 'quorum_lost')),   -- which decided it
-  cancel_late   boolean not null default false,      -- also when it has succeeded, what is still open is canceled
+  rule          text check (rule in ('quorum', 'timeout', 'node_failed', 'quorum_lost')),   -- the rule that decided it
+  cancel_late   boolean not null default false,      -- open children are canceled also if it succeeds
   constraint fan_outs_counts check (succeeded >= 0 and failed >= 0 and canceled >= 0 and succeeded + failed + canceled <= total),
   constraint fan_outs_decided check ((decided_at is null) = (decision is null))
 ) with (fillfactor = 50);
 
 create index fan_outs_parent on plait.fan_outs (parent_id);
 create index fan_outs_root on plait.fan_outs (root_id);
--- These are all but empty: only what waits for the leader is in them.
+-- These are almost empty: they hold only what the leader has to do.
 create index fan_outs_timeout on plait.fan_outs (timeout_at) where timeout_at is not null and decided_at is null;
 create index fan_outs_missed on plait.fan_outs (id) where waited_for is not null and decided_at is not null;
 create index fan_outs_ready on plait.fan_outs (id) where waited_for is not null and decided_at is null and succeeded + failed + canceled >= waited_for;
@@ -54,7 +54,7 @@ create index fan_outs_cancel on plait.fan_outs (id) where cancel_due;
 create index fan_outs_nodes on plait.fan_outs (id) where on_timeout is not null and decided_at is not null and succeeded + failed + canceled < total;
 create index fan_outs_turn on plait.fan_outs (id) where serial and turn is null and decided_at is null;
 
--- In which order the children of a streamed fan-out ended.
+-- The order in which the children of a streamed fan-out ended.
 create table plait.fan_out_order (
   fan_out_id    uuid not null,
   tenant_id     uuid not null,
@@ -63,14 +63,14 @@ create table plait.fan_out_order (
   primary key (fan_out_id, position)
 );
 
--- What a durable job has done: written once, under its fence, and read again whenever it goes on.
+-- The steps of a durable job: written once, under its fence, and read by each replay.
 create table plait.steps (
   job_id      uuid not null,
   tenant_id   uuid not null,
   fan_out_id  uuid,
   at          timestamptz not null,
-  due_at      timestamptz,                           -- sleep: until when; signal: how long it is waited for
-  seq         integer not null,                      -- in which order they were asked for
+  due_at      timestamptz,                           -- sleep: until when; signal: its timeout
+  seq         integer not null,                      -- the order in which they were requested
   occurrence  integer not null,                      -- of this name in this branch, from 1
   attempt     integer not null,
   done        boolean not null default true,         -- false, with an error: its branch was canceled before it ended
@@ -78,15 +78,15 @@ create table plait.steps (
   kind        text not null check (kind in ('call', 'transaction', 'version', 'fan_out', 'stream', 'sleep', 'signal', 'spawn', 'nursery', 'after', 'join', 'timer', 'cancel')),
   hash        text,                                  -- of its arguments; null: they can't be compared
   value       json,
-  error       text,                                  -- a permanent one: others are not kept, and tried again
+  error       text,                                  -- a permanent error: others are not stored, and the step is retried
   finished    integer,                               -- in which order their ends reached the handler; null: not yet
-  branch      text collate "C" not null default '',  -- which task of the handler asked for it: '' the handler itself, 2.1 the first of its second
+  branch      text collate "C" not null default '',  -- the task of the handler that requested it: '' the handler itself, 2.1 the first task of its second
   primary key (job_id, branch, name, occurrence)
 );
 
 create index steps_open on plait.steps (job_id) where not done;
 
--- What was sent to a job, consumed or not; a signal that is sent again is recognised by its id.
+-- Signals of a job, consumed or not; a signal that is sent again is recognized by its id.
 create table plait.signals (
   job_id    uuid not null,
   id        uuid not null,
@@ -98,7 +98,7 @@ create table plait.signals (
   primary key (job_id, id)
 );
 
--- A job that was asked for with `after` waits for these jobs, and its fan-out counts them. A row goes when its job has ended.
+-- A job that was enqueued with `after` waits for these jobs, and its fan-out counts them. A row is deleted when its job has ended.
 create table plait.dependencies (
   on_id      uuid not null,
   fan_out_id uuid not null,
@@ -106,10 +106,10 @@ create table plait.dependencies (
   primary key (on_id, fan_out_id)
 );
 
--- Jobs that are enqueued when another has succeeded, in that very transaction.
+-- Follow-ups: jobs that are enqueued in the transaction in which another one succeeds.
 create table plait.follow_ups (
   job_id       uuid not null,
-  id           uuid not null,                        -- the job's that it becomes
+  id           uuid not null,                        -- of the job that it becomes
   tenant_id    uuid not null,
   timeout_s    double precision,
   delay_s      double precision,
@@ -125,8 +125,8 @@ create table plait.follow_ups (
 );
 create index follow_ups_late on plait.follow_ups (job_id) where late;
 
--- Which trees a fork needs: the one of the job that it was made from, and those whose fan-outs its steps name. Retention keeps these trees
--- for as long as it keeps the fork.
+-- The workflows that a fork needs: that of its source job, and those whose fan-outs its steps name. Retention keeps them
+-- as long as the fork.
 create table plait.forks (
   tenant_id uuid not null,
   root_id   uuid not null,

@@ -1,10 +1,10 @@
--- What a job shows to others while it runs: streams of items, its state, and replies; and what it waits for of others. All of it is removed with the job.
+-- Output of a running job: streams, its state and replies; and the events that it waits for. All of it is deleted with the job.
 
--- A stream. Its row is locked by whoever appends to it, so that items have an order.
+-- A stream. A writer locks its row, so that items have an order.
 create table plait.streams (
   job_id    uuid not null,
   tenant_id uuid not null,
-  last_seq  integer not null default 0,              -- of its newest item; never goes back
+  last_seq  integer not null default 0,              -- of its newest item; never decreases
   items     integer not null default 0,
   bytes     bigint not null default 0,
   closed    boolean not null default false,
@@ -26,7 +26,7 @@ create table plait.stream_items (
 );
 create unique index stream_items_position on plait.stream_items (job_id, name, branch, position);
 
--- What a job says of itself as a whole, for others to read: the last value that one of its attempts has set.
+-- The state of a job, for others to read: the last value that one of its attempts has set.
 create table plait.job_states (
   job_id     uuid primary key,
   tenant_id  uuid not null,
@@ -36,23 +36,23 @@ create table plait.job_states (
   value      json not null check (octet_length(value::text) <= 65536)
 ) with (fillfactor = 50);
 
--- Which jobs wait for an event. Its dispatch sends each of them a signal, and removes the row.
+-- Jobs that wait for an event. Its dispatch sends each of them a signal, and deletes the row.
 create table plait.event_waits (
   job_id    uuid not null,
   tenant_id uuid not null,
   at        timestamptz not null,
   branch    text collate "C" not null,               -- of the step that waits
-  signal    text collate "C" not null,               -- what it waits for: the step is called `signal <signal>`
+  signal    text collate "C" not null,               -- the signal that it waits for: the step is called `signal <signal>`
   name      text collate "C" not null,               -- of the event
-  probe     text collate "C" not null,               -- one field of match, for the index; see functions/_probes.sql
-  match     jsonb not null,                          -- the event's data contain this
-  told      boolean not null default false,          -- its signal was sent while the job's row was held: resume moves the job on
+  probe     text collate "C" not null,               -- one field of match, for the index; see functions/signals/_probes.sql
+  match     jsonb not null,                          -- the event's data must contain this
+  told      boolean not null default false,          -- its signal was sent while the job's row was locked: resume resumes the job
   primary key (job_id, signal)
 );
 create index event_waits_name on plait.event_waits (tenant_id, name, probe);
 create index event_waits_told on plait.event_waits (job_id) where told;
 
--- What a job has answered to updates.
+-- A job's replies to updates.
 create table plait.update_replies (
   job_id    uuid not null,
   id        uuid not null,                           -- of the update, which came as a signal
@@ -63,19 +63,19 @@ create table plait.update_replies (
   primary key (job_id, id)
 );
 
--- What lets somebody without a key see one job, or answer it: known by its hash alone, as keys are.
+-- Tokens that allow reading the streams of one job, or answering it, without a key. Only their hashes are stored.
 create table plait.job_tokens (
   hash       text collate "C" primary key,
   tenant_id  uuid not null,
   job_id     uuid not null,
   created_at timestamptz not null,
   expires_at timestamptz not null,
-  redacted   boolean not null default false,         -- stream: made by somebody who is not shown secrets
+  redacted   boolean not null default false,         -- stream: created by a caller that may not see secrets
   kind       text not null check (kind in ('stream', 'signal')),
-  -- These only of an approval link, which sends a signal, once. It stays until its job is removed, and tells what became of it.
+  -- These only for an approval link, which sends one signal. It stays until its job is deleted, and shows whether it was used.
   used_at    timestamptz,
   signal     text collate "C" check (length(signal) between 1 and 200),
-  message    text,                                   -- what its page says
+  message    text,                                   -- the text of its page
   button     text,
   payload    json
 );

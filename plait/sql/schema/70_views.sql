@@ -1,4 +1,4 @@
--- The one place, beside search_jobs, that knows how a job's status is found: its live row's state, else its last attempt's.
+-- A job's status is its live row's state, else that of its last attempt. Only this view and search_jobs implement that.
 
 create view plait.job with (security_invoker = true) as
 select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correlation_id, j.dedupe_key, j.idempotency_key,
@@ -16,9 +16,9 @@ select j.id, j.tenant_id, j.definition, j.queue, j.priority, j.source, j.correla
        case when l.state = 'running' then r.progress else a.progress end as progress,
        j.parent_id, j.root_id, j.fan_out_id, j.fan_out_index, j.depth, j.forked_from, l.wait_on, l.wake_at, j.source_ref,
        j.node,
-       coalesce(f.at, case when l.state = 'running' then l.run_at end) as started_at,  -- the first time, whatever came after
+       coalesce(f.at, case when l.state = 'running' then l.run_at end) as started_at,  -- of the first attempt
        case when l.state = 'running' then l.worker else a.worker end as last_worker,
-       -- Those that count against max_attempts, with the one under way: no suspensions, snoozes, releases and losses.
+       -- Attempts that count against max_attempts, with the current one: not suspensions, snoozes, releases and losses.
        case when l.job_id is null then coalesce(u.n, (a.claimed_at is not null and a.status not in ('lost', 'released', 'snoozed'))::int)
             else l.tries + coalesce(l.state = 'running' or a.status = 'suspended' and a.reason is distinct from 'continued'
                             or l.state = 'waiting' and a.status in ('failed', 'timeout'), false)::int end as attempts_used,
@@ -28,7 +28,7 @@ left join plait.live l on l.job_id = j.id
 left join lateral (select * from plait.attempts t where t.job_id = j.id order by t.attempt desc limit 1) a on true
 left join lateral (
   select coalesce(t.started_at, t.claimed_at) as at from plait.attempts t
-  where t.job_id = j.id and t.claimed_at is not null and not (t.status = 'released' and t.started_at >= t.finished_at)  -- given back unstarted
+  where t.job_id = j.id and t.claimed_at is not null and not (t.status = 'released' and t.started_at >= t.finished_at)  -- released before it started
   order by t.attempt limit 1) f on true
 left join lateral (
   select (count(*) filter (where t.status in ('failed', 'timeout'))

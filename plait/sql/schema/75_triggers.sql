@@ -1,25 +1,25 @@
--- Triggers: what makes jobs by itself, at a time or for an event; and what became of each occasion.
+-- Triggers: schedules and event triggers, and their firings.
 
 create table plait.triggers (
   id              uuid primary key,
   tenant_id       uuid not null references plait.tenants (id),
   created_at      timestamptz not null,
   updated_at      timestamptz not null,
-  deleted_at      timestamptz,                       -- deleted softly: what it has made still names it
-  anchor_at       timestamptz not null,              -- since when its timing is what it is; `every` counts from here
-  cursor_at       timestamptz not null,              -- schedule: every instant up to here is dealt with
-  next_at         timestamptz,                       -- schedule: the next instant; null: the leader has yet to find it
+  deleted_at      timestamptz,                       -- soft delete: the jobs that it created still name it
+  anchor_at       timestamptz not null,              -- when its timing was last changed; `every` counts from here
+  cursor_at       timestamptz not null,              -- schedule: every instant up to here is handled
+  next_at         timestamptz,                       -- schedule: the next instant; null: not computed yet
   last_at         timestamptz,                       -- the last instant or event that it fired for
   last_job_id     uuid,
   fired           bigint not null default 0,
-  missed          bigint not null default 0,         -- instants that its catch_up left out
-  skipped         bigint not null default 0,         -- instants that its overlap left out
+  missed          bigint not null default 0,         -- instants that its catch-up policy skipped
+  skipped         bigint not null default 0,         -- instants that its overlap policy skipped
   every_s         double precision check (every_s between 1 and 3.2e8),
   catch_up_window_s double precision check (catch_up_window_s between 0 and 3.2e8),
   jitter_s        double precision not null default 0 check (jitter_s between 0 and 86400),
   timeout_s       double precision check (timeout_s > 0 and timeout_s <= 3.2e9),
   dedupe_window_s integer not null default 300 check (dedupe_window_s between 0 and 2592000),
-  revision        integer not null default 1,        -- grows with each change; who fires names the one that it has read
+  revision        integer not null default 1,        -- grows with each change; fire names the revision that it has read
   priority        smallint,
   max_attempts    smallint check (max_attempts between 1 and 10000),
   enabled         boolean not null default true,
@@ -37,7 +37,7 @@ create table plait.triggers (
   dedupe_key      text check (length(dedupe_key) between 1 and 500),
   limit_key       text check (length(limit_key) between 1 and 500),
   created_by      text not null,
-  error           text,                              -- why the leader can't find its next instant; a change clears it
+  error           text,                              -- why the leader can't compute its next instant; a change clears it
   payload         json not null default '{}' check (json_typeof(payload) = 'object' and octet_length(payload::text) <= 65536),
   constraint triggers_kind check (case kind
     when 'event' then event_name is not null and num_nonnulls(cron, every_s, time_zone) = 0 and overlap = 'allow'
@@ -52,7 +52,7 @@ create index triggers_due on plait.triggers (next_at nulls first)
 create index triggers_deleted on plait.triggers (deleted_at) where deleted_at is not null;
 create index triggers_event on plait.triggers (tenant_id, event_name) where kind = 'event' and enabled and deleted_at is null;
 
--- What became of each occasion: one row for each (trigger, instant) and each (trigger, event), ever.
+-- Firings: one row for each (trigger, instant) and each (trigger, event).
 create table plait.fires (
   id           uuid primary key,
   tenant_id    uuid not null,
@@ -60,11 +60,11 @@ create table plait.fires (
   at           timestamptz not null,
   instant      timestamptz,
   event_id     uuid,
-  job_id       uuid,                                 -- the job that it made, or, deduplicated, the one that stood for it
+  job_id       uuid,                                 -- the job that it created, or the existing one with the same dedupe key
   outcome      text not null check (outcome in ('enqueued', 'deduplicated', 'skipped', 'held', 'refused')),
-  window_key   text,                                 -- what is compared within the trigger's dedupe window
+  window_key   text,                                 -- compared within the trigger's dedupe window
   error        text,
-  held         json,                                 -- held only: what to ask for when the job before has ended
+  held         json,                                 -- held only: the job to enqueue when the previous one has ended
   constraint fires_occasion check ((instant is null) <> (event_id is null))
 );
 

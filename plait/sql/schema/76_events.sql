@@ -1,14 +1,14 @@
--- Events: what happened in the user's application, kept from the transaction in which it happened.
+-- Events of the user's application, stored in the transaction that emitted them.
 
 create table plait.events (
   id             uuid primary key,
   tenant_id      uuid not null,
   at             timestamptz not null,
-  dispatched_at  timestamptz,                        -- since when its triggers have fired, or said why not
-  jobs           integer not null default 0,         -- how many it made
+  dispatched_at  timestamptz,                        -- when its triggers have fired, or failed to
+  jobs           integer not null default 0,         -- how many jobs it created
   name           text collate "C" not null check (name ~ '^[A-Za-z0-9_.:/-]{1,200}$'),
   correlation_id text check (length(correlation_id) between 1 and 500),
-  error          text,                               -- why a trigger refused it; plait.fires tells of each
+  error          text,                               -- why a trigger failed; plait.fires has each firing
   data           json not null
 );
 

@@ -1,13 +1,13 @@
--- Artifacts: payloads, results, results of steps and signals that are too large for a row. What they are is here, their bytes are in a store of their own,
--- under the tenant's id and the artifact's. A job's payload or result names one by its hash; it is the job's alone.
+-- Artifacts: payloads, results, results of steps and signals that are too large for a row. Their bytes are in an object store,
+-- under the tenant's id and the artifact's. A job's payload or result names one by its hash; it belongs to one job.
 
 create table plait.artifacts (
   id         uuid primary key,
   tenant_id  uuid not null,
   job_id     uuid not null,
   created_at timestamptz not null,
-  expires_at timestamptz,                            -- looked at by then: is there such a job? null: there was, and it is not forgotten
-  doomed_at  timestamptz,                            -- nobody needs it: its bytes go, then this row
+  expires_at timestamptz,                            -- when to check that its job exists; null: it existed, and is not deleted
+  doomed_at  timestamptz,                            -- not needed any more: its bytes are deleted, then this row
   size       bigint not null check (size > 0),
   kind       text not null check (kind in ('payload', 'result', 'step', 'signal')),
   sha256     text collate "C" not null check (sha256 ~ '^[0-9a-f]{64}$')

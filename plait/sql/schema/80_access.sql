@@ -1,40 +1,40 @@
--- Who may call the API: keys and browser sessions; what they changed (audit); and what they were answered (replies).
+-- Access to the API: keys and browser sessions, the audit log, and stored replies.
 
--- A key is known by its hash alone: it is 256 random bits, so a plain hash can't be searched. Without a tenant it is an operator's of the
+-- Only the hash of a key is stored: a key is 256 random bits, so a plain hash can't be searched. Without a tenant it belongs to an operator of the
 -- whole installation, or a worker's.
 create table plait.keys (
   id           uuid primary key,
   tenant_id    uuid references plait.tenants (id),
   hash         text collate "C" not null unique,
-  hint         text not null check (length(hint) <= 20),          -- its first characters, for who looks for it
+  hint         text not null check (length(hint) <= 20),          -- its first characters, to find it by
   name         text not null check (length(name) between 1 and 200),
   role         text not null check (role in ('viewer', 'operator', 'admin', 'super-admin', 'worker')),
   created_by   text not null,
   created_at   timestamptz not null,
   expires_at   timestamptz,
   revoked_at   timestamptz,
-  last_used_at timestamptz,                                       -- within a minute
+  last_used_at timestamptz,                                       -- to the minute
   definitions  integer not null default 0,                        -- how many a worker's key has created
-  parent_id    uuid,                                              -- the key that it was made with; null: the command line's, or a sign-in's
+  parent_id    uuid,                                              -- the key that it was created with; null: by the CLI, or a sign-in
   constraint keys_tenant check ((tenant_id is null) = (role in ('super-admin', 'worker')))
 );
 
 create index keys_of_tenant on plait.keys (tenant_id, id);
 
--- What a browser holds instead of a key: it ends with the key that it was opened with. `link`: not yet opened, and good for one opening.
+-- Browser sessions, in place of a key: they end with the key that they were opened with. `link`: a login link that is not used yet.
 create table plait.sessions (
   hash       text collate "C" primary key,
   key_id     uuid not null references plait.keys (id) on delete cascade,
   link       boolean not null,
-  csrf       text not null,                                       -- what a page must send with each change
+  csrf       text not null,                                       -- the CSRF token that a page must send with each change
   created_at timestamptz not null,
   expires_at timestamptz not null,
-  role       text constraint sessions_role check (role in ('viewer', 'operator'))  -- of an embedded view; null: as the key has
+  role       text constraint sessions_role check (role in ('viewer', 'operator'))  -- of an embedded view; null: the key's
 );
 
 create index sessions_expiry on plait.sessions (expires_at);
 
--- One row for each change that somebody made through the API, written in the change's own transaction.
+-- The audit log: one row for each change through the API, written in the change's own transaction.
 create table plait.audit (
   id         uuid primary key,
   tenant_id  uuid,                                                -- null: of the installation
@@ -49,9 +49,9 @@ create table plait.audit (
 create index audit_tenant on plait.audit (tenant_id, id);
 create index audit_object on plait.audit (object, id);
 
--- What a request with an Idempotency-Key was answered, for a day; without an answer it is still under way.
+-- Replies to requests with an Idempotency-Key, for a day; without a reply the request is still running.
 create table plait.replies (
-  tenant_id  uuid not null,                                       -- the installation's own have the id of nobody
+  tenant_id  uuid not null,                                       -- the installation's own have the nil UUID
   key_id     uuid not null,
   key        text collate "C" not null check (length(key) between 1 and 500),
   hash       text not null,                                       -- of the request

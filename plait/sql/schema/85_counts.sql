@@ -1,13 +1,13 @@
--- Counts that nobody should have to make while somebody waits (T113): the leader makes them.
+-- Counts that would be too slow for a request (T113): the leader makes them.
 
--- What is live, by tenant, queue and state, as of `at`.
+-- Live jobs by tenant, queue and state, as of `at`.
 create table plait.depths (
   tenant_id uuid not null,
   queue     text collate "C" not null,
   state     plait.status not null,
   at        timestamptz not null,
   jobs      bigint not null,
-  oldest    timestamptz not null,                    -- since when the first of them is in that state, or when it is due
+  oldest    timestamptz not null,                    -- since when the oldest is in that state, or when it is due
   primary key (tenant_id, queue, state)
 );
 
@@ -17,24 +17,24 @@ create policy owner on plait.depths to plait_owner using (true) with check (true
 create policy tenant on plait.depths for select to plait_client, plait_tenant, plait_worker, plait_admin
   using (tenant_id = (select plait._visible_tenant()));
 
--- How attempts ended, minute by minute.
+-- How attempts ended, for each minute.
 create table plait.minutes (
   tenant_id   uuid not null,
   minute      timestamptz not null,
-  enqueued    integer not null default 0,            -- by the moment in their ids
+  enqueued    integer not null default 0,            -- by the time in their ids
   succeeded   integer not null default 0,            -- these five: jobs that became final
   failed      integer not null default 0,
   dead_letter integer not null default 0,
   canceled    integer not null default 0,
   skipped     integer not null default 0,
-  retried     integer not null default 0,            -- attempts that failed or timed out, and the job went on
+  retried     integer not null default 0,            -- attempts that failed or timed out and were retried
   lost        integer not null default 0,            -- attempts whose worker was lost
-  run_s       double precision not null default 0,   -- how long handlers ran, in all
+  run_s       double precision not null default 0,   -- total run time of handlers
   primary key (tenant_id, minute)
 );
 create index minutes_minute on plait.minutes (minute);
 
--- Until where the minutes are right for ever; and what must have ended before more of them are. See functions/roll_up.sql.
+-- Up to where the minutes are final, and which transactions must have ended before more of them are. See functions/leader/roll_up.sql.
 create table plait.rolled (
   one       boolean primary key default true check (one),
   closed_to timestamptz not null,

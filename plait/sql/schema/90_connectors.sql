@@ -1,29 +1,29 @@
--- Connectors: where a tenant's webhooks go, what it has set for each kind of connector, and which servers fail.
+-- Connectors: webhook endpoints, a tenant's settings for each kind of connector, and circuit breakers.
 
 create table plait.endpoints (
   id              uuid primary key,
   tenant_id       uuid not null references plait.tenants (id),
   created_at      timestamptz not null,
   updated_at      timestamptz not null,
-  subscribed_at   timestamptz,                       -- since when it is told of outcomes; null: of none
+  subscribed_at   timestamptz,                       -- since when outcomes are announced to it; null: none are
   disabled_at     timestamptz,                       -- since when nothing is delivered
-  old_key_until   timestamptz,                       -- the key before this one signs too, until then
-  key_version     integer not null default 1,        -- keys are worked out from it, and stored nowhere
+  old_key_until   timestamptz,                       -- the previous key signs too, until then
+  key_version     integer not null default 1,        -- keys are derived from it, and not stored
   enabled         boolean not null default true,
   label           text collate "C" not null check (label collate "default" ~ '^[[:graph:]]([[:print:]]{0,198}[[:graph:]])?$'),
   url             text not null check (url ~ '^https?://[[:graph:]]+$' and length(url) <= 2000),
   signature       text not null default 'standard' check (signature in ('standard', 'sha256', 'sha512')),
   disabled_reason text,
   created_by      text not null,
-  statuses        plait.status[] not null default '{}',   -- of these outcomes it is told
-  definitions     text[],                            -- of jobs of these; null: of any
+  statuses        plait.status[] not null default '{}',   -- the outcomes that it subscribes to
+  definitions     text[],                            -- of these definitions; null: all
   constraint endpoints_statuses check (not statuses && '{scheduled,queued,running,waiting}'),
   constraint endpoints_definitions check (cardinality(definitions) between 1 and 100)
 );
 create unique index endpoints_label on plait.endpoints (tenant_id, label);
 create index endpoints_subscribed on plait.endpoints (tenant_id) where subscribed_at is not null;
 
--- What endpoints were told, for as long as it could be found again. See functions/announce.sql.
+-- Announced outcomes, as long as announce could find them again. See functions/connectors/announce.sql.
 create table plait.announcements (
   tenant_id   uuid not null,
   endpoint_id uuid not null,
@@ -35,7 +35,7 @@ create table plait.announcements (
 );
 create index announcements_finished on plait.announcements (finished_at);
 
--- Until where outcomes are told for ever; and what must have ended before more of them are.
+-- Up to where announcements are complete, and which transactions must have ended before more of them are.
 create table plait.announced (
   one       boolean primary key default true check (one),
   closed_to timestamptz not null,
@@ -43,7 +43,7 @@ create table plait.announced (
   seen_xid  xid8 not null
 );
 
--- What a tenant has set for a kind of connector, for all its jobs.
+-- A tenant's settings for a kind of connector, for all its jobs.
 create table plait.connectors (
   tenant_id  uuid not null references plait.tenants (id),
   type       text not null check (type in ('http', 'webhook', 'report')),
@@ -54,13 +54,13 @@ create table plait.connectors (
   constraint connectors_settings check (json_typeof(settings) = 'object' and octet_length(settings::text) <= 16384)
 );
 
--- Servers that have failed lately, as all workers know them. One that answers has no row.
+-- Circuit breakers: servers that have failed lately, for all workers. A server that answers has no row.
 create table plait.circuits (
   tenant_id  uuid not null,
   origin     text collate "C" not null check (length(origin) <= 300),
   failures   integer not null,                       -- in a row
-  opened_at  timestamptz,                            -- since when nobody asks it
-  open_until timestamptz,                            -- then one request may try
+  opened_at  timestamptz,                            -- since when the circuit is open
+  open_until timestamptz,                            -- half-open then: one request may try
   updated_at timestamptz not null,
   primary key (tenant_id, origin)
 );

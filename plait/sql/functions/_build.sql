@@ -1,9 +1,0 @@
--- _build: the build that a lane is for; null: for any.
---
---   moves    nothing
---   locks    nothing
---   raises   nothing
---   called   _lane, _serves, explain_job, release_builds
-create or replace function plait._build(p_lane text) returns text
-language sql immutable
-return substring(p_lane from '^(?:suspect:)?b:([^ ]+)');

@@ -1,9 +1,0 @@
--- _in_era: a bound of a time range, no further out than ids and intervals can go: infinity and the like mean the first or the last moment.
---
---   moves    nothing
---   locks    nothing
---   raises   nothing
---   called   analytics, fan_out_load, history, latency, search_jobs
-create or replace function plait._in_era(p_at timestamptz) returns timestamptz
-language sql immutable parallel safe
-return greatest(least(p_at, timestamptz '9999-01-01 00:00:00+00'), timestamptz '1970-01-01 00:00:00+00');

@@ -1,9 +1,0 @@
--- _uuid_floor: the least UUIDv7 of a moment.
---
---   moves    nothing
---   locks    nothing
---   raises   nothing
---   called   _check_jobs, latency, prune, search_jobs, _write_definition
-create or replace function plait._uuid_floor(p_at timestamptz) returns uuid
-language sql immutable parallel safe
-return (encode(substring(int8send((extract(epoch from p_at) * 1000)::bigint) from 3), 'hex') || '70008000000000000000')::uuid;

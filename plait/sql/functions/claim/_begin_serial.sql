@@ -1,0 +1,24 @@
+-- _begin_serial: start a queue that became serial with the workflows that began; false: not yet.
+--
+--   moves    nothing
+--   locks    the queue's row, SKIP LOCKED: never waits
+--   raises   nothing
+--   called   await_claims, _claim
+--
+-- Which workflows have begun is known only when the claims that still saw the queue as parallel
+-- have ended. They continue one after the other; the next root starts when the last of them is
+-- final. await_claims calls it after the change, and _claim if that did not happen within 10 s.
+create or replace function plait._begin_serial(p_queue text) returns boolean
+language plpgsql as $$
+begin
+  perform from plait.queues where name = p_queue and settling for update skip locked;
+  if not found then
+    return exists (select from plait.queues where name = p_queue and not settling);
+  end if;
+  update plait.queues set settling = false,
+    roots = array(select coalesce(l.root_id, l.job_id) from plait.live l where l.queue = p_queue
+                    and (l.state = 'running' or l.root_id is not null or l.attempt > 0 and plait._has_started(l.job_id))
+                  group by 1 order by min(l.run_at), 1)
+    where name = p_queue;
+  return true;
+end $$;

@@ -1,0 +1,14 @@
+-- _parse_scan_bounds: scan bounds from the text that a worker sends back.
+--
+--   moves    nothing
+--   locks    nothing
+--   raises   nothing
+--   called   claim, cycle
+--
+-- With a DateStyle of its own, here and in _format_scan_bounds: in others a time loses its zone, or
+-- is read as another.
+create or replace function plait._parse_scan_bounds(p_text text) returns plait.scan_bounds
+language plpgsql stable set datestyle = 'ISO, YMD' as $$
+begin
+  return p_text::plait.scan_bounds;
+end $$;

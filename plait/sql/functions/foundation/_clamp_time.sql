@@ -1,0 +1,11 @@
+-- _clamp_time: a bound of a time range, limited to what ids and intervals can express.
+--
+--   moves    nothing
+--   locks    nothing
+--   raises   nothing
+--   called   analytics, fan_out_load, history, latency, search_jobs
+--
+-- Infinity and the like mean the first or the last possible time.
+create or replace function plait._clamp_time(p_at timestamptz) returns timestamptz
+language sql immutable parallel safe
+return greatest(least(p_at, timestamptz '9999-01-01 00:00:00+00'), timestamptz '1970-01-01 00:00:00+00');

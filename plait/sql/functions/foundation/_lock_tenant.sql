@@ -1,0 +1,18 @@
+-- _lock_tenant: serialize changes of a tenant's endpoints, or of its triggers.
+--
+--   moves    nothing
+--   locks    a row of plait.locks of this tenant and kind, for at most 2 s
+--   raises   PL016 when another open transaction holds it
+--   called   set_endpoint, _set_trigger, set_trigger
+create or replace function plait._lock_tenant(p_tenant uuid, p_kind text) returns void
+language plpgsql as $$
+declare
+  v_name text := p_kind || ' ' || p_tenant;
+  v_was  text := plait._limit_lock_waits(2000);
+begin
+  insert into plait.locks (name) values (v_name) on conflict do nothing;
+  perform from plait.locks where name = v_name for update;
+  perform set_config('lock_timeout', v_was, true);
+exception when lock_not_available then
+  raise exception 'another open transaction changes this tenant''s %: commit or roll it back, then try again', p_kind using errcode = 'PL016';
+end $$;

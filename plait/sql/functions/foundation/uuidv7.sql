@@ -1,0 +1,16 @@
+-- uuidv7: an id that sorts by its time, for callers in SQL.
+--
+--   moves    nothing
+--   locks    nothing
+--   raises   nothing
+--   called   by more than a dozen functions
+--
+-- Postgres has its own from version 18 on; one definition serves all versions. It uses the real
+-- clock, not plait.now(): an id tells rows apart and decides nothing.
+create or replace function plait.uuidv7() returns uuid
+language sql volatile parallel safe
+return encode(
+  set_bit(set_bit(
+    overlay(uuid_send(gen_random_uuid())
+            placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),  -- clock: see above
+    52, 1), 53, 1), 'hex')::uuid;

@@ -1,0 +1,43 @@
+-- _take_over_leader_jobs: requeue the jobs that the former leader still runs as the leader.
+--
+--   moves    running -> queued, or -> canceled if that was requested
+--   locks    live rows SKIP LOCKED: a locked row is being settled, and _still_leads rejects it;
+--            then as _fan_in
+--   raises   nothing
+--   called   elect, rescue
+--
+-- Called after an election with a new holder, and by rescue for rows that were locked then. Not an
+-- attempt used: nothing says that it was the job's fault.
+create or replace function plait._take_over_leader_jobs(p_now timestamptz) returns int
+language plpgsql set enable_seqscan = off as $$
+declare
+  l        plait.live;
+  v_holder text := (select holder from plait.leader where name = 'main');
+  v_queues text[];
+  v_ended  uuid[];
+  v_fans   uuid[];
+  v_n      int := 0;
+begin
+  for l in
+    select v.* from plait.live v join plait.workers w on w.id = v.worker
+    where v.lane in ('leader', 'suspect:leader') and v.state = 'running' and w.holder is distinct from v_holder
+    order by v.job_id for update of v skip locked
+  loop
+    continue when l.cancel_requested is not null and cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;   -- rescue tries again
+    v_n := v_n + 1;
+    if l.cancel_requested is not null then
+      perform plait._make_final(l, p_now, 'canceled', 'canceled', 'deposed', l.cancel_reason);
+      v_ended := v_ended || l.job_id; v_fans := v_fans || l.fan_out_id;
+    else
+      perform plait._requeue_leader_job(l, p_now);
+      v_queues := v_queues || l.queue;
+    end if;
+  end loop;
+  if v_ended is not null then
+    perform plait._fan_in(p_now, v_ended, v_fans, array_fill('canceled'::plait.status, array[cardinality(v_ended)]));
+  end if;
+  if v_queues is not null then
+    perform plait._wake_workers(v_queues);
+  end if;
+  return v_n;
+end $$;

@@ -1,9 +1,0 @@
--- list_definitions: all of them.
---
---   moves    nothing
---   locks    nothing
---   raises   nothing
---   called   plait.store.definitions.list_definitions
-create or replace function plait.list_definitions() returns setof plait.definitions
-language sql stable security definer set search_path = plait, pg_temp
-as $$ select * from plait.definitions order by name $$;

@@ -1,0 +1,28 @@
+-- _start_node_job: a node job that was just enqueued waits for its parts.
+--
+--   moves    waiting -> queued, for the leader, if there are too few nodes
+--   locks    as _open_nodes
+--   raises   as _open_nodes
+--   called   enqueue_many
+--
+-- With too few nodes, the leader starts the parts later. The first attempt of such a job is one
+-- that never ran, so that the worker that claims it looks for the nodes' step.
+create or replace function plait._start_node_job(p_now timestamptz, p_jobs uuid[], p_always boolean) returns void
+language plpgsql as $$
+declare
+  j    plait.jobs;
+  l    plait.live;
+  v_id uuid;
+begin
+  for j in select * from plait.jobs where id = any(p_jobs) order by id loop
+    select * into l from plait.live where job_id = j.id;
+    v_id := plait._open_nodes(p_now, j, l.metered, 1, 1, p_always);
+    if v_id is null then
+      perform plait._resume_job(l);
+      continue;
+    end if;
+    update plait.live set attempt = 1, wait_on = 'fan_out ' || v_id where job_id = j.id;
+    insert into plait.attempts (job_id, tenant_id, finished_at, attempt, status, reason)
+    values (j.id, j.tenant_id, p_now, 1, 'suspended', 'fan_out ' || v_id);
+  end loop;
+end $$;

@@ -1,0 +1,21 @@
+-- _own_nursery: the nursery of a job as a whole, which has the job's id; created when first needed.
+--
+--   moves    nothing
+--   locks    the job's live row, when it is made
+--   raises   PL009 when the job is final
+--   called   _add_follow_ups, open_nursery, spawn, spawn_many
+create or replace function plait._own_nursery(p_job plait.jobs) returns void
+language plpgsql as $$
+begin
+  update plait.live set tied = true where job_id = p_job.id and not tied;
+  if not exists (select from plait.live where job_id = p_job.id) then
+    raise exception 'job % is final: it accepts no children', p_job.id using errcode = 'PL009';
+  end if;
+  insert into plait.fan_outs (id, tenant_id, parent_id, root_id, created_at, depth, total, needed, early, streamed, nested,
+                              cancel_remaining, cancel_on_parent_failure, strategy, serial, stop)
+  select p_job.id, p_job.tenant_id, p_job.id, coalesce(p_job.root_id, p_job.id), plait.now(), coalesce(p_job.depth, 0) + 1, 0, 0, false, false,
+         coalesce(d.allow_nested, true), false, coalesce(d.cancel_on_parent_failure, false), 'nursery',
+         coalesce(d.child_mode = 'serial', false), coalesce(d.on_child_failure = 'stop', false)
+  from (select) one left join plait.definitions d on d.name = p_job.definition
+  on conflict do nothing;
+end $$;

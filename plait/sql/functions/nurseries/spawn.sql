@@ -1,0 +1,58 @@
+-- spawn: spawn a child of a job that is not final, from SQL.
+--
+--   moves    as _spawn
+--   locks    as _spawn; the sibling's live row FOR SHARE, with an attempt
+--   raises   as _spawn; PL001 without a parent, PL003 and PL004 for a tenant, PL008 when the caller
+--            has no such job, PL009 when it is final, or when it does not run as this attempt any
+--            more
+--   called   users
+--
+--   select plait.spawn('refresh_batch', '{"ids": [1, 2, 3]}', parent => task_id, priority => 20);
+--   select plait.spawn('refresh_batch', '{"ids": [4]}', sibling_of => task_id);
+--
+-- From a stored procedure, a table's trigger or another language. With `attempt` it is fenced: a
+-- caller that lost the lease spawns nothing. The parent can't become final before this commits.
+create or replace function plait.spawn(
+  definition text, payload json default '{}', parent uuid default null, sibling_of uuid default null, attempt int default null,
+  tenant text default null, queue text default null, priority int default null, max_attempts int default null, timeout interval default null,
+  delay interval default null, dedupe_key text default null, limit_key text default null, id uuid default null
+) returns uuid
+language plpgsql security definer set search_path = plait, pg_temp as $$
+declare
+  v_id      uuid := coalesce(spawn.id, plait.uuidv7());
+  v_tenant  uuid := plait._tenant(case when spawn.tenant is not null then plait.tenant_id(spawn.tenant) end);
+  v_asking  uuid := coalesce(spawn.parent, spawn.sibling_of);
+  v_nursery uuid := v_asking;
+  j         plait.jobs;
+begin
+  perform plait._require_read_committed();
+  if num_nonnulls(spawn.parent, spawn.sibling_of) <> 1 then
+    raise exception 'spawn needs either parent or sibling_of' using errcode = 'PL001';
+  end if;
+  select * into j from plait.jobs where jobs.id = v_asking and jobs.tenant_id = v_tenant;
+  if not found then
+    raise exception 'there is no job %', v_asking using errcode = 'PL008';
+  end if;
+  if exists (select from plait.jobs where jobs.id = v_id and jobs.tenant_id = v_tenant and jobs.definition = spawn.definition) then
+    return v_id;  -- sent again
+  end if;
+  if spawn.attempt is not null then
+    perform from plait.live l where l.job_id = v_asking and l.attempt = spawn.attempt and l.state = 'running' for share;
+    if not found then
+      raise exception 'job % no longer runs as attempt %', v_asking, spawn.attempt using errcode = 'PL009';
+    end if;
+  end if;
+  if spawn.sibling_of is not null then
+    if j.parent_id is null then
+      raise exception 'job % has no parent, so it cannot have siblings', v_asking using errcode = 'PL009';
+    end if;
+    v_nursery := j.fan_out_id;
+    select * into j from plait.jobs where jobs.id = j.parent_id;
+  else
+    perform plait._own_nursery(j);
+  end if;
+  return (plait._spawn(
+    j, v_nursery, array[v_id], array[spawn.definition], array[spawn.payload::text], array[spawn.queue], array[spawn.priority],
+    array[spawn.max_attempts], array[extract(epoch from spawn.timeout)::float8], array[extract(epoch from spawn.delay)::float8],
+    case when spawn.dedupe_key is not null then array[spawn.dedupe_key] end, array[spawn.limit_key], true))[1];
+end $$;

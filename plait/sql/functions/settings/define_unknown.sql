@@ -1,0 +1,31 @@
+-- define_unknown: register, with defaults, undefined definitions that an HTTP worker names.
+--
+--   moves    nothing
+--   locks    the key's row; as define
+--   raises   PL005 if the key would have created more than p_most, PL008 no such key; as define
+--   called   plait.store.definitions.define_unknown
+--
+-- Definitions are shared by all tenants and never deleted, so the number that one key adds is
+-- limited.
+create or replace function plait.define_unknown(p_key uuid, p_names text[], p_most int default 500) returns int
+language plpgsql security definer set search_path = plait, pg_temp as $$
+declare
+  v_made  int;
+  v_names text[];
+begin
+  perform plait._require_read_committed();
+  select definitions into v_made from plait.keys where id = p_key for no key update;
+  if not found then
+    raise exception 'there is no key %', p_key using errcode = 'PL008';
+  end if;
+  v_names := array(select distinct n from unnest(p_names) n where not exists (select from plait.definitions d where d.name = n) order by 1);
+  if cardinality(v_names) = 0 then
+    return 0;
+  end if;
+  if v_made + cardinality(v_names) > p_most then
+    raise exception 'a worker''s key may create at most % definitions; this one has created % and asks for % more: use existing names, or have an administrator create them',
+      p_most, v_made, cardinality(v_names) using errcode = 'PL005';
+  end if;
+  update plait.keys set definitions = definitions + cardinality(v_names) where id = p_key;
+  return plait.define((select json_agg(json_build_object('name', n)) from unnest(v_names) n));
+end $$;

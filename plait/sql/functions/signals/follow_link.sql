@@ -1,0 +1,28 @@
+-- follow_link: use an approval link: its job gets the signal, and the link is used up.
+--
+--   moves    waiting -> queued
+--   locks    the link's row: of two concurrent calls one uses it; then as signal
+--   raises   nothing
+--   called   plait.store.links.follow_link
+--
+-- Returns the state that find_link would have returned before: open if it was used now. Null: no
+-- such link.
+create or replace function plait.follow_link(p_hash text) returns text
+language plpgsql security definer set search_path = plait, pg_temp as $$
+declare
+  v_state text;
+  t       plait.job_tokens;
+begin
+  perform plait._require_read_committed();
+  select * into t from plait.job_tokens where hash = p_hash and kind = 'signal' for update;
+  select f.state into v_state from plait.find_link(p_hash) f;
+  if v_state = 'open' then
+    begin
+      perform plait.signal(t.job_id, t.signal, t.payload, t.tenant_id, md5(t.hash)::uuid);
+    exception when sqlstate 'PL009' then
+      return 'ended';
+    end;
+    update plait.job_tokens set used_at = plait.now() where hash = p_hash;
+  end if;
+  return v_state;
+end $$;

@@ -1,0 +1,57 @@
+-- _release_running: requeue the jobs of a living worker that it does not hold.
+--
+--   moves    running -> queued, or -> canceled if that was requested
+--   locks    live rows SKIP LOCKED; the caller holds the worker's row, so it must not wait for
+--            them; then as _fan_in
+--   raises   nothing
+--   called   after_restore, heartbeat, leave
+--
+-- Does not count as an attempt used.
+create or replace function plait._release_running(p_worker int, p_now timestamptz, p_reason text, p_held uuid[], p_held_attempts int[]) returns int
+language plpgsql as $$
+declare
+  l        plait.live;
+  v_n      int := 0;
+  v_back   int;
+  v_queues text[];
+  v_ended  uuid[] := '{}';
+  v_fans   uuid[] := '{}';
+begin
+  for l in
+    select v.* from plait.live v
+    where v.worker = p_worker and v.cancel_requested is not null
+      and not exists (select from unnest(p_held, p_held_attempts) h(id, attempt) where h.id = v.job_id and h.attempt = v.attempt)
+    order by v.job_id for update skip locked
+  loop
+    continue when cardinality(plait._lock_affected_fan_outs(array[l.job_id])) = 0;   -- left to the next call, or to rescue
+    perform plait._make_final(l, p_now, 'canceled', 'canceled', p_reason, l.cancel_reason);
+    v_n := v_n + 1;
+    v_ended := v_ended || l.job_id;
+    v_fans := v_fans || l.fan_out_id;
+  end loop;
+  if v_n > 0 then
+    perform plait._fan_in(p_now, v_ended, v_fans, array_fill('canceled'::plait.status, array[v_n]));
+  end if;
+
+  with c as materialized (
+    select v.job_id, v.tenant_id, v.run_at, v.attempt, v.queue from plait.live v
+    where v.worker = p_worker and v.state = 'running' and v.cancel_requested is null
+      and not exists (select from unnest(p_held, p_held_attempts) h(id, attempt) where h.id = v.job_id and h.attempt = v.attempt)
+    order by v.job_id for update skip locked
+  ), u as (
+    update plait.live v set state = 'queued', worker = null, run_at = p_now from c where v.job_id = c.job_id
+  ), r as (
+    delete from plait.running_state s using c where s.job_id = c.job_id returning s.job_id, s.attempt, s.progress
+  ), a as (
+    insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, reason, progress)
+    select c.job_id, c.tenant_id, c.run_at, case when p_reason <> 'not_held' then c.run_at end, p_now, c.attempt, p_worker, 'released',
+           p_reason, r.progress
+    from c left join r on r.job_id = c.job_id and r.attempt = c.attempt
+    returning 1
+  )
+  select count(*), (select array_agg(distinct queue) from c) into v_back, v_queues from a;
+  if v_back > 0 then
+    perform plait._wake_workers(v_queues);
+  end if;
+  return v_n + v_back;
+end $$;
