@@ -1,4 +1,4 @@
-"""`plait workers`: who runs jobs, and since when nobody has heard of whom."""
+"""`plait workers`: list workers and their heartbeats."""
 
 import json
 
@@ -9,11 +9,11 @@ from plait.cli.output import plain, say, show_json, show_table, span
 
 
 def register(app: typer.Typer) -> None:
-    app.command("workers", short_help="Show the workers.")(command(workers))
+    app.command("workers", short_help="List workers.")(command(workers))
 
 
 async def workers(cli: Invocation) -> None:
-    """Show the workers that live, and those that left or were lost within the last hour."""
+    """List active workers, and those that left or were lost within the last hour."""
     async with cli.store() as store:
         rows, blocked = await store.workers.list_workers(), await store.workers.list_blocked()
         prefetched = await store.workers.list_prefetched()
@@ -31,7 +31,7 @@ async def workers(cli: Invocation) -> None:
         )
         return
     show_table(
-        ("worker", "state", "host", "pid", "running", "prefetched", "at most", "queues", "seen", "version"),
+        ("worker", "state", "host", "pid", "running", "prefetched", "slots", "queues", "seen", "version"),
         [
             (
                 row.id,
@@ -47,7 +47,7 @@ async def workers(cli: Invocation) -> None:
             )
             for row in rows
         ],
-        optional=("version", "prefetched", "at most", "pid"),
+        optional=("version", "prefetched", "slots", "pid"),
         empty="No workers. Start one: plait worker APP",
     )
     for row in rows:

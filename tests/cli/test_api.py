@@ -86,9 +86,9 @@ def test_revoking_a_key_lists_the_keys_that_were_made_with_it(real_database: Tes
     with psycopg.connect(real_database.admin_url) as admin:
         admin.execute("update plait.keys set parent_id = %s where id = %s", (parent, child))
     told = keys("revoke", parent)
-    assert f"key {child} child (operator), made with it: still valid" in told.out
+    assert f"key {child} child (operator), created with it: still valid" in told.out
     assert "--descendants" in told.err
-    assert f"key {child} child (operator), made with it: revoked" in keys("revoke", parent, "--descendants").out
+    assert f"key {child} child (operator), created with it: revoked" in keys("revoke", parent, "--descendants").out
     assert all(key["revoked_at"] for key in keys("list", "--json").json)
 
 

@@ -83,9 +83,9 @@ def test_run_is_stopped_by_ctrl_c(real_database: TestDatabase, shop: Path) -> No
     with started("run", shop, "sleep", "seconds=3600", "--url", real_database.url) as process:
         wait_until_listed(real_database, "running")
         process.send_signal(signal.SIGINT)
-        wait_for_line(process, "the job may finish")
+        wait_for_line(process, "waiting for the job to finish")
         process.send_signal(signal.SIGINT)
-        wait_for_line(process, "is given back")
+        wait_for_line(process, "was released")
         assert process.wait(120) == 130
 
 
