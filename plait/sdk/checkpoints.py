@@ -1,7 +1,7 @@
-"""Checkpoints of one worker: steps that end at the same time share one statement, each answered only after its commit.
+"""Checkpoints of one worker: steps that end at the same time share one statement, and each is acknowledged after its commit.
 
-While a statement is under way new ones gather for the next, as with enqueues: a lone job waits for nothing, and many pay for one
-commit. A checkpoint whose reply was lost is sent again: what is there already stays.
+Checkpoints that arrive during a statement are batched for the next one, as with enqueues: a single job waits for nothing, and many jobs
+share one commit. A checkpoint whose reply was lost is sent again; the database keeps the first one.
 """
 
 import asyncio
@@ -15,9 +15,9 @@ from plait.store.trees import Checkpoint
 
 MAX_BATCH = 500
 PAUSES_S = (0.05, 0.25, 1.0, 2.0)
-"""Before each repetition of a statement whose reply was lost."""
+"""Delays before each repetition of a statement whose reply was lost."""
 PATIENCE_S, OUTAGE_S = 10.0, 60.0
-"""No repetition begins after this time; the second one while the database is unavailable, which is no fault of the handler's."""
+"""No repetition begins after this time. The second value applies while the database is unavailable, which is not the handler's fault."""
 CLOSE_S = 2.0
 
 _Waiting = tuple[Checkpoint, "asyncio.Future[bool]"]
@@ -31,7 +31,7 @@ class Checkpoints:
         self._flusher: asyncio.Task[None] | None = None
 
     def save(self, checkpoint: Checkpoint) -> "asyncio.Future[bool]":
-        """Whether it was stored; False when the lease is lost. Goes through also when nobody waits for it any more."""
+        """Whether it was stored; False if the lease is lost. It is sent even if its caller stops waiting."""
         future: asyncio.Future[bool] = self._loop.create_future()
         self._waiting.append((checkpoint, future))
         if self._flusher is None:
@@ -39,7 +39,7 @@ class Checkpoints:
         return future
 
     async def close(self) -> None:
-        """Return when what waits is stored; a database that does not answer is not waited for."""
+        """Return when pending checkpoints are stored, or when the database is not reachable."""
         if self._flusher is not None:
             _, late = await asyncio.wait({self._flusher}, timeout=CLOSE_S)
             for task in late:
@@ -53,28 +53,28 @@ class Checkpoints:
                 await self._send(batch)
         finally:
             self._flusher = None
-            for _, future in self._waiting:  # the loop ends: nobody is left to send these
+            for _, future in self._waiting:  # the loop ends: these can no longer be sent
                 future.cancel()
             self._waiting = []
 
     async def _send(self, batch: list[_Waiting]) -> None:
         try:
-            # One worker's, but for a moment after it was declared lost and has registered anew.
+            # From one worker, except for a moment after it was declared lost and has registered again.
             worker = batch[0][0].lease.worker
             others = [one for one in batch if one[0].lease.worker != worker]
             batch = [one for one in batch if one[0].lease.worker == worker]
             stale = await self._save_surely(worker, [checkpoint for checkpoint, _ in batch])
-        except Exception as error:  # noqa: BLE001 - it is the handlers' to handle
+        except Exception as error:  # noqa: BLE001 - reported to the handlers
             if len(batch) > 1 and not isinstance(
                 error, DatabaseUnreachable
-            ):  # one of them is at fault: halve, until it stands alone
+            ):  # one of them caused it: split the batch until it is alone
                 await self._send(batch[: len(batch) // 2])
                 await self._send(batch[len(batch) // 2 :])
                 return
             for _, future in batch:
                 if not future.done():
                     future.set_exception(error)
-                    future.exception()  # also when nobody waits for it any more
+                    future.exception()  # retrieved, even if its caller stopped waiting
         except BaseException:
             for _, future in batch:
                 future.cancel()
@@ -97,4 +97,4 @@ class Checkpoints:
                 if time.monotonic() - began > (OUTAGE_S if isinstance(error, DatabaseUnreachable) else PATIENCE_S):
                     raise
             await asyncio.sleep(pause)
-        raise AssertionError("the pauses never end")
+        raise AssertionError("unreachable: the delays never end")

@@ -159,6 +159,6 @@ def test_a_history_is_exported_as_json_that_can_be_replayed(
     async def other_code() -> None:
         await wait_for_signal("paid")
 
-    with pytest.raises(DeterminismError, match="call 'price' #1 on record"):
+    with pytest.raises(DeterminismError, match="recorded as call 'price' #1"):
         asyncio.run(replay(text, other_code))
     assert plait_on("jobs", "history", str(uuid4())).code == 1

@@ -312,5 +312,5 @@ def test_every_argument_needs_a_name() -> None:
     def positional(path: str, /) -> None: ...
 
     for function in (stars, positional):
-        with pytest.raises(InvalidDefinition, match="needs a name"):
+        with pytest.raises(InvalidDefinition, match="must accept a keyword argument"):
             Codec(function, "job")

@@ -75,7 +75,7 @@ async def test_other_arguments_are_an_error(app: Plait, kit: Kit) -> None:
         await sleep("1h")
 
     told = await _changed(app, kit, before, after)
-    assert "step 1 of this job, call 'one' #1, is on record with other arguments" in told
+    assert "step 1 of this job, call 'one' #1, was recorded with other arguments" in told
 
 
 async def test_another_kind_of_step_is_an_error(app: Plait, kit: Kit) -> None:
@@ -135,7 +135,7 @@ async def test_a_version_that_the_code_no_longer_has_is_an_error(app: Plait, kit
     async def after() -> None:
         await version("v", 3, earliest=2)
 
-    assert "runs version 1 of 'v', and the code now has 2 to 3" in await _changed(app, kit, before, after)
+    assert "uses version 1 of 'v', but the code supports 2 to 3" in await _changed(app, kit, before, after)
 
 
 async def test_steps_side_by_side_have_no_order(app: Plait, kit: Kit) -> None:

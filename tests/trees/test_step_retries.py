@@ -273,7 +273,7 @@ async def test_an_option_that_is_an_argument_too_is_refused(app: Plait, kit: Kit
         ({"retries": 1, "retry_on": "x"}, "retry_on must be an exception type or a tuple of them, got 'x'"),
         ({"retries": 1, "retry_on": asyncio.CancelledError}, "retry_on must be an exception type"),
         ({"retries": 1, "retry_on": ()}, "retry_on must be an exception type"),
-        ({"backoff": Backoff()}, "backoff and retry_on need retries="),
+        ({"backoff": Backoff()}, "backoff and retry_on require retries="),
         ({"timeout": 0}, "timeout must be more than 0, got 0"),
         ({"timeout": "soon"}, "timeout is a number of seconds"),
     ],
