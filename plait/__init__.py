@@ -7,7 +7,7 @@
     @app.job
     async def resize(path: str, width: int) -> str: ...
 
-What is exported here is the interface; everything else may change.
+The names exported here are the public API. Everything else may change without notice.
 """
 
 from importlib import import_module

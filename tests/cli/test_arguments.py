@@ -70,7 +70,7 @@ def test_a_bad_pair_is_refused(pairs: list[str]) -> None:
 
 @pytest.mark.parametrize("given", ["[1]", "{", "1", '{"a": NaN}'])
 def test_a_payload_is_a_json_object(given: str) -> None:
-    with pytest.raises(BadUsage, match="--payload is a JSON object"):
+    with pytest.raises(BadUsage, match="--payload must be a JSON object"):
         arguments.payload([], given)
 
 

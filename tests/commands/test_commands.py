@@ -90,12 +90,12 @@ async def test_an_exit_code_is_kept_with_the_attempt_and_tails_with_it(app: Plai
 @pytest.mark.parametrize(
     ("value", "error"),
     [
-        ("-x", "would be taken for an option"),
-        ("--config=/etc/passwd", "would be taken for an option"),
+        ("-x", "would be parsed as an option"),
+        ("--config=/etc/passwd", "would be parsed as an option"),
         ("a\0b", "NUL"),
         ("x" * 200_000, "at most"),
-        (["a"], "text, a number or a truth value"),
-        ({"a": 1}, "text, a number or a truth value"),
+        (["a"], "text, a number or a boolean"),
+        ({"a": 1}, "text, a number or a boolean"),
         (None, "is not given"),
     ],
 )

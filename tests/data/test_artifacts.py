@@ -215,7 +215,7 @@ async def test_altered_bytes_are_an_error_and_never_an_answer(app: Plait, drain:
     [path] = set(files(place)) - {payload, result}
     path.write_bytes(b'{"text": "of somebody else"}')
     await drain(app)
-    with pytest.raises(JobFailed, match="not what was put"):
+    with pytest.raises(JobFailed, match="was changed in the artifact store"):
         await other.result(timeout=120)
 
 

@@ -121,10 +121,10 @@ async def test_another_step_than_is_on_record_fails_the_replay_and_names_both(pl
 
     history = await _recorded(plait, order, 1)
     for code, found in (
-        (other_step, "step 1 of this job is call 'charge' #1 on record, and the code now asks for call 'ship' #1"),
+        (other_step, "step 1 of this job was recorded as call 'charge' #1, but the code now calls call 'ship' #1"),
         (other_arguments, "call 'charge' #1, was recorded with other arguments"),
-        (fewer, "is sleep 'sleep' #1 on record, and the code now returns without it"),
-        (more, "this job succeeded on record, and the code now asks for call 'ship' #1 after its last step"),
+        (fewer, "was recorded as sleep 'sleep' #1, but the code now returns without it"),
+        (more, "this job was recorded as succeeded, but the code now calls call 'ship' #1 after its last step"),
         (in_a_group, "call 'charge' #1"),
     ):
         with pytest.raises(DeterminismError) as caught:
@@ -232,7 +232,7 @@ async def test_what_a_replay_can_not_do_is_refused(plait: Kit) -> None:
     history = await _recorded(plait, order, 1, hours=0)
     with pytest.raises(InvalidArguments, match="must be a job or an `async def` function"):
         await plait.replay(history, lambda n: n)
-    with pytest.raises(InvalidArguments, match="history must be what `plait jobs history` prints"):
+    with pytest.raises(InvalidArguments, match="history must be a document of `plait jobs history`"):
         await plait.replay({"steps": []}, order)
     with pytest.raises(InvalidArguments, match="format must be 1, got 2"):
         await plait.replay({**history, "format": 2}, order)

@@ -191,7 +191,7 @@ async def test_a_deadline_that_is_none_is_refused(app: Plait, world: World) -> N
     @app.job
     async def job() -> None: ...
 
-    with pytest.raises(InvalidJob, match="deadline is more than 0"):
+    with pytest.raises(InvalidJob, match="deadline must be more than 0"):
         job.options(deadline=0)
     new = await world.new_job()
     for bad in (0, -1, float("nan"), 4e9):

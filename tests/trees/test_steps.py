@@ -387,7 +387,7 @@ async def test_a_sub_job_takes_no_option_that_would_be_dropped(app: Plait, kit: 
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    with pytest.raises(JobFailed, match="it takes no delay"):
+    with pytest.raises(JobFailed, match="do not support the option delay"):
         await handle.result(120)
 
 

@@ -67,8 +67,8 @@ def test_a_payload_with_too_many_values_for_its_schema_is_refused_before_it_is_c
     """A validator visits each part of the schema for each value."""
     schema = {"items": {"allOf": [{"minimum": -n} for n in range(1000)]}}
     assert faults(schema, list(range(1000))) is None
-    assert "values, the most that can be checked" in str(faults(schema, list(range(10_000))))
-    assert "more than 200,000 values" in str(faults({"type": "array"}, [0] * 300_000))
+    assert "values to be checked against a schema" in str(faults(schema, list(range(10_000))))
+    assert "at most 200,000 values" in str(faults({"type": "array"}, [0] * 300_000))
 
 
 def test_only_the_first_fault_is_looked_for() -> None:
