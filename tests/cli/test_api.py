@@ -58,7 +58,7 @@ def test_a_port_that_is_taken_is_told(real_database: TestDatabase) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ran = run("api", "--url", real_database.url, "--port", str(taken.getsockname()[1]))
         assert ran.code == 1
-        assert "can't listen on 127.0.0.1" in ran.err
+        assert "cannot listen on 127.0.0.1" in ran.err
 
 
 def test_dev_prints_a_link_that_signs_in_once(real_database: TestDatabase, shop: Path) -> None:
