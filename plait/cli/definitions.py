@@ -162,7 +162,7 @@ async def show_(cli: Invocation, name: Name) -> None:
         overrides = await store.definitions.list_overrides(name)
     row = next((row for row in rows if row.name == name), None)
     if row is None:
-        raise NotFound(f"job definition {name!r} not found")
+        raise NotFound(f"there is no job definition {name!r}")
     if cli.json:
         decoded = [
             {**asdict(one), "value": _decoded(one.value), "code_value": _decoded(one.code_value)} for one in overrides

@@ -139,7 +139,7 @@ class Followed:
             now = Following(self.id, tenant_id, "state", 0)
             found = (await (await self._app.store()).streams.follow([now])).get(0)
             if found is not None and found.status is None:
-                raise NotFound(f"job {self.id} not found")
+                raise NotFound(f"there is no job {self.id}")
             return decoder.decode(bytes(found.items[0][1])) if found is not None and found.items else None
         follower = (await self._app.waiter()).follower
         while True:

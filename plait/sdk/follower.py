@@ -59,7 +59,7 @@ class Follower:
         finally:
             self._waiting.pop(future, None)
         if news.status is None:
-            raise NotFound(f"job {job_id} not found")
+            raise NotFound(f"there is no job {job_id}")
         return news
 
     async def close(self) -> None:

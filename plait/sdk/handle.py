@@ -140,7 +140,7 @@ class Handle(Followed, Generic[R]):
             case Status.SUCCEEDED:
                 return self._decode(outcome.result)
             case None:
-                raise NotFound(f"job {self.id} not found")
+                raise NotFound(f"there is no job {self.id}")
             case Status.CANCELED:
                 kind: type[JobFailed] = JobCanceled
             case Status.SKIPPED:

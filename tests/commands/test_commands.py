@@ -76,7 +76,7 @@ async def test_an_exit_code_is_kept_with_the_attempt_and_tails_with_it(app: Plai
     missing = app.command("missing", "/nowhere/program", retries=0)
     handle = await missing.enqueue()
     await kit.run_until_idle()
-    with pytest.raises(JobFailed, match="it cannot be started"):
+    with pytest.raises(JobFailed, match="the command cannot be started"):
         await handle.result(timeout=120)
     works = await app.command("works", "/bin/true").enqueue()
     alone = await app.job(plain).enqueue()
