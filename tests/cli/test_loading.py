@@ -62,7 +62,7 @@ def test_what_cannot_be_loaded_is_told(write_app: WriteApp, text: str, spec: str
 def test_what_is_not_there_is_told(tmp_path: Path, write_app: WriteApp, monkeypatch: pytest.MonkeyPatch) -> None:
     write_app(ONE, "cellar.py")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BadApp, match="attic.py not found"):
+    with pytest.raises(BadApp, match=r"attic\.py not found"):
         load_app("attic.py")
     with pytest.raises(BadApp, match="module 'attic' not found"):
         load_app("attic")

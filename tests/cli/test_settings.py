@@ -137,7 +137,7 @@ def test_migrate_lets_an_application_in(empty_database: TestDatabase) -> None:
 def test_a_plain_login_may_not_migrate(empty_database: TestDatabase, database: TestDatabase) -> None:
     ran = call("migrate", "--url", empty_database.url_for("plait_dev"))
     assert ran.code == 1
-    assert "may not migrate" in ran.err
+    assert "has no permission to migrate" in ran.err
 
 
 def test_the_doctor_is_content_with_an_idle_database(plait_on: Plait) -> None:

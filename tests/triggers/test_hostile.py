@@ -88,7 +88,7 @@ async def test_a_refusal_by_the_database_is_one_events_alone(world: World) -> No
         await world.sql("alter table plait.jobs drop constraint hostile")
     rows = [await world.event(event) for event in events]
     assert [row.jobs for row in rows] == [1, 1, 1, 0, 1]
-    assert "it could not be dispatched" in (rows[3].error or "")
+    assert "the event could not be dispatched" in (rows[3].error or "")
     assert "hostile" in (rows[3].error or "")
 
 
@@ -222,7 +222,7 @@ async def test_a_schedule_that_the_database_refuses_records_it_and_moves_on(worl
         await world.sql("alter table plait.jobs drop constraint hostile")
     [fire] = await world.fires(hostile)
     assert fire.outcome == "refused"
-    assert "it could not be fired" in (fire.error or "")
+    assert "the schedule could not be fired" in (fire.error or "")
     assert [fire.outcome for fire in await world.fires(innocent)] == ["enqueued"]
     await world.advance(minutes=1)
     await Fire().run(world.store)
