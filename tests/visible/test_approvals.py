@@ -159,7 +159,7 @@ async def test_what_is_missing_or_wrong_is_named(app: Plait, kit: Kit, monkeypat
     assert "signal must be text of 1 to 180 characters, got ''" in await fault(signal="")
     assert "button must be text of 1 to 100 characters, got" in await fault(button="x" * 101)
     monkeypatch.setenv("PLAIT_SECRET_LINKS", "short")
-    assert "PLAIT_SECRET_LINKS must be 24 characters or more" in await fault()
+    assert "PLAIT_SECRET_LINKS must have at least 24 characters" in await fault()
     monkeypatch.delenv("PLAIT_SECRET_LINKS")
     assert "set PLAIT_SECRET_LINKS" in await fault()
     monkeypatch.setattr(app, "settings", app.settings.model_copy(update={"api_url": None}))
