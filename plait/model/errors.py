@@ -59,7 +59,7 @@ class UnknownTenant(DatabaseError):
 
 
 class ForeignTenant(DatabaseError):
-    """This login is bound to another tenant."""
+    """This login is bound to its own tenant and cannot act for others."""
 
     sqlstate = "PL004"
 
@@ -83,7 +83,7 @@ class InactiveDefinition(DatabaseError):
 
 
 class NotFound(DatabaseError):
-    """The job does not exist."""
+    """The job, or another named item, does not exist."""
 
     sqlstate = "PL008"
 
