@@ -38,7 +38,7 @@ def faults(source: str, suffix: str) -> list[tuple[int, str]]:
         (".py", "x = 1\n# it falls\n# silent\n", 2),
         (".py", 'raise ValueError(f"worker {name} falls silent")\n', 1),
         (".sql", "select 1;\n-- a worker that falls silent\n", 2),
-        (".md", "# Workers\n\nA worker\nfalls silent.\n", 3),
+        (".md", "# Workers\n\nA worker\nfalls silent.\n", 4),
         (".tsx", "<p>A worker falls silent</p>\n", 1),
         (".ts", "// A worker falls silent\n", 1),
     ],
