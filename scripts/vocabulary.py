@@ -85,15 +85,13 @@ def texts(source: str, suffix: str) -> Iterator[Text]:
 def _files(clean: list[str]) -> Iterator[Path]:
     suffixes = {".py", ".sql", ".md", ".ts", ".tsx"}
     for name in clean:
-        path = ROOT / name
-        if not path.exists():
+        listed = sorted(ROOT.glob(name))
+        if not listed:
             raise SystemExit(f"{LIST.name}: there is no {name}")
-        if path.is_file():
-            yield path
-            continue
-        for below in sorted(path.rglob("*")):
-            if below.suffix in suffixes and not GENERATED & set(below.relative_to(ROOT).parts):
-                yield below
+        for path in listed:
+            for file in [path] if path.is_file() else sorted(path.rglob("*")):
+                if file.suffix in suffixes and not GENERATED & set(file.relative_to(ROOT).parts):
+                    yield file
 
 
 def _python(source: str) -> Iterator[Text]:
