@@ -117,7 +117,7 @@ def named(kind: str, key: Any) -> str:
 
 def differs(row: StepRow, found: str) -> DeterminismError:
     return DeterminismError(
-        f"step {row.seq} of this job was recorded as {named(row.kind, row)}, but the code now calls {found}. {_ADVICE}"
+        f"step {row.seq} of this job was recorded as {named(row.kind, row)}, but the code now has {found}. {_ADVICE}"
     )
 
 

@@ -265,7 +265,7 @@ class _Replayed(Durable):
         if complete and not ended and self._beyond is not None:
             found = named(self._beyond.kind, self._beyond.key)
             return DeterminismError(
-                f"this job was recorded as succeeded, but the code now calls {found} after its last step"
+                f"this job was recorded as succeeded, but the code now has {found} after its last step"
             )
         return None
 

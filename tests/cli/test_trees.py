@@ -90,7 +90,7 @@ def test_a_tree_tells_how_long_each_ran_and_how_long_it_took_in_all() -> None:
         )
     ]  # fmt: skip
     told = [line.partition("succeeded")[2] for line in drawn(rows)]
-    assert told == [" 50ms, 1m 24s in all", " 1m 20s", ""]
+    assert told == [" 50ms, 1m 24s in total", " 1m 20s", ""]
 
 
 def test_steps_are_shown(plait_on: Plait, order: str, shop: App, database: TestDatabase) -> None:

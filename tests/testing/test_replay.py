@@ -121,10 +121,10 @@ async def test_another_step_than_is_on_record_fails_the_replay_and_names_both(pl
 
     history = await _recorded(plait, order, 1)
     for code, found in (
-        (other_step, "step 1 of this job was recorded as call 'charge' #1, but the code now calls call 'ship' #1"),
+        (other_step, "step 1 of this job was recorded as call 'charge' #1, but the code now has call 'ship' #1"),
         (other_arguments, "call 'charge' #1, was recorded with other arguments"),
         (fewer, "was recorded as sleep 'sleep' #1, but the code now returns without it"),
-        (more, "this job was recorded as succeeded, but the code now calls call 'ship' #1 after its last step"),
+        (more, "this job was recorded as succeeded, but the code now has call 'ship' #1 after its last step"),
         (in_a_group, "call 'charge' #1"),
     ):
         with pytest.raises(DeterminismError) as caught:
@@ -157,7 +157,7 @@ async def test_a_history_of_a_job_that_waits_is_replayed_as_far_as_it_goes(plait
     assert history["status"] == "waiting"
     assert await plait.replay(history, goes_on) is None
     assert reached == ["charged"]
-    with pytest.raises(DeterminismError, match=r"recorded as signal 'signal paid' #1, .*calls signal 'signal settled'"):
+    with pytest.raises(DeterminismError, match=r"recorded as signal 'signal paid' #1, .*has signal 'signal settled'"):
         await plait.replay(history, another_signal)
 
 

@@ -61,7 +61,7 @@ async def test_another_step_in_its_place_is_an_error_that_names_both(app: Plait,
 
     told = await _changed(app, kit, before, after)
     assert told.startswith("failed not_deterministic")
-    assert "step 1 of this job was recorded as call 'one' #1, but the code now calls call 'two' #1" in told
+    assert "step 1 of this job was recorded as call 'one' #1, but the code now has call 'two' #1" in told
     assert "version(…)" in told
 
 
@@ -87,7 +87,7 @@ async def test_another_kind_of_step_is_an_error(app: Plait, kit: Kit) -> None:
         await sleep("1h", name="x")
 
     told = await _changed(app, kit, before, after)
-    assert "was recorded as call 'x' #1, but the code now calls sleep 'x' #1" in told
+    assert "was recorded as call 'x' #1, but the code now has sleep 'x' #1" in told
 
 
 async def test_a_new_step_before_old_ones_is_an_error(app: Plait, kit: Kit) -> None:
@@ -99,7 +99,7 @@ async def test_a_new_step_before_old_ones_is_an_error(app: Plait, kit: Kit) -> N
         await sleep("1h")
 
     told = await _changed(app, kit, before, after)
-    assert "step 1 of this job was recorded as sleep 'sleep' #1, but the code now calls call 'two' #1" in told
+    assert "step 1 of this job was recorded as sleep 'sleep' #1, but the code now has call 'two' #1" in told
 
 
 async def test_a_new_step_behind_a_version_is_none(app: Plait, kit: Kit) -> None:

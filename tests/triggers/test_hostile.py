@@ -187,7 +187,7 @@ async def test_an_event_whose_template_fails_is_refused_with_the_reason_and_not_
     row = await world.event(event)
     assert (row.jobs, (await world.event(good)).jobs) == (0, 1)
     assert "bad: a template must render to at most 1,000,000 characters" in (row.error or "")
-    assert "worse: it cannot be dispatched: MemoryError" in (row.error or "")
+    assert "worse: the event cannot be dispatched: MemoryError" in (row.error or "")
     assert await world.sql("select count(*) from plait.fires where event_id = $1 and outcome = 'refused'", event) == 2
     assert await world.store.events.pending_events() == []
 

@@ -48,7 +48,7 @@ def test_a_property_may_be_called_like_a_keyword_and_is_bounded_all_the_same(nam
     assert faults({"properties": {name: {"type": "string"}}}, {name: 1}) is not None
     with pytest.raises(InvalidSchema, match="at most 5,000 parts"):
         check_schema({"properties": {name: {"anyOf": [{"anyOf": [{}] * 55}] * 100}}})
-    with pytest.raises(InvalidSchema, match="levels deep"):
+    with pytest.raises(InvalidSchema, match="30 levels"):
         check_schema({"properties": {name: DEEP}})
 
 
