@@ -140,9 +140,7 @@ def test_a_union_whose_members_look_alike_is_refused_where_it_would_be_misread()
 
     codec = Codec(job, "job")
     assert codec.decode_payload(codec.encode_call((Paid(1),), {})) == {"outcome": Paid(1)}
-    with pytest.raises(
-        InvalidArguments, match="job: outcome: a Refunded would be decoded as a Paid: add a field"
-    ):
+    with pytest.raises(InvalidArguments, match="job: outcome: a Refunded would be decoded as a Paid: add a field"):
         codec.encode_call((Refunded(1),), {})
     with pytest.raises(InvalidResult, match="a Refunded would be decoded as a Paid"):
         codec.encode_result(Refunded(1))

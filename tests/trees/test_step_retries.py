@@ -251,7 +251,9 @@ async def test_an_option_that_is_an_argument_too_is_refused(app: Plait, kit: Kit
 
     @app.job(retries=0)
     async def parent() -> list[str]:
-        with pytest.raises(InvalidArguments, match=r"call\(fetch, timeout=…\) is ambiguous: timeout is an option of call"):
+        with pytest.raises(
+            InvalidArguments, match=r"call\(fetch, timeout=…\) is ambiguous: timeout is an option of call"
+        ):
             await call(fetch, "a", timeout=5)
         return [
             await call(functools.partial(fetch, timeout=5), "a"),
