@@ -43,12 +43,14 @@ class Vocabulary:
 
     def faults(self, text: Text) -> Iterator[tuple[int, str]]:
         """The line and the fault of each phrase and sentence to rewrite."""
+        if _capitalised(text.words).startswith(self._allowed):
+            return
         for match in self._retired.finditer(text.words) if self._instead else ():
             phrase = " ".join(match[0].lower().split())
             yield text.line + text.words.count("\n", 0, match.start()), f"{match[0]!r}: write {self._instead[phrase]}"
         for match in FORM.finditer(_capitalised(text.words)):
             sentence = " ".join(match["sentence"].split())
-            if match["end"] != "?" and not sentence.startswith(self._allowed):
+            if match["end"] != "?":
                 line = text.line + text.words.count("\n", 0, match.start("sentence"))
                 yield line, f"{sentence[:60]!r}: begin with a noun or with 'you'"
 
