@@ -192,7 +192,7 @@ class Attempt(Shape):
     error_text: str | None
     traceback: str | None
     result: Any
-    progress: Any = Field(description="With `stdout` and `stderr`, the tails of what a command or a worker wrote.")
+    progress: Any = Field(description="Includes `stdout` and `stderr`: the last output of a command or worker.")
 
 
 class Node(Shape):

@@ -76,7 +76,7 @@ async def create_token(ask: Ask, job_id: UUID, body: NewStreamToken | None = Non
 
 class StateShown(BaseModel):
     state: Any = Field(description="As set by the handler with `current().state(…)`; null if it is not set.")
-    version: int = Field(description="Grows with each change; 0 where it was never set.")
+    version: int = Field(description="Grows with each change; 0 if it was never set.")
 
 
 @router.get("/jobs/{job_id:uuid}/state", response_model=StateShown)

@@ -70,7 +70,9 @@ class Problem(BaseModel):
     instance: str | None = Field(None, description="The path of the request.")
     request_id: str | None = None
     errors: list[dict[str, Any]] | None = Field(None, description="The errors of the request, by field.")
-    leader_url: str | None = Field(None, description="With 421: where the leader's API is, which takes this request.")
+    leader_url: str | None = Field(
+        None, description="With 421: the URL of the leader's API, which accepts this request."
+    )
 
 
 class Refused(Exception):

@@ -187,7 +187,9 @@ async def retry(
     whole_tree: Annotated[
         bool, typer.Option("--tree", help="Retry all failed jobs of their workflows, from the root down.")
     ] = False,
-    all_: Annotated[bool, typer.Option("--all", help="With --tree: all of it, as a new tree.")] = False,
+    all_: Annotated[
+        bool, typer.Option("--all", help="With --tree: run the whole workflow again, as a new one.")
+    ] = False,
     drop_steps: Annotated[
         bool,
         typer.Option("--drop-steps", help="Restart durable functions from the beginning, without their checkpoints."),

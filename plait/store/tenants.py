@@ -65,7 +65,7 @@ class Tenants:
         """The tenant of this login, if a call names none."""
         tenant_id = await self._db.fetchval(f"select {OWN_TENANT}")
         if tenant_id is None:
-            raise UnknownTenant("plait.tenant is not a tenant's id")
+            raise UnknownTenant("the setting plait.tenant must be a tenant's id")
         return UUID(bytes=tenant_id.bytes)
 
     async def set_tenant(self, slug: str, settings: Mapping[str, Any] | None = None, *, new: bool = False) -> UUID:

@@ -67,7 +67,7 @@ class Message(msgspec.Struct, kw_only=True, omit_defaults=True):
     result: str | None = None
     detail: str | None = None
     reusable: bool = True
-    """With an outcome: nothing of this job is left in the process, so that it may run another one."""
+    """With an outcome: whether nothing of this job is left in the process, so that it may run another one."""
 
     @property
     def run(self) -> tuple[str, int, str]:

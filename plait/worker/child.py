@@ -109,7 +109,7 @@ def _module(name: str, file: str | None) -> ModuleType:
 
 
 async def _no_last_report() -> NoReturn:
-    raise NotDurable("a job with isolation='process' can't read what earlier attempts said")
+    raise NotDurable("jobs with isolation='process' cannot read the progress of earlier attempts")
 
 
 class _Attempt:

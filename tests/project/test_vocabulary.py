@@ -2,7 +2,6 @@
 
 import importlib.util
 import sys
-import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -22,7 +21,6 @@ def _load() -> ModuleType:
 
 
 lint = _load()
-listed = tomllib.loads(lint.LIST.read_text())
 vocabulary = lint.Vocabulary({"falls silent": "is lost"}, ["What it does not defend"])
 
 

@@ -17,7 +17,7 @@ export interface Attempt {
   error_text: string | null;
   traceback: string | null;
   result: unknown;
-  /** With `stdout` and `stderr`, the tails of what a command or a worker wrote. */
+  /** Includes `stdout` and `stderr`: the last output of a command or worker. */
   progress: unknown;
 }
 
@@ -1020,7 +1020,7 @@ export interface Problem {
   request_id?: string | null;
   /** The errors of the request, by field. */
   errors?: (Record<string, unknown>)[] | null;
-  /** With 421: where the leader's API is, which takes this request. */
+  /** With 421: the URL of the leader's API, which accepts this request. */
   leader_url?: string | null;
 }
 
@@ -1156,7 +1156,7 @@ export interface Span {
 export interface StateShown {
   /** As set by the handler with `current().state(…)`; null if it is not set. */
   state: unknown;
-  /** Grows with each change; 0 where it was never set. */
+  /** Grows with each change; 0 if it was never set. */
   version: number;
 }
 
