@@ -69,7 +69,7 @@ def test_a_second_signal_ends_a_worker_whose_loop_is_blocked(real_database: Test
 def test_workers_tell_whose_handler_blocks_them(real_database: TestDatabase, shop: Path) -> None:
     job = call("enqueue", shop, "block", "seconds=600", "--url", real_database.url).out.strip()
     with started("worker", shop, "--url", real_database.url, PLAIT_HEARTBEAT="0.3") as process:
-        wait_for_line(process, "the event loop is blocked")
+        wait_for_line(process, "event loop blocked by a handler")
         while not (told := call("workers", "--url", real_database.url, "--json").json)[0]["blocked_since"]:
             pass  # until the next heartbeat; pytest's timeout bounds it
         assert told[0]["blocked_job"] == job

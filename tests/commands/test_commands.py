@@ -96,7 +96,7 @@ async def test_an_exit_code_is_kept_with_the_attempt_and_tails_with_it(app: Plai
         ("x" * 200_000, "at most"),
         (["a"], "text, a number or a boolean"),
         ({"a": 1}, "text, a number or a boolean"),
-        (None, "is not given"),
+        (None, "is missing"),
     ],
 )
 async def test_an_argument_that_is_none_is_refused_before_anything_is_started(
