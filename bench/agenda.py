@@ -1,4 +1,4 @@
-"""The measures in the order in which they run, and whom each of them concerns."""
+"""The measures in the order in which they run, and the systems that each applies to."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Measure:
     applies: Callable[[System], bool] = lambda _: True
     quick: bool = False
     rounds: int | None = None
-    """Fewer than asked for, where one takes minutes."""
+    """Fewer rounds than requested, if one takes minutes."""
 
 
 def _plait(system: System) -> bool:
@@ -28,7 +28,7 @@ def _plait(system: System) -> bool:
 
 
 def _fast(system: System) -> bool:
-    """Who would not take half an hour to enqueue a million jobs."""
+    """Systems that do not take half an hour to enqueue a million jobs."""
     return system.name in {"plait", "plait-before", "graphile-worker", "pgqueuer", "pg-boss"}
 
 

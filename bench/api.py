@@ -1,9 +1,9 @@
-"""How long the API's pages take with many jobs in the database, `python -m bench.api [1000000]`; and how soon all who watch are told that
-a job moved, and at what cost, `python -m bench.api streams [500]`.
+"""How long the API's pages take with many jobs in the database, `python -m bench.api [1000000]`; and how soon all watchers get a change of a job,
+and at what cost, `python -m bench.api streams [500]`.
 
-A database of its own on the embedded Postgres: half of the jobs are one tenant's, the rest are spread over 99; 90 % have succeeded, 4 % failed,
-1 % were canceled, 5 % are queued; one tree has 10,000 children. Each request is sent 100 times over a socket, from one client, and its
-answer read whole. To be reached: p95 of 50 ms.
+Uses its own database on the embedded Postgres: half of the jobs belong to one tenant, the rest to 99 others; 90 % have succeeded, 4 % failed,
+1 % were canceled, 5 % are queued; one workflow has 10,000 children. Each request is sent 100 times over a socket, from one client, and its
+response read completely. Goal: p95 of 50 ms.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ FILL = """
 with t as (select array_agg(id order by (slug = 'default') desc, slug) as ids from plait.tenants),
 j as (
   insert into plait.jobs (id, tenant_id, created_at, priority, max_attempts, definition, queue, correlation_id, payload)
-  select overlay(plait._uuid_floor(plait.now() - make_interval(secs => ({jobs} - n) * 0.01))::text  -- distinct by what follows the time
+  select overlay(plait._uuid_floor(plait.now() - make_interval(secs => ({jobs} - n) * 0.01))::text  -- distinct by the digits after the time
                  placing lpad(to_hex(n), 12, '0') from 25 for 12)::uuid,
          case when n % 2 = 0 then t.ids[1] else t.ids[1 + (n / 2) % 100] end, plait.now() - make_interval(secs => ({jobs} - n) * 0.01),
          100, 5, 'kind ' || n % 20, 'queue ' || n % 5, case when n % 10 = 0 then 'request ' || n / 100 end,
@@ -141,7 +141,7 @@ async def fill(admin_url: str, url: str, jobs: int) -> str:
         await admin.execute(
             "vacuum analyze plait.jobs, plait.live, plait.attempts, plait.fan_outs, plait.search_values"
         )
-        print(f"{jobs:,} jobs made in {time.perf_counter() - began:.0f} s")
+        print(f"{jobs:,} jobs created in {time.perf_counter() - began:.0f} s")
     finally:
         await admin.close()
     return str(root)
@@ -153,7 +153,7 @@ async def measure(url: str, token: str, pages: dict[str, str]) -> None:
     api.listen()
     stop = Stop()
     serving = asyncio.create_task(api.run(stop))
-    collect_seldom()  # as the process of `plait api` does
+    collect_seldom()  # like `plait api`
     headers = {"Authorization": f"Bearer {token}"}
     print(f"{'request':26} {'p50 ms':>8} {'p95 ms':>8}   bytes")
     async with httpx.AsyncClient(base_url=f"{api.url}/api/v1", headers=headers, timeout=60) as client:
@@ -174,7 +174,7 @@ async def measure(url: str, token: str, pages: dict[str, str]) -> None:
 
 
 async def streams(watchers: int) -> None:
-    """So many streams on one server; the time from a job's commit to the last of them knowing, ten times; and the server's CPU time."""
+    """Open this many streams on one server; measure the time from a job's commit until the last of them has it, ten times; and the server's CPU time."""
     server = TestServer()
     database = await server.create_database(fake_clock=False)
     store = await Store.open(database.url)
@@ -207,7 +207,7 @@ async def streams(watchers: int) -> None:
                 delays.append(time.perf_counter() - committed)
             share = (_cpu_s(process.pid) - began_cpu) / (time.perf_counter() - began)
             print(
-                f"{watchers} streams: all told within {max(delays):.2f} s (median {sorted(delays)[5]:.2f} s), {share:.2f} cores"
+                f"{watchers} streams: all notified within {max(delays):.2f} s (median {sorted(delays)[5]:.2f} s), {share:.2f} cores"
             )
             for task in tasks:
                 task.cancel()

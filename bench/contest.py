@@ -1,4 +1,4 @@
-"""One system on a fresh database: its client, its workers, and the look into the database that ends every measurement."""
+"""One system on a fresh database: its client, its workers, and the query that ends every measurement."""
 
 import asyncio
 import json
@@ -20,15 +20,15 @@ READY_S = 60.0
 STOP_S = 10.0
 LONGEST_ORDER_S = 600.0
 STEERING = ("PLAIT_", "PG", "DBOS_", "OBAN_", "CELERY_", "VIRTUAL_ENV")
-"""Variables of somebody's other projects, which must not reach a driver."""
+"""Variables of other projects, which must not reach a driver."""
 
 
 class Failed(Exception):
-    """The system did not do what it was asked to do; the message has the last lines of its log."""
+    """The system failed; the message has the last lines of its log."""
 
 
 class Process:
-    """A driver, in a session of its own, that speaks in lines."""
+    """A driver in its own session, which communicates in lines."""
 
     def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
         self._process = process
@@ -60,15 +60,15 @@ class Process:
             async with asyncio.timeout(timeout_s):
                 line = await self._process.stdout.readline()
         except TimeoutError:
-            raise Failed(f"silent for {timeout_s} s: {self.last_words()}") from None
+            raise Failed(f"no output for {timeout_s} s: {self.last_words()}") from None
         if not line:
-            raise Failed(f"ended: {self.last_words()}")
+            raise Failed(f"exited: {self.last_words()}")
         return line.decode().strip()
 
     async def stop(self) -> None:
-        """End of input is the wish to stop; who does not heed it is killed, with all that it started."""
+        """Closing its input requests a stop; a process that does not stop is killed, with all that it started."""
         if self._stopped:
-            return  # its number may be another's by now
+            return  # its pid may have been reused
         self._stopped = True
         assert self._process.stdin is not None
         self._process.stdin.close()
@@ -83,11 +83,11 @@ class Process:
 
     def last_words(self) -> str:
         lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
-        return " / ".join(line.strip() for line in lines[-4:])[-600:] or "without a word"
+        return " / ".join(line.strip() for line in lines[-4:])[-600:] or "no output"
 
 
 class Crew:
-    """Worker processes of one system, and what they have counted."""
+    """Worker processes of one system, and their counts."""
 
     def __init__(self, members: list[Process]) -> None:
         self._members = members
@@ -101,7 +101,7 @@ class Crew:
         for member in self._members:
             said = await member.hear(READY_S)
             if said != "ready":
-                raise Failed(f"said {said!r} and not that it is ready: {member.last_words()}")
+                raise Failed(f"expected `ready`, got {said!r}: {member.last_words()}")
 
     def go(self) -> None:
         for member in self._members:
@@ -109,7 +109,7 @@ class Crew:
             self._listening.append(asyncio.create_task(self._listen(member)))
 
     async def wait_until_begun(self, timeout_s: float = READY_S) -> None:
-        """Until the first handler of any of them runs."""
+        """Wait until the first handler runs in any of them."""
         begun = asyncio.create_task(self._begun.wait())
         try:
             await asyncio.wait([begun, *self._listening], timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
@@ -121,11 +121,11 @@ class Crew:
 
     @property
     def uncounted(self) -> int:
-        """Jobs that may be done and not told yet: a worker tells of every 500."""
+        """Jobs that may be done and not reported yet: a worker reports every 500."""
         return 600 * len(self._members)
 
     async def wait_for_more(self, timeout_s: float) -> None:
-        """Until one of them tells of more jobs."""
+        """Wait until one of them reports more jobs."""
         self._told.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
@@ -207,9 +207,9 @@ class Contest:
         return crew
 
     async def wait_until_done(self, crew: Crew, jobs: int, *, limit_s: float) -> float:
-        """When no job was unfinished any more; the time is CLOCK_MONOTONIC.
+        """Return when no job is unfinished; the time is CLOCK_MONOTONIC.
 
-        Looking costs the server too: once a second, and often only from when the workers have counted nearly all.
+        Queries cost the server too: once a second, and more often only after the workers have counted nearly all.
         """
         deadline = time.monotonic() + limit_s
         looked_at = time.monotonic()

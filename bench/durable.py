@@ -1,4 +1,4 @@
-"""Durable functions: fan-out and gather of many children, checkpointed steps, and waits that end. For who has them."""
+"""Durable functions: fan-out and fan-in of many children, checkpointed steps, and resumed waits. For systems that have them."""
 
 import asyncio
 from statistics import median
@@ -15,8 +15,8 @@ SIGNALS, LONG = 30, 10_000
 WAITING = 10_000
 
 
-async def fan_out(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - 1,000 it is, by definition
-    """From the client's call to the gathered results of all children, one worker process, nothing else to do."""
+async def fan_out(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - 1,000 by definition
+    """From the client's call to the gathered results of all children, with one otherwise idle worker process."""
     async with Contest.begin(servers, system, system.durable_settings) as contest:
         await contest.ask("open")
         await contest.workers(1)
@@ -27,7 +27,7 @@ async def fan_out(servers: Servers, system: System, plan: Plan) -> list[Row]:  #
 
 
 async def steps(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - as above
-    """Jobs that each do one step after the other: how many steps a second are checkpointed, one worker process."""
+    """Jobs whose steps run one after another: checkpointed steps per second, with one worker process."""
     async with Contest.begin(servers, system, system.durable_settings) as contest:
         await contest.ask("open")
         await contest.workers(1)
@@ -39,8 +39,8 @@ async def steps(servers: Servers, system: System, plan: Plan) -> list[Row]:  # n
 
 
 async def resume(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - as above
-    """From a signal to the handler that waited for it, with 100 steps on record: the median of 30. plait also by a replay, as after a restart, and
-    with 10,000 steps on record."""
+    """From a signal to the handler that waits for it, with 100 recorded steps: the median of 30. For plait also with a replay, as after a restart, and
+    with 10,000 recorded steps."""
     rows: list[Row] = []
     async with Contest.begin(servers, system, system.durable_settings) as contest:
         await contest.ask("open")

@@ -1,8 +1,8 @@
-"""An environment of its own for every system, made when it is first needed and made again when what it needs has changed.
+"""A separate environment for every system, created when it is first needed and created again when its requirements have changed.
 
-plait is there too, from its lock file and the sources here, so that all who are written in Python run on the same one.
+plait has one too, from its lock file and these sources, so that all systems in Python run on the same version.
 
-A peer that can't be installed is no reason to stop: it is named as missing, with what the installer said.
+A peer that cannot be installed does not stop the run: it is listed as missing, with the installer's message.
 """
 
 import os
@@ -21,7 +21,7 @@ LONGEST_S = 600
 
 
 class Missing(Exception):
-    """This peer can't be measured here."""
+    """This peer cannot be measured here."""
 
 
 def python(system: System) -> Path:
@@ -29,12 +29,12 @@ def python(system: System) -> Path:
 
 
 def sources(system: System) -> Path:
-    """The tree that the system's driver runs from."""
+    """The source tree of the system's driver."""
     return ENVIRONMENTS / system.name / "tree" if system.commit else HERE.parent
 
 
 def command(system: System, role: str) -> list[str]:
-    """How to start the system's driver."""
+    """The command that starts the system's driver."""
     if system.language == "node":
         place = ENVIRONMENTS / system.name
         return [str(place / "node_modules/node/bin/node"), str(place / f"{system.name}.mjs"), role]
@@ -42,7 +42,7 @@ def command(system: System, role: str) -> list[str]:
 
 
 def prepare(system: System) -> None:
-    """Make the system's environment, unless it is there already."""
+    """Create the system's environment, unless it exists."""
     place = ENVIRONMENTS / system.name
     stamp, wanted = place / "made-from", "\n".join(system.requires)
     if system.language == "plait":
@@ -58,13 +58,13 @@ def prepare(system: System) -> None:
             _check_out(system.commit, sources(system))
         stamp.write_text(wanted)
     if system.language == "node":
-        # Modules are looked for beside the importing file, so the drivers go to where the packages are.
+        # Modules are resolved beside the importing file, so the drivers are copied to the packages.
         for name in ("driving.mjs", f"{system.name}.mjs"):
             shutil.copyfile(HERE / "drivers" / name, place / name)
 
 
 def versions(system: System) -> str:
-    """What was installed, in one line."""
+    """The installed versions, in one line."""
     if system.language == "node":
         return ", ".join(system.requires)
     installed = _run([str(python(system)), "-c", "import sys; print('python', sys.version.split()[0])"])
@@ -92,20 +92,20 @@ def _check_out(commit: str, tree: Path) -> None:
 
 
 def _find_python(oldest: tuple[int, int]) -> str:
-    """The newest of 3.13, 3.12, 3.11 that is here; not a newer one, for which a peer may have no wheels yet."""
+    """The newest of 3.13, 3.12, 3.11 that is installed; not a newer one, for which a peer may have no wheels yet."""
     for minor in (13, 12, 11):
         if (3, minor) < oldest:
             break
         if found := _interpreter(f"3.{minor}"):
             return found
-    raise Missing(f"needs Python {oldest[0]}.{oldest[1]} or newer, and there is none here")
+    raise Missing(f"requires Python {oldest[0]}.{oldest[1]} or newer, which is not installed")
 
 
 def _interpreter(version: str) -> str | None:
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     candidates = [shutil.which(f"python{version}"), *map(str, root.glob(f"{version}.*/bin/python{version}"))]
     for candidate in candidates:
-        # A shim of pyenv is there for versions that are not chosen, and fails.
+        # pyenv has shims for versions that are not selected, which fail.
         if candidate and subprocess.run([candidate, "--version"], capture_output=True, check=False).returncode == 0:
             return candidate
     return None
@@ -113,7 +113,7 @@ def _interpreter(version: str) -> str | None:
 
 def _install_node(place: Path, packages: Sequence[str]) -> None:
     if not shutil.which("npm"):
-        raise Missing("needs npm, which is not here")
+        raise Missing("requires npm, which is not installed")
     (place / "package.json").write_text('{"private": true, "type": "module"}\n')
     _run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(place), *packages])
 

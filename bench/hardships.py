@@ -1,4 +1,4 @@
-"""plait's hot path under what a year of use does to it: a crowd of jobs, many tenants, limits, long runs, an old snapshot."""
+"""plait's hot path under the conditions of long use: many jobs, many tenants, limits, long runs, an old snapshot."""
 
 import asyncio
 import time
@@ -14,12 +14,12 @@ from bench.rows import Row
 from bench.systems import System
 
 AHEAD = 20_000
-"""While enqueuing and processing go on together, so many jobs wait at most."""
+"""The maximum number of queued jobs while enqueuing and processing run together."""
 EDGE_S = 10.0
 
 
 async def crowd_finished(servers: Servers, system: System, plan: Plan) -> list[Row]:
-    """A million jobs are done already."""
+    """With a million finished jobs."""
     async with Contest.begin(servers, system, {"bare": True}) as before:
         await fill(before, plan.crowd)
         crew = await before.workers(1)
@@ -32,7 +32,7 @@ async def crowd_finished(servers: Servers, system: System, plan: Plan) -> list[R
 
 
 async def crowd_queued(servers: Servers, system: System, plan: Plan) -> list[Row]:
-    """A million jobs wait; the rate of the first of them."""
+    """With a million queued jobs: the rate of the first of them."""
     async with Contest.begin(servers, system) as contest:
         await fill(contest, plan.crowd)
         await contest.ledger.settle_down()
@@ -61,7 +61,7 @@ async def many_tenants(servers: Servers, system: System, plan: Plan) -> list[Row
 
 
 async def limits_on(servers: Servers, system: System, plan: Plan) -> list[Row]:
-    """Limits that never bite: of the definition, with a hundred tenants in turn; and by key, over fifty keys."""
+    """Limits that are never reached: of the definition, with a hundred tenants in turn; and per key, over fifty keys."""
     fair = {"tenants": 100, "limits": "definition"}
     return [
         *await _with_tenants(servers, system, plan, "process_1_limits", fair),
@@ -81,7 +81,7 @@ async def _with_tenants(
 
 
 async def enqueue_8(servers: Servers, system: System, plan: Plan) -> list[Row]:
-    """Eight processes, each one by one."""
+    """Eight processes that enqueue one by one."""
     async with Contest.begin(servers, system) as contest:
         clients = [contest.client, *[await contest.new_client() for _ in range(7)]]
         await asyncio.gather(*(contest.ask("open", client=client) for client in clients))
@@ -101,7 +101,7 @@ async def sustained(servers: Servers, system: System, plan: Plan) -> list[Row]:
 
 
 async def old_snapshot(servers: Servers, system: System, plan: Plan) -> list[Row]:
-    """The same while somebody's transaction keeps everything from being vacuumed away."""
+    """The same while an open transaction prevents all vacuuming."""
     async with Contest.begin(servers, system) as contest:
         assert isinstance(contest.ledger, PostgresLedger)
         holder = await asyncpg.connect(servers.postgres.url(contest.ledger.database))
@@ -114,7 +114,7 @@ async def old_snapshot(servers: Servers, system: System, plan: Plan) -> list[Row
 
 
 async def _sustain(contest: Contest, plan: Plan, measure: str) -> list[Row]:
-    """Enqueue in bulk and process, together; the queue stays short, and the rates of the first and last seconds are compared."""
+    """Enqueue in bulk and process at the same time; the queue stays short, and the rates of the first and last seconds are compared."""
     await contest.ask("open")
     await contest.ledger.settle_down()
     crew = await contest.workers(1)
@@ -146,6 +146,6 @@ async def _sustain(contest: Contest, plan: Plan, measure: str) -> list[Row]:
 def _rate_between(seen: list[tuple[float, int]], start: float, end: float) -> float:
     inside = [(at, count) for at, count in seen if start <= at <= end]
     if len(inside) < 2:
-        raise Failed("too little was seen to tell a rate")
+        raise Failed("too few samples for a rate")
     (began, first), (ended, last) = inside[0], inside[-1]
     return (last - first) / (ended - began)

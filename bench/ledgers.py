@@ -1,4 +1,4 @@
-"""Where a system keeps its jobs, as the harness sees it: what is stored, what is done, what that cost."""
+"""The storage of a system's jobs, as the harness sees it: stored and finished jobs, and their cost."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,19 +28,19 @@ class Ledger(Protocol):
     @property
     def url(self) -> str: ...
     async def stored(self) -> int:
-        """Jobs that wait, while no worker runs."""
+        """Stored jobs, while no worker runs."""
         ...
 
     async def unfinished(self, asked: int) -> int:
-        """Of the jobs that were asked for, those that are not final."""
+        """How many of the enqueued jobs are not final."""
         ...
 
     async def finished(self) -> int | None:
-        """Jobs that are shown as finished; None where nothing is kept of them."""
+        """The number of finished jobs; None if the system does not keep them."""
         ...
 
     async def settle_down(self) -> None:
-        """The same start for everybody: nobody pays for what came before."""
+        """The same start for every system: none pays for earlier work."""
         ...
 
     async def written(self) -> int:
@@ -94,14 +94,14 @@ class PostgresLedger:
 
     @property
     def url(self) -> str:
-        """plait refuses a superuser."""
+        """plait rejects superusers."""
         user = DEV_LOGIN if self._system.language == "plait" else "postgres"
         return self._postgres.url(self.database, user=user)
 
     async def stored(self) -> int:
         return int(await self.fetchval(self._system.unfinished))
 
-    async def unfinished(self, asked: int) -> int:  # noqa: ARG002 - the database knows by itself
+    async def unfinished(self, asked: int) -> int:  # noqa: ARG002 - the database knows it
         return await self.stored()
 
     async def finished(self) -> int | None:
@@ -125,7 +125,7 @@ class PostgresLedger:
 
 
 class RedisLedger:
-    """Results have a database of their own, so their number is what is done."""
+    """Results have their own database, so their number is the number of finished jobs."""
 
     def __init__(self, redis: Redis, system: System) -> None:
         self._redis = redis
@@ -145,7 +145,7 @@ class RedisLedger:
         return int(await self._redis.ask("dbsize", database=1))
 
     async def settle_down(self) -> None:
-        """Nothing grows stale in Redis."""
+        """Redis needs no maintenance."""
 
     async def written(self) -> int:
         return await self._redis.written()

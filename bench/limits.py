@@ -1,6 +1,6 @@
-"""What the machine could do at best: the same SQL called by pgbench in C, the worker's statement in a bare loop, and a loop alone.
+"""Upper bounds of the machine: the same SQL called by pgbench in C, the worker's statement in a bare loop, and a loop alone.
 
-These rows bear the names of the measures that they bound, with `limit_…` in the system's place.
+These rows have the names of the measures that they bound, with `limit_…` instead of the system.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ async def _cycle_by_pgbench(contest: Contest, plan: Plan) -> Row:
 
 
 async def _pgbench(contest: Contest, script: str, *options: str) -> float:
-    """Transactions a second of one client."""
+    """Transactions per second of one client."""
     binary = postgres_binaries.find(None).bin_dir / "pgbench"
     with tempfile.TemporaryDirectory(prefix="bench-") as place:
         file = Path(place) / "script.sql"

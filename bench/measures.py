@@ -1,7 +1,7 @@
-"""What is measured. A measure takes one system on a fresh database and gives rows; round after round, systems in turn.
+"""The measures. A measure runs one system on a fresh database and returns rows; systems alternate, round after round.
 
-The clock of a backlog starts with the first handler of any worker process, so that nobody is charged for imports, connections
-or the compilation of his code, and stops when the database shows no unfinished job.
+The time of a backlog starts with the first handler of any worker process, so that imports, connections and compilation do not count, and stops
+when the database shows no unfinished job.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ HANDLERS: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How much of everything."""
+    """The size of everything."""
 
     jobs: int = 50_000
     one_s: float = 4.0
@@ -31,7 +31,7 @@ class Plan:
     idle_s: float = 15.0
     sustain_s: float = 60.0
     crowd: int = 1_000_000
-    """How many finished or queued jobs stand in the way."""
+    """How many finished or queued jobs are in the database."""
 
     def backlog(self, system: System) -> int:
         return self.jobs // 5 if system.slow else self.jobs
@@ -48,7 +48,7 @@ class Measure:
     """The measures of its rows, in words."""
     quick: bool = False
     rounds: int | None = None
-    """Fewer than asked for, where one takes minutes."""
+    """Fewer rounds than requested, if one takes minutes."""
     applies: Callable[[System], bool] = field(default=lambda _: True)
 
 
@@ -82,7 +82,7 @@ async def process_2(servers: Servers, system: System, plan: Plan) -> list[Row]:
 
 
 async def fill(contest: Contest, jobs: int) -> Row:
-    """A backlog, enqueued in bulk."""
+    """Enqueue a backlog in bulk."""
     await contest.ask("open")
     batch = contest.system.bulk
     done = await contest.ask("enqueue_bulk", n=jobs, batch=batch)
@@ -95,7 +95,7 @@ async def fill(contest: Contest, jobs: int) -> Row:
 async def process(
     contest: Contest, jobs: int, measure: str, *, workers: int = 1, costs: bool = False, finished_before: int = 0
 ) -> list[Row]:
-    """All that is in the queue, by so many worker processes."""
+    """Process all queued jobs with this many worker processes."""
     await contest.ledger.settle_down()
     crew = await contest.workers(workers, go=False)
     used, served, written = crew.cpu_s(), contest.ledger.cpu_s(), await contest.ledger.written()
@@ -119,7 +119,7 @@ async def process(
 
 
 async def pickup(servers: Servers, system: System, plan: Plan) -> list[Row]:
-    """From the start of the enqueue call to the start of the handler, with nothing else to do."""
+    """From the start of the enqueue call to the start of the handler, on an idle system."""
     async with Contest.begin(servers, system, system.pickup_settings) as contest:
         await contest.ask("open")
         crew = await contest.workers(1)
@@ -168,7 +168,7 @@ def row(measure: str, contest: Contest, value: float, unit: str, **settings: Any
 
 
 async def idle(servers: Servers, system: System, plan: Plan) -> list[Row]:
-    """A worker with nothing to do: what it uses, and how often it asks."""
+    """An idle worker: its CPU time and its number of queries."""
     async with Contest.begin(servers, system) as contest:
         crew = await contest.workers(1)
         await asyncio.sleep(3)
@@ -180,21 +180,21 @@ async def idle(servers: Servers, system: System, plan: Plan) -> list[Row]:
         rows = [row("idle_cpu_percent", contest, cpu * 100, "%", seconds=plan.idle_s)]
         if before and after:
             (asked, asked_at), (now, now_at) = before, after
-            # One of them is ours: the look itself.
+            # One of them is our own query.
             rate = (now - asked - 1) / (now_at - asked_at)
             rows.append(row("idle_queries_per_s", contest, rate, "/s", seconds=plan.idle_s))
         return rows
 
 
 async def _transactions(contest: Contest) -> tuple[int, float] | None:
-    """Every query of an idle worker is a transaction of its own, near enough; backends report them within a second."""
+    """Every query of an idle worker is roughly one transaction; backends report them within a second."""
     if not isinstance(contest.ledger, PostgresLedger):
         return None
     sql = "select xact_commit + xact_rollback from pg_stat_database where datname = current_database()"
     return int(await contest.ledger.fetchval(sql)), time.monotonic()
 
 
-async def memory(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - 500 it is, by definition
+async def memory(servers: Servers, system: System, plan: Plan) -> list[Row]:  # noqa: ARG001 - 500 by definition
     """One worker process while 500 handlers run."""
     async with Contest.begin(servers, system, system.memory_settings) as contest:
         await contest.ask("open")

@@ -1,4 +1,4 @@
-"""What a tenant's backlog costs another tenant: `python -m bench.neighbours [--jobs 100000] [--seconds 20]`.
+"""The effect of a tenant's backlog on another tenant: `python -m bench.neighbours [--jobs 100000] [--seconds 20]`.
 
 One worker with 100 slots. A quiet tenant enqueues 10 jobs a second: first alone, then while another tenant has 100,000 jobs of 20 ms queued on the same
 worker. Pick-up is the time from the start of the enqueue call to the start of the handler. Goal: p99 at most 25 ms above p99 alone (F37).
@@ -38,7 +38,7 @@ app = Plait()
 
 @app.job
 async def quiet(enqueued_ns: int) -> int:
-    return time.time_ns() - enqueued_ns  # clock: one machine's
+    return time.time_ns() - enqueued_ns  # clock: on one machine
 
 
 @app.job
@@ -56,18 +56,18 @@ async def work(url: str) -> None:
 
 
 async def trickle(store: Store, tenant: UUID, seconds: float) -> None:
-    """PER_S jobs a second, each enqueued alone."""
+    """Enqueue PER_S jobs per second, each alone."""
     at = time.monotonic()
     until = at + seconds
     while at < until:
-        payload = f'{{"enqueued_ns": {time.time_ns()}}}'  # clock: one machine's
+        payload = f'{{"enqueued_ns": {time.time_ns()}}}'  # clock: on one machine
         await store.jobs.enqueue_many([NewJob(id=new_id(), definition="quiet", payload=payload, tenant_id=tenant)])
         at += 1 / PER_S
         await asyncio.sleep(max(0.0, at - time.monotonic()))
 
 
 async def pick_ups(postgres: Postgres, name: str, count: int) -> list[float]:
-    """In milliseconds, sorted; waits until `count` jobs have been picked up, then forgets them."""
+    """Pick-up times in milliseconds, sorted; waits until `count` jobs have been picked up, then deletes them."""
     connection = await asyncpg.connect(postgres.url(name))
     try:
         deadline = time.monotonic() + 60
@@ -93,7 +93,7 @@ async def measure(jobs: int, seconds: float) -> bool:
         quiet_one, busy_one = [await store.tenants.set_tenant(slug, {}) for slug in ("quiet", "busy")]
         worker = await asyncio.create_subprocess_exec(sys.executable, "-m", "bench.neighbours", "--work", url)
         try:
-            await trickle(store, quiet_one, 2)  # it is up, and plans are made
+            await trickle(store, quiet_one, 2)  # warm up the worker and query plans
             await pick_ups(postgres, name, 2 * PER_S)
             count = int(seconds * PER_S)
             await trickle(store, quiet_one, seconds)

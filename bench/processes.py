@@ -1,4 +1,4 @@
-"""What a process and its children have used, as /proc tells it."""
+"""Resources of a process and its children, from /proc."""
 
 import os
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ def machine() -> Machine:
 
 
 def cpu_s(pid: int) -> float:
-    """CPU seconds of a process and all below it, those that have ended too."""
+    """CPU seconds of a process and all its descendants, including those that have ended."""
     return sum(_used(member, reaped=True) for member in family(pid))
 
 
 def rss_mb(pid: int) -> float:
-    """Memory of a process and all below it."""
+    """Memory of a process and all its descendants."""
     return sum(_resident(member) for member in family(pid)) / 2**20
 
 

@@ -1,7 +1,7 @@
-"""The Redis of celery and dramatiq: Debian's own, on a socket, with an append-only file.
+"""The Redis of celery and dramatiq: Debian's, on a socket, with an append-only file.
 
-Where there is no redis-server, Debian's packages are fetched and unpacked beside the peers' environments: nothing is installed,
-and no service is started on anybody's machine.
+If there is no redis-server, Debian's packages are downloaded and unpacked beside the peers' environments: nothing is installed, and no
+service is started on the machine.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from typing import Final
 from bench import processes
 from bench.environments import ENVIRONMENTS, Missing
 
-# The append-only file with its default, an fsync every second.
+# The append-only file with its default: an fsync every second.
 SETTINGS: Final = {"appendonly": "yes", "appendfsync": "everysec", "save": ""}
 UNPACKED: Final = ENVIRONMENTS / "redis"
 PACKAGES: Final = (
@@ -57,7 +57,7 @@ class Redis:
             try:
                 redis = cls(process, socket)
                 async with asyncio.timeout(START_S):
-                    while not socket.exists():  # noqa: ASYNC110 - only Redis knows
+                    while not socket.exists():  # noqa: ASYNC110 - Redis does not notify
                         await asyncio.sleep(0.02)
                 yield redis
             finally:
@@ -66,7 +66,7 @@ class Redis:
                 await process.wait()
 
     async def ask(self, *words: str, database: int = 0) -> str:
-        """One command; its answer as it came, without the sign of its type."""
+        """Send one command; returns its reply without the type prefix."""
         reader, writer = await asyncio.open_unix_connection(str(self._socket))
         try:
             answer = ""
@@ -107,7 +107,7 @@ def _binary() -> Path:
 def _unpack() -> None:
     for tool in ("apt-get", "dpkg"):
         if not shutil.which(tool):
-            raise Missing(f"needs Redis: there is no redis-server, and no {tool} to fetch Debian's with")
+            raise Missing(f"requires Redis: redis-server is not installed, and there is no {tool} to download Debian's")
     with tempfile.TemporaryDirectory(prefix="bench-redis-") as place:
         fetched = subprocess.run(
             ["apt-get", "download", "-qq", *PACKAGES],
@@ -118,6 +118,6 @@ def _unpack() -> None:
             check=False,
         )
         if fetched.returncode:
-            raise Missing(f"needs Redis, and apt-get download failed: {fetched.stderr.strip()[-300:]}")
+            raise Missing(f"requires Redis, and apt-get download failed: {fetched.stderr.strip()[-300:]}")
         for package in Path(place).glob("*.deb"):
             subprocess.run(["dpkg", "-x", str(package), str(UNPACKED)], check=True, timeout=60)

@@ -1,4 +1,4 @@
-"""Rows to files: JSON for machines, Markdown for people."""
+"""Write rows to files: JSON for machines, Markdown for people."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -27,17 +27,17 @@ def markdown(meta: Mapping[str, Any], rows: Sequence[Row]) -> str:
         "",
         f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']} GB, Linux {machine['kernel']}; "
         f"Postgres {meta['postgres']}; commit {meta['commit']}.",
-        f"Made by `{meta['command']}`: medians of {meta['rounds']} rounds, systems in turn within each. "
+        f"Command: `{meta['command']}`. Medians of {meta['rounds']} rounds; systems alternate within each. "
         f"Jobs are no-ops with a small payload and a small result.",
         "",
         "Postgres: " + ", ".join(f"`{name} = {value}`" for name, value in meta["server_settings"].items()) + ".",
         "",
         *_table(rows),
         "",
-        "A rate of a backlog counts from the first handler of any worker process to the moment the database shows no unfinished",
-        "job; a pick-up from the start of the enqueue call to the start of the handler.",
+        "The rate of a backlog is measured from the first handler of any worker process until the database shows no unfinished",
+        "job; a pick-up time from the start of the enqueue call to the start of the handler.",
         "",
-        "| system | version | what to know | settings |",
+        "| system | version | notes | settings |",
         "|---|---|---|---|",
         *_systems(meta),
     ]

@@ -1,8 +1,8 @@
-"""What retention costs those who work: `python -m bench.retention [--jobs 5000000] [--seconds 20]`.
+"""The cost of retention for running jobs: `python -m bench.retention [--jobs 5000000] [--seconds 20]`.
 
-A database of its own, full of jobs that have ended long ago. Then, in turn and each with and without a leader that forgets them: a
-steady 1,000 jobs a second, and how long each claim took; and as many jobs as one enqueuer and one claim loop can do, and how many that
-were. To be reached: no claim above 200 ms, and 0.85 of the rate (F24).
+Uses its own database, full of old final jobs. Then, alternately with and without a leader that deletes them: a steady 1,000 jobs per second,
+measuring the time of each claim; and as many jobs as one enqueuer and one claim loop can process, measuring the rate. Goals: no claim above
+200 ms, and 0.85 of the rate (F24).
 """
 
 import argparse
@@ -45,7 +45,7 @@ select id, tenant_id, created_at, created_at, created_at, 1, 1, 'succeeded', 'su
 
 
 class Load:
-    """One enqueuer and one claim loop, as a worker whose handlers take no time."""
+    """One enqueuer and one claim loop, like a worker whose handlers take no time."""
 
     def __init__(self, store: Store, worker: int, cycles: CycleConnection) -> None:
         self._store = store
@@ -73,7 +73,7 @@ class Load:
         return len(cycle.claimed)
 
     async def steady(self, seconds: float) -> None:
-        """RATE jobs a second, claimed as they come."""
+        """RATE jobs per second, claimed as they arrive."""
         until = time.monotonic() + seconds
 
         async def enqueue() -> None:
@@ -90,7 +90,7 @@ class Load:
                     await asyncio.sleep(0.005)
 
     async def at_best(self, seconds: float) -> float:
-        """As many as can be; jobs a second."""
+        """As many as possible; returns jobs per second."""
         until = time.monotonic() + seconds
 
         async def enqueue() -> None:
@@ -130,7 +130,7 @@ async def fill(url: str, jobs: int) -> None:
 
 @asynccontextmanager
 async def forgetting(url: str, wanted: bool) -> AsyncIterator[None]:
-    """With a leader's retention in a process of its own, or without."""
+    """With retention in a separate leader process, or without."""
     if not wanted:
         yield
         return
@@ -138,7 +138,7 @@ async def forgetting(url: str, wanted: bool) -> AsyncIterator[None]:
         sys.executable, "-m", "bench.retention", "--forget", url, stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
-    await process.stdout.readline()  # its first batch is done
+    await process.stdout.readline()  # wait for its first batch
     try:
         yield
     finally:
@@ -167,7 +167,7 @@ async def measure(jobs: int, seconds: float) -> bool:
         url = postgres.url(name, user=DEV_LOGIN)
         began = time.monotonic()
         await fill(postgres.url(name), jobs)
-        print(f"{jobs:,} final jobs made in {time.monotonic() - began:.0f} s", flush=True)
+        print(f"{jobs:,} final jobs created in {time.monotonic() - began:.0f} s", flush=True)
 
         store = await Store.open(url)
         await store.definitions.define([{"name": "noop"}])
@@ -175,7 +175,7 @@ async def measure(jobs: int, seconds: float) -> bool:
             host="bench", pid=os.getpid(), version="bench", queues=["default"], definitions=["noop"], lease_s=3600
         )
         load = Load(store, worker, await CycleConnection.open(store.database))
-        await load.at_best(min(5.0, seconds))  # plans and caches are made
+        await load.at_best(min(5.0, seconds))  # warm up plans and caches
         await load.drain()
         worst: dict[bool, float] = {}
         rates: dict[bool, list[float]] = {False: [], True: []}
@@ -189,7 +189,7 @@ async def measure(jobs: int, seconds: float) -> bool:
             print(
                 f"{RATE} jobs/s, {_word(forgets)}: {len(waits)} claims, p50 {waits[len(waits) // 2] * 1e3:.1f} ms, "
                 f"p99 {waits[int(len(waits) * 0.99)] * 1e3:.1f} ms, longest {waits[-1] * 1e3:.0f} ms; "
-                f"{(was - await _left(postgres, name)) / seconds:,.0f} forgotten/s",
+                f"{(was - await _left(postgres, name)) / seconds:,.0f} deleted/s",
                 flush=True,
             )
             await load.drain()
@@ -198,7 +198,7 @@ async def measure(jobs: int, seconds: float) -> bool:
             async with forgetting(url, forgets):
                 rates[forgets].append(await load.at_best(seconds))
             gone = (was - await _left(postgres, name)) / seconds
-            print(f"at best, {_word(forgets)}: {rates[forgets][-1]:,.0f} jobs/s; {gone:,.0f} forgotten/s", flush=True)
+            print(f"at best, {_word(forgets)}: {rates[forgets][-1]:,.0f} jobs/s; {gone:,.0f} deleted/s", flush=True)
             await load.drain()
         ratio = sum(rates[True]) / sum(rates[False])
         print(f"longest claim {worst[True] * 1e3:.0f} ms (at most 200), rate {ratio:.2f} (at least 0.85)")
@@ -207,13 +207,13 @@ async def measure(jobs: int, seconds: float) -> bool:
 
 
 async def _left(postgres: Postgres, name: str) -> int:
-    """Of the old ones."""
+    """The number of old jobs that are left."""
     sql = "select count(*) from plait.jobs where id < plait._uuid_floor(plait.now() - interval '1 day')"
     return int(await postgres.fetchval(sql, database=name))
 
 
 def _word(forgets: bool) -> str:
-    return "retention at work" if forgets else "without retention"
+    return "with retention" if forgets else "without retention"
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""One figure of one system, and how the figures of several rounds become one."""
+"""One figure of one system, and the median over several rounds."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ class Row:
     measure: str
     system: str
     value: float | None
-    """None: it could not be measured; `settings["missing"]` says why."""
+    """None: it could not be measured; `settings["missing"]` has the reason."""
     unit: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     rounds: tuple[float, ...] = ()

@@ -1,6 +1,6 @@
 """The benchmark's command: `python -m bench.run`, or `make bench` and `make bench-quick`.
 
-Systems take turns within a round, in the opposite order in every second one, so that other load on the machine affects all of
+Systems alternate within a round, in the opposite order in every second one, so that other load on the machine affects all of
 them. The figure is the median of the rounds. Results are written after every round, so a run that is stopped has them too.
 """
 
@@ -32,7 +32,7 @@ QUICK_SYSTEMS = ("plait", "graphile-worker", "pgqueuer")
 
 def main() -> int:
     asked = _arguments()
-    # Both ways to stop go through every `finally`, so that no server and no worker is left behind.
+    # Both ways to stop run every `finally`, so that no server and no worker is left running.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with asyncio.Runner() as runner:
         try:
@@ -43,22 +43,20 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     names = [system.name for system in SYSTEMS]
-    parser = argparse.ArgumentParser(prog="python -m bench.run", description="plait and its peers, measured in one run")
+    parser = argparse.ArgumentParser(prog="python -m bench.run", description="benchmark plait and its peers in one run")
     parser.add_argument("--quick", action="store_true", help="plait and two peers, few measures: two minutes")
-    parser.add_argument("--systems", type=_list_of(names), help=f"some of {','.join(names)}")
+    parser.add_argument("--systems", type=_list_of(names), help=f"systems to run, of {','.join(names)}")
     parser.add_argument(
         "--measures",
         type=_list_of([measure.name for measure in MEASURES]),
-        help="some of " + "; ".join(f"{measure.name} ({measure.rows})" for measure in MEASURES),
+        help="measures to run, of " + "; ".join(f"{measure.name} ({measure.rows})" for measure in MEASURES),
     )
-    parser.add_argument("--before", metavar="COMMIT", help="measure plait at this commit too, as plait-before")
-    parser.add_argument("--rounds", type=int, help="3 unless given; 1 with --quick")
-    parser.add_argument("--jobs", type=int, help="the backlog; 50,000 unless given, 20,000 with --quick")
-    parser.add_argument(
-        "--crowd", type=int, help="finished or queued jobs that stand in the way; 1,000,000 unless given"
-    )
-    parser.add_argument("--sustain", type=float, metavar="SECONDS", help="how long the long runs are; 60 unless given")
-    parser.add_argument("--name", help="of the files in bench/results; the date unless given")
+    parser.add_argument("--before", metavar="COMMIT", help="also measure plait at this commit, as plait-before")
+    parser.add_argument("--rounds", type=int, help="number of rounds (default: 3; with --quick: 1)")
+    parser.add_argument("--jobs", type=int, help="size of the backlog (default: 50,000; with --quick: 20,000)")
+    parser.add_argument("--crowd", type=int, help="finished or queued jobs in the database (default: 1,000,000)")
+    parser.add_argument("--sustain", type=float, metavar="SECONDS", help="duration of the long runs (default: 60)")
+    parser.add_argument("--name", help="name of the files in bench/results (default: the date)")
     return parser.parse_args()
 
 
@@ -66,7 +64,7 @@ def _list_of(known: Sequence[str]) -> Any:
     def parse(text: str) -> list[str]:
         names = [name.strip() for name in text.split(",") if name.strip()]
         if unknown := [name for name in names if name not in known]:
-            raise argparse.ArgumentTypeError(f"there is no {unknown[0]!r}; there are {', '.join(known)}")
+            raise argparse.ArgumentTypeError(f"must be some of {', '.join(known)}, got {unknown[0]!r}")
         return names
 
     return parse
@@ -145,7 +143,7 @@ async def _measure(servers: Servers, measure: Measure, system: System, plan: Pla
         rows = await measure.run(servers, system, plan)
         said = ", ".join(f"{row.measure} {row.value:,.5g} {row.unit}" for row in rows)
     except Failed as error:
-        # Named in the table, never dropped: another round may still succeed.
+        # Listed in the table, never dropped: another round may still succeed.
         rows = [Row(measure=measure.name, system=system.name, value=None, unit="", settings={"missing": str(error)})]
         said = f"failed: {error}"
     _tell(f"round {number}, {system.name}: {said}  [{time.monotonic() - began:.1f} s]")

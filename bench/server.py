@@ -1,4 +1,4 @@
-"""The one Postgres of the benchmark: the wheel's server under fixed settings, and a fresh database for every measurement."""
+"""The Postgres of the benchmark: the wheel's server with fixed settings, and a fresh database for every measurement."""
 
 import asyncio
 import itertools
@@ -19,7 +19,7 @@ SETTINGS: Final = {
     "synchronous_commit": "on",
     "shared_buffers": "1GB",
     "max_connections": "200",
-    # No checkpoint may fall into one system's minute and not into another's: each measurement begins with one.
+    # Checkpoints must not affect one system more than another: each measurement begins with one.
     "max_wal_size": "8GB",
     "min_wal_size": "1GB",
     "checkpoint_timeout": "30min",
@@ -30,8 +30,8 @@ WARM: Final = (
     "drop table warm",
     "checkpoint",
 )
-"""As a server that has run for a while: the files of its log are there to be used again, and its memory has been touched. Else whoever comes
-first pays for both."""
+"""Like a server that has run for a while: its log files exist and can be reused, and its memory is allocated. Otherwise the first system
+would pay for both."""
 DATA = Path(__file__).parent / ".data"
 
 

@@ -1,9 +1,8 @@
-"""Every system of the benchmark: what is installed, in which settings it runs, and how it shows that all is done.
+"""Every system of the benchmark: its packages, its settings, and how to query whether all jobs are done.
 
-Settings aim at the best for many small jobs; where each comes from (a page, the package itself, a trial of ours) stands beside it,
-and so does how little was tried. `note` says
-what a reader must know to compare the rows: whether completions are batched, whether history and results are kept, and what a
-power failure may cost.
+The settings aim at the best performance for many small jobs. Their source (a page, the package itself, a trial of ours) is given, and how
+little was tried. `note` says what a reader must know to compare the rows: whether completions are batched, whether history and results are
+kept, and what a power failure may lose.
 """
 
 from collections.abc import Mapping
@@ -19,24 +18,24 @@ class System:
     settings: Mapping[str, Any]
     requires: tuple[str, ...] = ()
     pickup_settings: Mapping[str, Any] = field(default_factory=dict)
-    """What differs where latency counts and not throughput."""
+    """Settings that differ for latency measures."""
     store: Literal["postgres", "redis"] = "postgres"
     unfinished: str = ""
-    """SQL: how many jobs are not yet final."""
+    """SQL: the number of unfinished jobs."""
     finished: str = ""
-    """SQL: how many are; empty where nothing is kept of a finished job."""
+    """SQL: the number of finished jobs; empty if they are not kept."""
     queue_key: str = ""
     """Redis: the list of waiting messages."""
     bulk: int = 1000
-    """Jobs in one call of its bulk enqueue; 1 where it has none. (10,000 were tried with the fastest peers: no faster, or slower.)"""
+    """Jobs in one call of its bulk enqueue; 1 if it has none. (10,000 were tried with the fastest peers: no faster, or slower.)"""
     slow: bool = False
-    """A fifth of the backlog is enough: its rate is the same, and all of it would take minutes."""
+    """A fifth of the backlog is enough: the rate is the same, and the whole backlog would take minutes."""
     oldest_python: tuple[int, int] = (3, 11)
     memory_settings: Mapping[str, Any] | None = None
-    """What differs where one process runs 500 handlers at once; None where it can't."""
+    """Settings that differ for one process with 500 handlers at once; None if it is not possible."""
 
     durable_settings: Mapping[str, Any] | None = None
-    """What differs for fan-outs and steps; None where it has none."""
+    """Settings that differ for fan-outs and steps; None if it has none."""
 
     commit: str | None = None
     """An earlier plait: the commit whose sources and driver run."""
@@ -47,7 +46,7 @@ class System:
 
 
 NODE: Final = ("node@22.23.3",)
-"""pg-boss 12 wants Node 22.12 or newer; both npm peers run on the same one."""
+"""pg-boss 12 requires Node 22.12 or newer; both npm peers run on the same one."""
 
 SYSTEMS: Final = (
     System(
@@ -76,7 +75,7 @@ SYSTEMS: Final = (
                 "failJobBatchDelay": 0,
             },
         },
-        # Without a local queue a notified worker fetches at once.
+        # Without a local queue a notified worker fetches immediately.
         pickup_settings={"preset": {"concurrentJobs": 10, "maxPoolSize": 11}},
         unfinished="select count(*) from graphile_worker._private_jobs",
         note="completions in batches; a finished job is deleted: no history, no result; a commit is on disk",
@@ -125,7 +124,7 @@ SYSTEMS: Final = (
         },
         unfinished="select count(*) from pgboss.job where state < 'completed'",
         finished="select count(*) from pgboss.job where state = 'completed'",
-        note="a batch is completed whole: one failure fails all of it, and no result is kept; history kept; a commit is on disk",
+        note="a batch is completed as a whole: one failure fails all of it, and no result is kept; history kept; a commit is on disk",
     ),
     # From the package itself: a queue's limit is its concurrency; its README says that bulk acknowledgement is Oban Pro's.
     # Limit 500 was the fastest of 50, 200 and 500, tried once each on a busy machine.
@@ -173,7 +172,7 @@ SYSTEMS: Final = (
         finished="select count(*) from dbos.workflow_status where status = 'SUCCESS'",
         note="one completion for each job; results and history kept; no bulk enqueue, 1,000 in one transaction; a commit is on disk",
     ),
-    # From the SDK's start_worker: batch_size for claims, concurrency, poll_interval; there is no notification. Untuned.
+    # From the SDK's start_worker: batch_size for claims, concurrency, poll_interval; no notifications. Untuned.
     System(
         name="absurd-sdk",
         language="python",
@@ -224,5 +223,5 @@ def system(name: str) -> System:
 
 
 def plait_before(commit: str) -> System:
-    """plait as it was at a commit, beside plait as it is: a change is measured in one run."""
+    """plait at an earlier commit, beside the present one, so that a change is measured in one run."""
     return replace(SYSTEMS[0], name="plait-before", commit=commit, note=f"plait at {commit}")

@@ -1,4 +1,4 @@
-"""Tenants for measures with many of them: numbered, so that a driver knows their ids without being told."""
+"""Tenants for measures with many of them: numbered, so that a driver can compute their ids."""
 
 from uuid import UUID
 

@@ -7,7 +7,7 @@
     @app.job
     async def resize(path: str, width: int) -> str: ...
 
-The interface is listed in `plait.sdk.exports`; everything else may change.
+The public API is listed in `plait.sdk.exports`. Everything else may change without notice.
 """
 
 from importlib import import_module

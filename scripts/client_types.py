@@ -1,7 +1,7 @@
-"""The clients' types and the web UI's, made from the server's OpenAPI document: `.venv/bin/python scripts/client_types.py` writes them anew.
+"""Generate the clients' and the web UI's types from the server's OpenAPI document: `.venv/bin/python scripts/client_types.py`.
 
-A test compares what is in the tree with what this would write. Only the shapes of JSON Schema that the document has are known here; any
-other ends the script, so that nobody gets a type that says less than the document.
+A test compares the generated files in the tree with this script's output. The script knows the JSON Schema forms that the document uses.
+Any other form ends it with an error, so that no generated type says less than the document.
 """
 
 import re
@@ -29,25 +29,27 @@ def main() -> None:
 
 
 def made() -> dict[Path, str]:
-    """What the generated files should say."""
-    document = build(None).openapi()  # type: ignore[arg-type]  # nothing of it asks the database
+    """The generated files, by path."""
+    document = build(None).openapi()  # type: ignore[arg-type]  # the document needs no database
     text = typescript(document)
     return {TYPESCRIPT: text, UI: text + roles(document), PYTHON: python(document)}
 
 
 def typescript(document: Schema) -> str:
-    parts = ["// Made from the server's OpenAPI document by scripts/client_types.py: change that, not this."]
+    parts = ["// Generated from the server's OpenAPI document by scripts/client_types.py. Do not edit."]
     for name, schema in _schemas(document):
         parts.append(f"{_about(schema)}export {_interface(name, schema)}")
     routes = [f"  {_quoted(route)}: {_route(operation)};" for route, operation in _operations(document)]
     parts.append(
-        "\n".join(["/** Every route, what it takes and what it answers. */", "export interface Routes {", *routes, "}"])
+        "\n".join(
+            ["/** Every route, with its parameters, body and response. */", "export interface Routes {", *routes, "}"]
+        )
     )
     return "\n\n".join(parts) + "\n"
 
 
 def roles(document: Schema) -> str:
-    """Who may call what, for a page that offers nobody what the server would refuse."""
+    """The least role of each route, so that a page offers only actions that the server allows."""
     lines = [f"  {_quoted(route)}: {_quoted(one['x-least-role'])}," for route, one in _operations(document)]
     head = 'export const LEAST: Record<keyof Routes, Role | "anybody"> = {'
     return "\n".join(["", "/** The least role that each route needs. */", head, *lines, "};", ""])
@@ -97,7 +99,7 @@ def _about(schema: Schema, indent: str = "") -> str:
 def python(document: Schema) -> str:
     routes = ", ".join(_quoted(route) for route, _ in _operations(document))
     head = [
-        '"""Made from the server\'s OpenAPI document by scripts/client_types.py: change that, not this."""',
+        '"""Generated from the server\'s OpenAPI document by scripts/client_types.py. Do not edit."""',
         "from __future__ import annotations",
         "from typing import Any, Literal, NotRequired, TypedDict",
         f"Route = Literal[{routes}]",
@@ -175,7 +177,7 @@ def _type(
             case _ if not schema.keys() - {"title", "description", "default", "examples"}:
                 return anything
             case _:
-                raise SystemExit(f"the document has a schema that this does not know: {schema}")
+                raise SystemExit(f"unknown JSON Schema form in the OpenAPI document: {schema}")
 
     return of(schema)
 
@@ -209,7 +211,7 @@ def _operations(document: Schema) -> Iterator[tuple[str, Schema]]:
 
 
 def _is_stream(operation: Schema) -> bool:
-    """What has no end is no answer to a call."""
+    """Whether the route is a stream, whose response never ends and has no type."""
     return any("text/event-stream" in answer.get("content", {}) for answer in operation["responses"].values())
 
 

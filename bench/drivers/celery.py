@@ -31,7 +31,7 @@ job = app.task(name="noop")(noop)
 
 class CeleryDriver:
     def setup(self) -> None:
-        """Redis needs nothing; the harness starts each measurement on an empty one."""
+        """Redis needs no setup; the harness starts each measurement with an empty one."""
 
     def open(self) -> None:
         job.app.finalize()
@@ -40,7 +40,7 @@ class CeleryDriver:
         job.apply_async((payload,))
 
     def enqueue_many(self, payloads: list[Payload]) -> None:
-        """There is no call for many; one connection serves them all."""
+        """There is no bulk call; one connection is used for all of them."""
         with app.producer_pool.acquire(block=True) as producer:
             for payload in payloads:
                 job.apply_async((payload,), producer=producer)

@@ -1,9 +1,9 @@
-"""What every Python driver has in common: a client that enqueues when told to, and a worker that counts what it runs.
+"""Common to all Python drivers: a client that enqueues on request, and a worker that counts the jobs it runs.
 
-The harness talks to a driver in lines on its standard input and output; everything else that the peer prints goes elsewhere.
+The harness talks to a driver in lines on its standard input and output; other output of the peer is redirected.
 
-    client   reads {"do": "setup" | "enqueue_one" | …, …}, answers {"n": …, "seconds": …} when it is done
-    worker   says `ready` when everything is imported, begins at `go`, says `begun <ns>` with its first job and `+<n>` after
+    client   reads {"do": "setup" | "enqueue_one" | …, …}, and answers {"n": …, "seconds": …} when it is done
+    worker   writes `ready` when everything is imported, begins at `go`, writes `begun <ns>` with its first job and `+<n>` after
              every few, and ends when its input does
 
 Times are CLOCK_MONOTONIC, which all processes of a machine share, node's `process.hrtime` too. Standard library only: this
@@ -30,9 +30,9 @@ CALLERS = 32
 
 
 class Driver(Protocol):
-    """What a system with an asyncio interface offers. One with durable functions also has `fan_out(n)`, which returns when a
-    parent has gathered n children, and `steps(jobs, n)`, when so many jobs have done n steps each; both return their number. `resume(steps, n)` returns
-    how long it took, in milliseconds, from each of n signals to the handler, which has so many steps on record."""
+    """The interface of a system with an asyncio API. One with durable functions also has `fan_out(n)`, which returns when a parent has gathered n
+    children, and `steps(jobs, n)`, which returns when all jobs have done n steps each; both return their number. `resume(steps, n)` returns how
+    long it took, in milliseconds, from each of n signals to the handler, which has this many recorded steps."""
 
     async def setup(self) -> None: ...
     async def open(self) -> None: ...
@@ -43,7 +43,7 @@ class Driver(Protocol):
 
 
 class SyncDriver(Protocol):
-    """What a system offers whose client and worker block."""
+    """The interface of a system whose client and worker block."""
 
     def setup(self) -> None: ...
     def open(self) -> None: ...
@@ -54,7 +54,7 @@ class SyncDriver(Protocol):
 
 
 class Tally:
-    """Counts jobs, and tells the harness now and then. Cheap: one write for `every` jobs."""
+    """Counts jobs, and reports to the harness now and then. Cheap: one write for `every` jobs."""
 
     def __init__(self, every: int = 500) -> None:
         self._every = every
@@ -62,7 +62,7 @@ class Tally:
         self._latencies = os.open(LATENCIES, os.O_WRONLY | os.O_APPEND | os.O_CREAT) if LATENCIES else None
 
     def job(self, payload: Payload) -> dict[str, int]:
-        """To be called first in every handler; returns the job's small result."""
+        """Must be called first in every handler; returns the job's small result."""
         at = payload.get("at")
         if at and self._latencies is not None:
             os.write(self._latencies, b"%d\n" % (time.monotonic_ns() - at))
@@ -80,7 +80,7 @@ def say(line: str) -> None:
 
 
 def drive(driver: Driver) -> None:
-    """Run the driver in the role that the command line names."""
+    """Run the driver in the role given on the command line."""
     role = sys.argv[1]
     loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None
     if SETTINGS.get("uvloop"):
@@ -175,7 +175,7 @@ async def _bulk(enqueue_many: Callable[[list[Payload]], Awaitable[None]], order:
 
 
 def batches(order: dict[str, Any]) -> Iterable[list[Payload]]:
-    """`sleep` of an order is how long each job takes."""
+    """`sleep` of an order is the duration of each job."""
     count, size = order["n"], order["batch"]
     more = {"seconds": order["sleep"]} if "sleep" in order else {}
     for start in range(0, count, size):
@@ -197,7 +197,7 @@ async def _worker(driver: Driver) -> None:
 
 
 def drive_sync(driver: SyncDriver) -> None:
-    """The same for a driver that blocks: 32 callers are 32 threads."""
+    """Like `drive`, for a driver that blocks: 32 callers are 32 threads."""
     if sys.argv[1] == "worker":
         _work_sync(driver)
         return
@@ -270,7 +270,7 @@ def _work_sync(driver: SyncDriver) -> None:
 
 
 def _wait_for_the_end(then: Callable[[], object]) -> None:
-    # Not by sys.stdin, whose lock this thread would hold while celery forks: its children would wait for it forever.
+    # Not sys.stdin, whose lock this thread would hold while celery forks: its children would wait for it forever.
     while os.read(0, 1):
         pass
     then()

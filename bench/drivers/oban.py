@@ -1,4 +1,4 @@
-"""Oban for Python, the free edition: acknowledgements go out with the next fetch."""
+"""Oban for Python, the free edition: acknowledgements are sent with the next fetch."""
 
 import asyncio
 from typing import Any

@@ -16,7 +16,7 @@ tally = Tally()
 
 
 async def noop(job: Any) -> None:
-    """PgQueuer keeps no result; reading the payload is all there is to do."""
+    """PgQueuer stores no result, so the handler only reads the payload."""
     payload = json.loads(job.payload)
     tally.job(payload)
     if seconds := payload.get("seconds"):

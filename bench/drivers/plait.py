@@ -1,4 +1,4 @@
-"""plait's own driver: the public interface, as a user would write it."""
+"""plait's own driver: the public API, as a user would use it."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ LIMITS: dict[str | None, dict[str, Any]] = {
     "definition": {"max_running": 100_000, "rate": Rate(10_000_000, 1)},
     "key": {"key": "key", "key_max_running": 50_000},
 }
-"""Limits that never bite, so that what they cost is measured and not what they forbid."""
+"""Limits that are never reached, so that only their cost is measured."""
 KEYS = 50
 BATCH = 500
 
@@ -70,7 +70,7 @@ async def hear(steps: int, n: int) -> list[float]:
 
 class PlaitDriver:
     async def setup(self) -> None:
-        """The harness migrates, as an administrator would; this login may not."""
+        """The harness migrates, as an administrator would; this login cannot."""
 
     async def open(self) -> None:
         store = await app.store()

@@ -1,17 +1,17 @@
-"""The HTTP API: what the SQL functions do, for who has no connection to the database.
+"""The HTTP API: the SQL functions, for clients without a database connection.
 
-    service.py      the server as a service of plait's: starts, stops
-    application.py  the application: routers, middleware, and the check that every route has its role
-    access.py       the one table of routes and the least role that each needs; what is not in it is refused
-    guard.py        who calls: keys, sessions, CSRF, rates; before anything of a request is read
-    tenancy.py      for which tenant a caller acts, and that others' things are not there
-    problems.py     every error as RFC 9457 says
+    service.py      the server as a service: start and stop
+    application.py  the application: routers, middleware, and the check that every route has a role
+    access.py       the table of routes and their least roles; routes that are not in it are rejected
+    guard.py        authentication: keys, sessions, CSRF, rate limits; before a request is read
+    tenancy.py      the tenant that a caller acts for; other tenants' data is not found
+    problems.py     errors as RFC 9457 problems
     idempotency.py  Idempotency-Key
-    waiting_claims.py  claims that wait for work, and the one listener that wakes them
-    oidc_provider.py   an identity provider: the only module here that calls out
-    shapes.py       how answers are made: JSON from the database goes out as it is stored
+    waiting_claims.py  claims that wait for jobs, and the one listener that wakes them
+    oidc_provider.py   the OIDC identity provider: the only module here that makes outgoing requests
+    shapes.py       responses: JSON from the database is sent as it is stored
 
-and one router for each noun. Nothing is decided here that a SQL function decides: a route checks who may, names the tenant, and
-calls one method of the store. Each is one statement in autocommit, so PgBouncer in transaction mode will do. The tenant is always
-a parameter: no session state says for whom a statement runs.
+There is one router for each noun. The SQL functions make all decisions: a route checks permissions, names the tenant, and calls one
+method of the store. Each is one statement in autocommit mode, so PgBouncer in transaction mode works. The tenant is always a
+parameter: no session state selects it.
 """

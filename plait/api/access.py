@@ -1,4 +1,4 @@
-"""The one table of routes, and the least role that each needs. What is not in it is refused, and the application does not start."""
+"""The table of routes, and the least role of each. Routes that are not in it are rejected, and the application does not start."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /stream": VIEWER,
     "POST /embeds": VIEWER,
     "POST /embeds/session": ANYBODY,
-    # The token in the address is all that a visitor has
+    # A visitor has only the token in the URL
     "GET /approvals/{token}": ANYBODY,
     "POST /approvals/{token}": ANYBODY,
     # Jobs
@@ -50,12 +50,12 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /jobs/{job_id}/artifacts/{sha256}": VIEWER,
     "GET /jobs/{job_id}/state": VIEWER,
     "POST /jobs/{job_id}/streams/token": VIEWER,
-    "GET /jobs/{job_id}/streams/{name}": ANYBODY,  # with a token for that job; else as VIEWER: the route itself looks
+    "GET /jobs/{job_id}/streams/{name}": ANYBODY,  # with a token for that job, else VIEWER: checked by the route
     "POST /jobs/{job_id}/cancel": OPERATOR,
     "POST /jobs/{job_id}/retry": OPERATOR,
     "POST /jobs/{job_id}/reschedule": OPERATOR,
     "POST /jobs/{job_id}/signal": OPERATOR,
-    # What makes jobs
+    # Triggers
     "GET /jobs/triggers": VIEWER,
     "POST /jobs/triggers": ADMIN,
     "POST /jobs/triggers/preview": VIEWER,
@@ -70,7 +70,7 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "POST /events": OPERATOR,
     "GET /events/{event_id}": VIEWER,
     "GET /jobs/definitions": VIEWER,
-    # Where webhooks go, and what connectors are set to
+    # Webhook endpoints and connectors
     "GET /endpoints": VIEWER,
     "POST /endpoints": ADMIN,
     "GET /endpoints/{endpoint_id}": VIEWER,
@@ -82,14 +82,14 @@ _UNDER_PREFIX: Final[dict[str, Role | None]] = {
     "GET /connectors": VIEWER,
     "PUT /connectors/{connector}": ADMIN,
     "DELETE /connectors/{connector}": ADMIN,
-    # A tenant's own
+    # Of a tenant
     "GET /keys": ADMIN,
     "POST /keys": ADMIN,
     "DELETE /keys/{key_id}": ADMIN,
     "GET /keys/{key_id}/descendants": ADMIN,
     "GET /audit": ADMIN,
     "GET /queues": VIEWER,
-    # The installation's
+    # Of the installation
     "GET /admin/jobs/definitions": SUPER_ADMIN,
     "POST /admin/jobs/definitions": SUPER_ADMIN,
     "GET /admin/jobs/definitions/{definition_key}": SUPER_ADMIN,

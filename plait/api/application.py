@@ -1,4 +1,4 @@
-"""The application: routers, middleware, and the check that the table of access has every route and no other."""
+"""The application: routers, middleware, and the check that the table of access has exactly the existing routes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -58,13 +58,13 @@ from plait.telemetry.database import DatabaseMetrics
 from plait.telemetry.exposition import Exposition
 
 _ABOUT: Final = """\
-Durable, multi-tenant jobs on Postgres. Send a key as `Authorization: Bearer …`; what it may do, and for which tenant, is its own.
-Lists go on with `cursor`; a change may be sent again with the same `Idempotency-Key`; errors are as RFC 9457 says.
+Durable, multi-tenant jobs on Postgres. Send an API key as `Authorization: Bearer …`; the key has a role and a tenant.
+Lists are paginated with `cursor`. A change can be repeated safely with the same `Idempotency-Key`. Errors follow RFC 9457.
 """
 _PROBLEM: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
     "4XX": {"description": "Refused.", "content": _PROBLEM},
-    "5XX": {"description": "Not possible now.", "content": _PROBLEM},
+    "5XX": {"description": "Temporarily not possible.", "content": _PROBLEM},
 }
 
 
@@ -80,7 +80,7 @@ ROUTERS: Final = tuple(
 def build(
     store: Store, settings: Settings | None = None, *, holder: str | None = None, objects: Objects | None = None
 ) -> FastAPI:
-    """`holder`: this process, as it is called in elections, where it is a node too. `objects`: where artifacts are kept."""
+    """`holder`: this process in leader elections, if it is a node too. `objects`: the artifact store."""
     check_access()
     settings = settings or Settings()
     app = FastAPI(
@@ -115,7 +115,7 @@ def build(
     site.register(app, settings.embedding)
     described = app.openapi
     problems.register(app)
-    app.openapi = lambda: _document(app, described)  # type: ignore[method-assign]  # how FastAPI lets it be changed
+    app.openapi = lambda: _document(app, described)  # type: ignore[method-assign]  # FastAPI's way to customise it
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
     app.add_middleware(RequestLimits, body=settings.api_body)
     app.add_middleware(Forwarding, trusted=settings.proxies, per_client=settings.api_connections_per_client)
@@ -130,17 +130,17 @@ def _connected(store: Store) -> Callable[[], Awaitable[Store]]:
 
 
 def _document(app: FastAPI, described: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The OpenAPI document, with who may call what."""
+    """The OpenAPI document, with the least role of each route."""
     if app.openapi_schema is not None:
         return app.openapi_schema
     document = described()
     document["components"]["securitySchemes"] = {
-        "key": {"type": "http", "scheme": "bearer", "description": "A key: `plait keys create`."},
+        "key": {"type": "http", "scheme": "bearer", "description": "An API key: `plait keys create`."},
         "session": {
             "type": "apiKey",
             "in": "cookie",
             "name": COOKIE,
-            "description": f"A browser's; changes need {CSRF}.",
+            "description": f"A browser session; changes require {CSRF}.",
         },
     }
     document["components"]["schemas"]["Problem"] = Problem.model_json_schema()
@@ -153,11 +153,11 @@ def _document(app: FastAPI, described: Callable[[], dict[str, Any]]) -> dict[str
 
 
 class AccessUndecided(Exception):
-    """A route has no role in the table of access, or the table names a route that there is not."""
+    """A route has no role in the table of access, or the table has a route that does not exist."""
 
 
 def check_access() -> None:
-    """Deny by default: who adds a route must say who may call it."""
+    """Deny by default: every new route must have a least role."""
     routes = {name_of(route) for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)}
     routes.add(f"GET {PREFIX}/openapi.json")
     if routes != set(ROUTES):

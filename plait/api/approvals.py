@@ -1,7 +1,7 @@
-"""Approval links: a page that asks a person, and the button that completes the wait of a job.
+"""Approval links: a page that asks a person, and a button that completes a job's wait.
 
-The token in the address is all that a visitor needs, and good for one signal of one job. GET only shows the page: mail programs, chats and virus scanners open
-links too. POST uses the link, once; afterwards the page tells what became of it.
+The token in the URL is all that a visitor needs, and valid for one signal of one job. GET only shows the page, because mail programs, chats and virus scanners
+open links too. POST uses the link, once; afterwards the page shows its outcome.
 """
 
 import html
@@ -18,14 +18,16 @@ from plait.store.links import LinkRow
 
 router = new_router("approvals")
 
-Token = Annotated[str, Path(min_length=1, max_length=200, description="As in the URL that `approval_url` made.")]
+Token = Annotated[
+    str, Path(min_length=1, max_length=200, description="The token in the URL that `approval_url` returned.")
+]
 
 _HTML: Final[dict[str, Any]] = {"text/html": {"schema": {"type": "string"}}}
 _PAGES: Final[dict[int | str, dict[str, Any]]] = {
     200: {"description": "A page for a person.", "content": _HTML},
-    404: {"description": "There is no such link.", "content": _HTML},
-    409: {"description": "It was used before, or its job has ended.", "content": _HTML},
-    410: {"description": "It has expired.", "content": _HTML},
+    404: {"description": "Unknown link.", "content": _HTML},
+    409: {"description": "The link was already used, or its job has ended.", "content": _HTML},
+    410: {"description": "The link has expired.", "content": _HTML},
 }
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -36,13 +38,13 @@ _HEADERS: Final = {
 
 @router.get("/approvals/{token}", response_class=HTMLResponse, responses=_PAGES)
 async def show(request: Request, token: Token) -> Response:
-    """The page of an approval link. Nothing is changed."""
+    """Show the page of an approval link. Changes nothing."""
     return _page(await _found(request, token), used=False)
 
 
 @router.post("/approvals/{token}", response_class=HTMLResponse, responses=_PAGES)
 async def use(request: Request, token: Token) -> Response:
-    """Use an approval link: its job gets the signal. Once."""
+    """Use an approval link, once: its job gets the signal."""
     link = await _found(request, token)
     if link is None or link.state != "open":
         return _page(link, used=False)
@@ -70,7 +72,7 @@ async def _found(request: Request, token: str) -> LinkRow | None:
 
 def _page(link: LinkRow | None, *, used: bool) -> Response:
     if link is None:
-        return _answer(404, "There is no such link", "Check that the whole address was copied.")
+        return _answer(404, "Unknown link", "Check that the complete address was copied.")
     if used:
         return _answer(200, "Confirmed", f"{link.message}\n\nThank you. You can close this page.")
     match link.state:
@@ -79,12 +81,12 @@ def _page(link: LinkRow | None, *, used: bool) -> Response:
             return _answer(200, "Please confirm", link.message, form)
         case "used":
             at = link.used_at.strftime("%Y-%m-%d %H:%M UTC") if link.used_at is not None else "before"
-            return _answer(409, "This link has been used", f"{link.message}\n\nIt was confirmed at {at}.")
+            return _answer(409, "This link was already used", f"{link.message}\n\nIt was confirmed at {at}.")
         case "expired":
             at = link.expires_at.strftime("%Y-%m-%d %H:%M UTC")
             return _answer(410, "This link has expired", f"{link.message}\n\nIt could be used until {at}.")
         case "ended":
-            return _answer(409, "Nothing to confirm", f"{link.message}\n\nThe job that asked has ended.")
+            return _answer(409, "Nothing to confirm", f"{link.message}\n\nThe job has ended.")
 
 
 def _answer(status: int, title: str, text: str, form: str = "") -> Response:

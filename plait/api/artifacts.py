@@ -1,4 +1,4 @@
-"""Payloads and results that are too large for a job's own page: its payload or result has their hash, and here are their bytes."""
+"""Artifacts: payloads and results that are too large for the job's row. The job has their hash; this route returns their bytes."""
 
 import asyncio
 from collections.abc import Iterator
@@ -21,35 +21,37 @@ Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description='SHA-256, as in
 PIECE: Final = 262_144
 REDACTED_BYTES: Final = 16 * 1024 * 1024
 """Larger artifacts are not redacted. Viewers and operators get 403 for them."""
-_IS_JSON: Final = {200: {"content": {"application/json": {"schema": {}}}, "description": "JSON, as it was stored."}}
+_IS_JSON: Final = {200: {"content": {"application/json": {"schema": {}}}, "description": "The JSON, as stored."}}
 
 
 @router.get("/jobs/{job_id:uuid}/artifacts/{sha256}", response_class=Response, responses=_IS_JSON)  # type: ignore[arg-type]
 async def get_artifact(ask: Ask, job_id: UUID, sha256: Hash) -> Response:
-    """The payload or the result of a job that has a reference in its place."""
+    """Download the payload or result of a job that is stored as an artifact."""
     return await _send(ask, job_id, sha256)
 
 
 @router.get("/worker/jobs/{job_id:uuid}/artifacts/{sha256}", response_class=Response, responses=_IS_JSON)  # type: ignore[arg-type]
 async def get_payload(ask: Ask, job_id: UUID, sha256: Hash) -> Response:
-    """The same for who runs the job."""
+    """Download the payload of a job that this worker runs."""
     return await _send(ask, job_id, sha256)
 
 
 def payload_url(job_id: UUID, sha256: str) -> str:
-    """Where a worker gets a payload that is an artifact."""
+    """The URL where a worker downloads a payload that is an artifact."""
     return f"/api/v1/worker/jobs/{job_id}/artifacts/{sha256}"
 
 
 async def _send(ask: Asking, job_id: UUID, sha256: str) -> Response:
-    """Read and compared with its hash as a whole before the first byte is sent: what differs is an error, not half an answer."""
+    """Read it completely and compare its hash before the first byte is sent: a difference is an error, not a partial response."""
     row = await ask.store.artifacts.find_artifact(job_id, sha256, **ask.scope)
     if row is None:
         raise NotFound(f"job {job_id} has no such artifact")
     hiding = redaction()
     if hiding is not None and row.size > REDACTED_BYTES:
         most = f"{REDACTED_BYTES:,} bytes"
-        raise Refused(403, "not-allowed", f"an artifact of more than {most} can't be redacted: it needs an admin's key")
+        raise Refused(
+            403, "not-allowed", f"artifacts of more than {most} cannot be redacted: an admin's key is required"
+        )
     data = await ask.request.app.state.artifacts.read(row)
     headers = {"Content-Disposition": f'attachment; filename="{job_id}-{row.kind}.json"', "ETag": f'"{sha256}"'}
     if hiding is not None:

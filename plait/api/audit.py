@@ -1,4 +1,4 @@
-"""The audit: who changed what, through the API."""
+"""The audit log: who changed what through the API."""
 
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
@@ -33,11 +33,11 @@ async def list_audit(
     ask: Ask,
     actor: Name = None,
     action: Name = None,
-    object: Name = None,  # noqa: A002 - as the column is called
+    object: Name = None,  # noqa: A002 - named like the column
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Response:
-    """Changes, newest first."""
+    """List changes, newest first."""
     rows = await ask.store.audit.list_audit(
         **ask.scope, actor=actor, action=action, object=object, before=cursor, limit=limit
     )

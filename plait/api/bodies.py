@@ -1,5 +1,5 @@
-"""Limits on request bodies. Parsing two megabytes of JSON can make 700,000 lists and block the event loop for 0.7 s. So the number of
-values is counted before a body is parsed, and routes that need no key accept at most 16 KiB."""
+"""Limits on request bodies. Parsing two megabytes of JSON can create 700,000 lists and block the event loop for 0.7 s. So the number of
+values is counted before a body is parsed, and routes without authentication accept at most 16 KiB."""
 
 import re
 from typing import Final
@@ -10,16 +10,16 @@ from starlette.requests import ClientDisconnect
 from plait.api.problems import Refused
 
 MOST: Final = 250_000
-"""Maximum weight of a JSON body: one for each comma and each key, four for each list or object."""
+"""Maximum weight of a JSON body: one for each comma and key, four for each list or object."""
 ANYBODYS: Final = 16_384
-"""Maximum size in bytes of a request to a route that needs no key."""
+"""Maximum size in bytes of a request without authentication."""
 _SMALL: Final = 50_000
-"""A body of so few bytes can't weigh more."""
+"""A body of at most this size cannot weigh more."""
 _STRINGS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 
 
 async def check_body(request: Request, *, signed_in: bool) -> None:
-    """A refusal (413) of a body that would take too long to parse."""
+    """Reject (413) a body that would take too long to parse."""
     if request.method in ("GET", "HEAD"):
         return
     try:
@@ -39,7 +39,7 @@ async def check_body(request: Request, *, signed_in: bool) -> None:
 
 
 def weight(body: bytes) -> int:
-    """About how many values JSON has. Where the whole text has few enough signs, those in strings need not be told apart."""
+    """An upper estimate of the number of JSON values. If the whole text has few enough delimiters, those in strings need not be excluded."""
     found = _signs(body)
     return found if found <= MOST else _signs(_STRINGS.sub(b"", body))
 

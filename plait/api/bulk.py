@@ -1,10 +1,10 @@
-"""Bulk: cancel or retry all jobs that a filter finds. Looked at first (dry run), then done as a job of its own: tracked, and resumed where
-it was when the process that does it dies.
+"""Bulk operations: cancel or retry all jobs that match a filter. First a dry run, then a job of its own: its progress is visible, and it
+resumes where it stopped if its process dies.
 
-Such a job is `plait.bulk` in the queue `plait.bulk`; processes that serve the API run it, by the same leases and fences as any worker.
-What it may do is not in its payload, which whoever may enqueue could write, but in the audit, where only the API writes.
-It goes from the newest to the oldest, a page at a time, and keeps in its progress where it is. Each job is changed by the verb that
-would change it alone, with an entry in the audit: what has moved meanwhile and can't be changed any more is counted as left.
+Such a job is `plait.bulk` in the queue `plait.bulk`; API processes run it, with the same leases and fencing as any worker. Its
+instructions are not in its payload, which every operator could write, but in the audit log, which only the API writes.
+It proceeds from the newest to the oldest job, page by page, and stores its position in its progress. Each job is changed by the
+same function as a single change, with an audit log entry. Jobs that have changed meanwhile and cannot be changed any more are counted as left.
 """
 
 import asyncio
@@ -46,17 +46,17 @@ COUNTED: Final = 10_000
 PAGE: Final = 200
 LOOK_S: Final = 1.0
 AT_ONCE: Final = 8
-"""Changes that one process makes side by side for all of them; they take turns, job by job."""
+"""Concurrent changes in one process for all bulk jobs, which share them fairly, job by job."""
 OF_KEY: Final = 3
 OF_TENANT: Final = 6
-"""Unfinished bulk jobs of one key, and of one tenant."""
+"""Maximum number of unfinished bulk jobs per key and per tenant."""
 INSTALLATION: Final = "plait-installation"
-"""The tenant of bulk jobs over all tenants: no tenant's own operator sees them."""
+"""The tenant of bulk jobs over all tenants: not visible to any tenant's operators."""
 FITTING: Final[dict[str, frozenset[Status]]] = {"cancel": LIVE, "retry": RETRYABLE}
 
 
 class BulkFilter(Filters):
-    """Which jobs: at least one thing must be said of them (T107)."""
+    """The jobs to change: at least one condition is required (T107)."""
 
 
 class BulkRequest(BaseModel):
@@ -67,29 +67,27 @@ class BulkRequest(BaseModel):
 
     action: Literal["cancel", "retry"]
     filter: BulkFilter
-    dry_run: bool = Field(True, description="Only count them.")
+    dry_run: bool = Field(True, description="Only count the matching jobs.")
     reason: str | None = Field(None, max_length=500)
-    rate: float | None = Field(
-        None, ge=0.01, le=10_000, description="So many jobs a second at most; as fast as it goes when not given."
-    )
+    rate: float | None = Field(None, ge=0.01, le=10_000, description="Maximum jobs per second. Default: no limit.")
 
 
 class BulkAnswer(BaseModel):
     dry_run: bool
-    matched: int = Field(description="How many there are now, up to 10,000.")
-    more: bool = Field(description="There are more than that, or not all was looked at.")
+    matched: int = Field(description="Number of matching jobs, up to 10,000.")
+    more: bool = Field(description="Whether there may be more: more than counted, or not all jobs were scanned.")
     sample: list[UUID]
-    job_id: UUID | None = Field(description="The job that does it: its progress says how far it is.")
+    job_id: UUID | None = Field(description="The bulk job; see its progress.")
 
 
 class Wanted(msgspec.Struct, kw_only=True):
-    """What a bulk job shall do: in the audit, and, for who looks at it, in its payload."""
+    """The instructions of a bulk job: in the audit log, and, for display, in its payload."""
 
     action: Literal["cancel", "retry"]
     filter: dict[str, Any]
     actor: str
     before: str
-    """Only jobs that were there when it was asked for."""
+    """Only jobs that existed when it was requested."""
     all_tenants: bool = False
     reason: str | None = None
     rate: float | None = None
@@ -97,19 +95,19 @@ class Wanted(msgspec.Struct, kw_only=True):
 
 
 class Progress(msgspec.Struct, kw_only=True):
-    """Where a bulk job is."""
+    """The position of a bulk job."""
 
     done: int = 0
     left: int = 0
     total: int | None = None
-    """How many there were when it was asked for; None: more than were counted."""
+    """Number of matching jobs when it was requested; None: more than were counted."""
     before: str | None = None
     rate: float | None = None
 
 
 @router.post("/jobs/bulk", status_code=202, response_model=BulkAnswer, responses={200: {"model": BulkAnswer}})
 async def bulk(request: Request, ask: Ask, body: BulkRequest) -> Response:
-    """Cancel or retry all jobs that a filter finds. A dry run, unless told otherwise, answers 200 with how many that are."""
+    """Cancel or retry all jobs that match a filter. By default a dry run, which responds 200 with the number of jobs."""
     wanted = _fitting(body)
     request.app.state.fairness.take(ask.caller)
     owner = ask.tenant_id or await _installation(ask.store)
@@ -146,7 +144,7 @@ async def bulk(request: Request, ask: Ask, body: BulkRequest) -> Response:
 
 
 async def _installation(store: Store) -> UUID:
-    """The installation's own tenant, made when it is first needed."""
+    """The installation's own tenant, created when it is first needed."""
     try:
         return await store.tenants.tenant_id(INSTALLATION)
     except UnknownTenant:
@@ -154,19 +152,19 @@ async def _installation(store: Store) -> UUID:
 
 
 async def _check_room(ask: Asking, owner: UUID) -> None:
-    """Refuse where the caller, or its tenant, has many that are not final yet."""
+    """Reject the request if the caller or its tenant has too many unfinished bulk jobs."""
     live = await ask.store.jobs.list_jobs(
         definition=DEFINITION, statuses=[str(status) for status in LIVE], tenant_id=owner, limit=OF_TENANT
     )
     mine = sum(_Asked.of(job.payload).actor == ask.caller.actor for job in live)
     for holder, number, most in (("key", mine, OF_KEY), ("tenant", len(live), OF_TENANT)):
         if number >= most:
-            detail = f"this {holder} has {number} unfinished bulk jobs, the limit is {most}: wait for one, or cancel it"
+            detail = f"this {holder} has {number} unfinished bulk jobs, the limit is {most}: wait for one to end, or cancel one"
             raise Refused(429, "too-many", detail, headers={"Retry-After": "10"})
 
 
 class _Asked(msgspec.Struct):
-    """Of a bulk job's payload: who asked for it."""
+    """The requester, from a bulk job's payload."""
 
     actor: str = ""
 
@@ -175,17 +173,17 @@ class _Asked(msgspec.Struct):
         try:
             return msgspec.json.decode(payload, type=cls)
         except msgspec.MsgspecError:
-            return cls()  # whoever may enqueue could write it
+            return cls()  # any operator could have written it
 
 
 def _fitting(body: BulkRequest) -> Filter:
     """The filter, with only those statuses that the action can change."""
     if not any(body.filter.model_dump(exclude_none=True, exclude_defaults=True).values()):
-        raise InvalidArguments("say which jobs: an empty filter would mean all of them")
+        raise InvalidArguments("filter must have at least one condition: an empty filter would match all jobs")
     fitting = FITTING[body.action]
     asked = set(body.filter.status or fitting)
     if not asked & fitting:
-        raise InvalidArguments(f"{body.action} is for jobs that are {', '.join(sorted(fitting))}")
+        raise InvalidArguments(f"status must be one of {', '.join(sorted(fitting))} for {body.action}")
     filters = body.filter.model_copy(update={"status": sorted(asked & fitting)})
     return filters.wanted()
 
@@ -205,10 +203,10 @@ async def _count(store: Store, wanted: Filter, tenant_id: UUID | None) -> tuple[
 
 
 async def run_bulk(store: Store, worker: int, job: Claimed, turns: asyncio.Semaphore | None = None) -> Settlement:
-    """Run one bulk job until it is done or asked to stop; returns its outcome. `turns` limits the changes of all bulk jobs of this process."""
+    """Run one bulk job until it is done or requested to stop; returns its outcome. `turns` limits the concurrent changes of all bulk jobs of this process."""
     wanted = await _wanted(store, job)
     if wanted is None:
-        return _ended(job, Ending.FAILED, error="nobody asked for this through the API", permanent=True)
+        return _ended(job, Ending.FAILED, error="this bulk job was not requested through the API", permanent=True)
     progress = await _resumed(store, job)
     progress.total = wanted.total
     run = _Run(store, worker, job, wanted, progress, turns or asyncio.Semaphore(AT_ONCE))
@@ -222,7 +220,7 @@ def _ended(job: Claimed, ending: Ending, **detail: Any) -> Settlement:
 
 
 class _Run:
-    """A bulk job under way."""
+    """A running bulk job."""
 
     def __init__(
         self, store: Store, worker: int, job: Claimed, wanted: Wanted, progress: Progress, shared: asyncio.Semaphore
@@ -239,7 +237,7 @@ class _Run:
         self._turns = 0
 
     async def go(self) -> bool:
-        """To its end; False: it shall stop."""
+        """Run to the end; False if it must stop."""
         tenant_id = None if self._wanted.all_tenants else self._job.tenant_id
         wanted, before = _filter(self._wanted), UUID(self._progress.before or self._wanted.before)
         while True:
@@ -268,7 +266,7 @@ class _Run:
             before = after
 
     async def _turn(self) -> bool:
-        """Wait until the rate lets the next one, and tell meanwhile how far it is; False: it shall stop."""
+        """Wait until the rate allows the next change, and report progress meanwhile; False if it must stop."""
         if self._wanted.rate is None:
             return True
         due = self._began + self._turns / self._wanted.rate
@@ -282,7 +280,7 @@ class _Run:
             await asyncio.sleep(min(due - now, LOOK_S))
 
     async def _report(self) -> bool:
-        """Keep where it is, and its lease; False: it shall stop."""
+        """Store its position and renew its lease; False if it must stop."""
         self._reported = self._clock()
         took = self._reported - self._began
         self._progress.rate = round((self._progress.done - self._done_before) / took, 1) if took > 0 else None
@@ -293,7 +291,7 @@ class _Run:
 
 
 async def _resumed(store: Store, job: Claimed) -> Progress:
-    """Where the last attempt was, if there was one."""
+    """The position of the last attempt, if there was one."""
     for attempt in reversed(await store.jobs.list_attempts(job.job_id, tenant_id=job.tenant_id)):
         if attempt.progress is not None:
             with contextlib.suppress(msgspec.MsgspecError):
@@ -302,7 +300,7 @@ async def _resumed(store: Store, job: Claimed) -> Progress:
 
 
 async def _wanted(store: Store, job: Claimed) -> Wanted | None:
-    """What the API has written down when it asked for this job; the actor is who asked for it last, by a retry."""
+    """The instructions that the API recorded for this job; the actor is the one who last requested or retried it."""
     audit, about = store.audit, str(job.job_id)
     entries = await audit.list_audit(tenant_id=job.tenant_id, object=about, action=ACTION, limit=1)
     if not entries:
@@ -318,7 +316,7 @@ class _Entry(msgspec.Struct):
 
 
 def _filter(wanted: Wanted) -> Filter:
-    """Ids and moments were text."""
+    """Convert ids and times from text."""
     values = {name: value for name, value in wanted.filter.items() if value is not None and name in NAMES}
     for name in {"parent", "root", "fan_out"} & set(values):
         values[name] = UUID(values[name])
@@ -346,5 +344,5 @@ async def _change(store: Store, wanted: Wanted, job_id: UUID, tenant_id: UUID, b
     except DatabaseUnreachable:
         raise
     except DatabaseError:
-        return False  # it has moved, or its fan-out is decided: it is left
+        return False  # its status has changed, or its fan-out is decided: counted as left
     return True

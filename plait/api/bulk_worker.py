@@ -1,4 +1,4 @@
-"""The worker of bulk jobs in a process that serves the API: claims them, runs them side by side, and lets them take turns."""
+"""The worker of bulk jobs in an API process: claims them and runs them concurrently, sharing the changes fairly."""
 
 import asyncio
 import contextlib
@@ -21,11 +21,11 @@ log = get_logger("api")
 
 LEASE_S: Final = 30.0
 HELD: Final = 128
-"""Bulk jobs that one process runs side by side. One that waits for its rate costs nothing and keeps nobody else waiting."""
+"""Bulk jobs that one process runs concurrently. One that waits for its rate limit costs nothing and delays no other."""
 
 
 class Bulk:
-    """The worker of bulk jobs in a process that serves the API."""
+    """The worker of bulk jobs in an API process."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -36,7 +36,7 @@ class Bulk:
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def run(self, stop: Stop) -> None:
-        """Run bulk jobs until the wish to stop comes; what is under way is given back."""
+        """Run bulk jobs until a stop is requested; then release running ones."""
         working = asyncio.ensure_future(self._work())
         stopping = asyncio.ensure_future(stop.wait())
         await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -45,7 +45,7 @@ class Bulk:
         await asyncio.gather(working, stopping, return_exceptions=True)
 
     async def _work(self) -> None:
-        retry = Retry("bulk", self._store.database.outage, failing="no bulk job could be run; retrying")
+        retry = Retry("bulk", self._store.database.outage, failing="bulk jobs cannot run, retrying")
         try:
             async with asyncio.TaskGroup() as group:
                 while True:
@@ -82,7 +82,7 @@ class Bulk:
             )
             self._renewed = now
         elif now - self._renewed > LEASE_S / 3:
-            # What it does not hold, since something went wrong, is given back.
+            # Jobs that it no longer has in memory, after an error, are released.
             await self._store.workers.heartbeat(self._worker, running=len(self._held), held=list(self._held.items()))
             self._renewed = now
         if (room := HELD - len(self._held)) > 0:
@@ -93,9 +93,9 @@ class Bulk:
     async def _do(self, worker: int, job: Claimed) -> None:
         try:
             await self._store.workers.settle(worker, [await run_bulk(self._store, worker, job, self._turns)])
-        except Exception as error:  # noqa: BLE001 - whatever it was: the job is released, and the API keeps running
+        except Exception as error:  # noqa: BLE001 - after any error the job is released, and the API keeps running
             log.warning(
-                "a bulk job was interrupted; it resumes where it stopped", job_id=str(job.job_id), error=str(error)
+                "bulk job interrupted; it will resume where it stopped", job_id=str(job.job_id), error=str(error)
             )
         finally:
             del self._held[job.job_id]

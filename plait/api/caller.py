@@ -1,4 +1,4 @@
-"""Who calls: what is known of the holder of a key or a session."""
+"""The caller: the holder of a key or a session."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -7,7 +7,7 @@ from uuid import UUID
 from plait.model.roles import Role
 
 BY_PROVIDER: Final = "oidc: "
-"""Name of the API keys that are made for people who sign in through an identity provider."""
+"""Name of the API keys that are created for people who sign in through an identity provider."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,13 +15,13 @@ class Caller:
     key_id: UUID
     role: Role
     tenant_id: UUID | None
-    """None: all of them."""
+    """None: all tenants."""
     tenant: str | None
     name: str
     csrf: str | None = None
-    """Of a browser's session."""
+    """The CSRF token of a browser session."""
     embedded: bool = False
-    """A view that another site embeds."""
+    """Whether it is an embedded view."""
 
     @property
     def actor(self) -> str:

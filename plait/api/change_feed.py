@@ -1,10 +1,10 @@
-"""One look for all who watch.
+"""The change feed's poll: one query for all watchers.
 
-Nobody is told anything by the database when a job moves: a NOTIFY for each would serialise all commits (T109). While somebody watches, one
-task asks every `EVERY_S` what has moved since, for the tenants that are watched, and hands it to each watcher of that tenant. While
-nobody does, nothing is asked. Within one look a job is told once, as it is now. Looks overlap, so that what was committed late is
-not missed; what was told already is dropped. An event's id is the moment of its look by the database's clock, so that a watcher
-who comes back, to this process or another, can be told what it missed, or that it should read everything again.
+The database does not notify about changes of jobs: a NOTIFY for each would serialise all commits (T109). While there are watchers, one task
+polls every `EVERY_S` for changes of the watched tenants, and passes them to each watcher of that tenant. Without watchers there is no query.
+Within one poll a job is reported once, with its current state. Polls overlap, so that late commits are not missed; changes that were already
+reported are dropped. An event's id is the time of its poll by the database's clock, so that a watcher that reconnects, to this process or
+another, can get what it missed, or be asked to read everything again.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from plait.store.changes import Change
 EVERY_S: Final = 0.4
 OVERLAP: Final = timedelta(seconds=2)
 REPLAYED: Final = timedelta(minutes=1)
-"""Who was away for longer reads everything again."""
+"""A watcher that was away for longer must read everything again."""
 QUEUED: Final = 1_000
 WATCHERS: Final = 2_000
 
@@ -41,7 +41,7 @@ class Event:
     everybody: bool = False
 
     def encoded(self, redaction: Redaction | None = None) -> bytes:
-        """For the wire; what running attempts wrote is redacted where the watcher's role asks for it."""
+        """Encode for the wire; output of running attempts is redacted if the watcher's role requires it."""
         text = redaction.json(self.text) if redaction is not None and self.kind == "log" else self.text
         return f"id: {self.id}\nevent: {self.kind}\ndata: {text}\n\n".encode()
 
@@ -49,14 +49,14 @@ class Event:
 @dataclass(eq=False, slots=True)
 class Watcher:
     tenant_id: UUID | None
-    """None: a super-admin's, who sees all."""
+    """None: a super-admin, who sees all tenants."""
     events: "asyncio.Queue[Event]" = field(default_factory=lambda: asyncio.Queue(QUEUED))
 
     def sees(self, event: Event) -> bool:
         return event.everybody or self.tenant_id is None or event.tenant_id == self.tenant_id
 
     def give(self, event: Event) -> None:
-        """Who reads too slowly is told to read everything again, and holds nobody up."""
+        """A watcher that reads too slowly is asked to read everything again, and does not delay others."""
         if self.events.full():
             while not self.events.empty():
                 self.events.get_nowait()
@@ -89,7 +89,7 @@ class Watch:
 
     @asynccontextmanager
     async def watching(self, tenant_id: UUID | None, last: str | None) -> AsyncIterator[Watcher]:
-        """Watch; with the id of the last event that was seen, from there on."""
+        """Watch; with the id of the last received event, from there on."""
         watcher = Watcher(tenant_id)
         self._watchers.add(watcher)
         try:
@@ -106,20 +106,20 @@ class Watch:
                 self._looking = None
 
     async def _begin(self) -> None:
-        """The first look, which tells nothing: what moved before is what they read, and what moves from here on is told."""
+        """The first poll, which reports nothing: watchers read earlier changes themselves, and get later ones."""
         self._told.clear()
         self._since = None
         await self._once()
         self._looking = asyncio.get_running_loop().create_task(self._look())
 
     async def _look(self) -> None:
-        retry = Retry("stream", self._store.database.outage, failing="change poll failed; retrying")
+        retry = Retry("stream", self._store.database.outage, failing="change poll failed, retrying")
         while True:
             await asyncio.sleep(EVERY_S)
             try:
                 await self._once()
                 retry.succeeded()
-            except Exception as error:  # noqa: BLE001 - whatever it was, those who watch wait for the next look
+            except Exception as error:  # noqa: BLE001 - after any error, watchers wait for the next poll
                 await asyncio.sleep(retry.failed(error))
 
     async def _once(self) -> None:
@@ -128,7 +128,7 @@ class Watch:
         changes = await self._store.changes.changes(self._tenants(), since)
         self._since = now
         fresh = [change for change in changes if self._is_new(change)]
-        for number, change in enumerate([] if first else fresh):  # what was before they came is what they have read
+        for number, change in enumerate([] if first else fresh):  # watchers have read earlier changes themselves
             self._tell(_event(change, now, number))
         settings = await self._installation(workers=any(watcher.tenant_id is None for watcher in self._watchers))
         for number, ((kind, name), text) in enumerate(settings.items()):
@@ -141,7 +141,7 @@ class Watch:
         return None if None in tenants else [tenant for tenant in tenants if tenant is not None]
 
     def _is_new(self, change: Change) -> bool:
-        if change.id is None:  # while it is too much, that is said now and then, and not with each look
+        if change.id is None:  # while there are too many changes, a reset is sent now and then, not with each poll
             if self._since is not None and self._reset_at is not None and self._since - self._reset_at < OVERLAP:
                 return False
             self._reset_at = self._since
@@ -150,13 +150,13 @@ class Watch:
         if self._told.get(key) == change.detail:
             return False
         if len(self._told) > 50_000:
-            self._told.clear()  # some may be told twice; nobody minds
+            self._told.clear()  # some changes may be reported twice, which is harmless
         self._told[key] = change.detail
         return True
 
     async def _installation(self, *, workers: bool) -> dict[tuple[str, str], str]:
-        """Queues as they are set, and, for super-admins, who works: whether it lives, whether it has fallen silent, and whether its loop is
-        blocked."""
+        """The settings of queues and, for super-admins, the state of workers: whether each is alive, whether its heartbeat is overdue, and whether
+        its event loop is blocked."""
         found: dict[tuple[str, str], str] = {}
         for worker in await self._store.workers.list_workers() if workers else ():
             shown = {"worker_id": worker.id, "state": worker.state, "stale": worker.stale, "hostname": worker.host}
@@ -173,7 +173,7 @@ class Watch:
                 watcher.give(event)
 
     async def _replay(self, watcher: Watcher, last: str) -> None:
-        """What moved since, from the database: whichever process it watched before; or that it was too much."""
+        """Send the changes since then from the database, whichever process it watched before; or a reset if there are too many."""
         at = _moment(last)
         now = await self._store.health.now()
         if at is None or now - at > REPLAYED or at > now + OVERLAP:
@@ -198,7 +198,7 @@ def _event(change: Change, now: datetime, number: int) -> Event:
 
 
 def _setting(kind: str, text: str, now: datetime, number: int) -> Event:
-    """All see queues; only super-admins, who see all, see workers."""
+    """Everyone sees queues; only super-admins see workers."""
     return Event(_id(now, number), kind, None, text, everybody=kind == "queue")
 
 

@@ -1,4 +1,4 @@
-"""The cluster: its nodes, who leads, and what each node has made of a node job. Who asks a follower for one is told where the leader is."""
+"""The cluster: its nodes, the leader, and each node's result of a node job. A request for a node job to a follower is redirected to the leader."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -29,13 +29,13 @@ class ClusterNode(Shape):
     labels: Any
     workers: int
     running_count: int
-    open_count: int = Field(description="Parts of node jobs that wait for it, or run there.")
+    open_count: int = Field(description="Unfinished parts of node jobs on this node.")
     joined_at: datetime
     last_seen_at: datetime
 
 
 class Leading(Shape):
-    holder: str = Field(description="The process that leads.")
+    holder: str = Field(description="The leader's process.")
     term: int
     since: datetime
     expires_at: datetime
@@ -44,7 +44,7 @@ class Leading(Shape):
 
 
 class Cluster(BaseModel):
-    leader: Leading | None = Field(description="None: nobody leads now.")
+    leader: Leading | None = Field(description="Null: there is no leader.")
     nodes: list[ClusterNode]
 
 
@@ -55,16 +55,16 @@ class JobNode(Shape):
     job_id: UUID
     status: Status | None
     attempt: int
-    late: bool = Field(description="It had not ended when the job was decided: what it comes to changes nothing.")
+    late: bool = Field(description="It had not ended when the job was decided; its outcome has no effect.")
     result: Any
     error: str | None
     finished_at: datetime | None
-    rule: str | None = Field(description="What decided the job: quorum, timeout, node_failed or quorum_lost.")
+    rule: str | None = Field(description="The rule that decided the job: quorum, timeout, node_failed or quorum_lost.")
 
 
 @router.get("/cluster", response_model=Cluster)
 async def get_cluster(ask: Ask) -> Response:
-    """The machines that workers run on, and who leads."""
+    """Get the nodes of the cluster and the leader."""
     leader = await ask.store.leader.get_leader()
     nodes = await ask.store.nodes.list_nodes()
     return Json({"leader": Leading.of(leader) if leader else None, "nodes": [ClusterNode.of(row) for row in nodes]})
@@ -72,7 +72,7 @@ async def get_cluster(ask: Ask) -> Response:
 
 @router.get("/jobs/{job_id}/nodes", response_model=Page[JobNode])
 async def list_job_nodes(ask: Ask, job_id: UUID) -> Response:
-    """What each node has made of its part of a node job; nothing for any other job."""
+    """List the results of a node job by node; empty for other jobs."""
     job = await ask.store.jobs.get_job(job_id, **ask.scope)
     rows = await ask.store.nodes.job_nodes(job_id, **ask.scope)
     return Json(
@@ -81,8 +81,8 @@ async def list_job_nodes(ask: Ask, job_id: UUID) -> Response:
 
 
 async def refuse_unless_leading(request: Request) -> None:
-    """421 with the leader's address, where this is the API of another node. A `plait api` that is no node's, with neither a worker
-    in its process nor `PLAIT_API_URL`, takes node jobs whoever leads: it follows nobody."""
+    """Respond 421 with the leader's address if this is the API of another node. A `plait api` that is not a node's, with neither a worker
+    in its process nor `PLAIT_API_URL`, accepts node jobs regardless of the leader."""
     holder, own_url = request.app.state.holder, request.app.state.settings.api_url
     if holder is None and own_url is None:
         return

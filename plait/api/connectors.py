@@ -1,4 +1,4 @@
-"""Connectors: what a tenant has set for each kind, for all its jobs of that kind."""
+"""Connectors: a tenant's defaults for each connector."""
 
 from datetime import datetime
 from typing import Any, ClassVar, Literal
@@ -25,21 +25,21 @@ class Connector(Shape):
 
     tenant_id: UUID
     connector: Kind
-    settings: Any = Field(description="Secrets in them are named, `{{secret.NAME}}`, and never given.")
+    settings: Any = Field(description="Secrets are references, `{{secret.NAME}}`, never values.")
     updated_at: datetime
     updated_by: str
 
 
 @router.get("/connectors", response_model=Page[Connector])
 async def list_connectors(ask: Ask) -> Response:
-    """What is set for each kind of connector."""
+    """List the defaults of all connectors."""
     rows = await ask.store.connectors.list_connectors(**ask.scope)
     return Json({"items": [Connector.of(row) for row in rows], "next": None})
 
 
 @router.put("/connectors/{connector}", response_model=Connector)
 async def put(ask: Ask, connector: Kind, body: dict[str, Any]) -> Response:
-    """Set what holds where a job's payload says nothing; all of it, anew."""
+    """Replace the defaults of a connector. A job's payload overrides them."""
     refuse_mask(body, "settings")
     settings = check_settings(connector, body)
     changing = ask.changing("connector.set", connector, tenant_id=ask.new_in, settings=body)
@@ -50,10 +50,10 @@ async def put(ask: Ask, connector: Kind, body: dict[str, Any]) -> Response:
 
 @router.delete("/connectors/{connector}", status_code=204)
 async def delete(ask: Ask, connector: Kind) -> Response:
-    """Everything is as usual again."""
+    """Remove the defaults of a connector."""
     rows = await ask.store.connectors.list_connectors(tenant_id=ask.new_in)
     if all(row.type != connector for row in rows):
-        raise NotFound(f"nothing is set for {connector}")
+        raise NotFound(f"connector {connector} has no defaults")
     await ask.changing("connector.delete", connector, tenant_id=ask.new_in).connectors.set_connector(
         connector, None, tenant_id=ask.new_in
     )

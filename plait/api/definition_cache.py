@@ -1,4 +1,4 @@
-"""The definitions there are, as of a few seconds ago: what a payload is checked against before a job is asked for."""
+"""A cache of the job definitions, a few seconds old, for validating payloads before jobs are enqueued."""
 
 import time
 from typing import Any, Final
@@ -12,7 +12,7 @@ from plait.store.definitions import DefinitionRow
 
 FRESH_S: Final = 2.0
 RESERVED: Final = "plait."
-"""The API's own jobs: nobody asks for them by name."""
+"""The API's own jobs, which cannot be enqueued by name."""
 
 
 class DefinitionCache:
@@ -23,13 +23,13 @@ class DefinitionCache:
         self._until = 0.0
 
     async def definition(self, name: str) -> DefinitionRow | None:
-        """A definition; one that is not known is looked for anew."""
+        """A definition; an unknown one is queried again."""
         if time.monotonic() > self._until or name not in self._definitions:
             await self._look()
         return self._definitions.get(name)
 
     async def redaction(self) -> Redaction:
-        """What viewers and operators are not shown."""
+        """The redaction for viewers and operators."""
         if time.monotonic() > self._until:
             await self._look()
         return self._redaction
@@ -41,11 +41,13 @@ class DefinitionCache:
         self._until = time.monotonic() + FRESH_S
 
     async def check(self, name: str, payload: dict[str, Any]) -> DefinitionRow:
-        """Refuse what no worker has ever made known, and a payload that does not fit its schema."""
+        """Reject an unknown definition, and a payload that does not fit its schema."""
         definition = await self.definition(name)
         if definition is None or name.startswith(RESERVED):
-            raise InvalidArguments(f"there is no definition {name!r}: a worker or an admin makes it known first")
-        if _wrong(definition.schema, payload) is not None:  # by a schema that may have changed since
+            raise InvalidArguments(
+                f"there is no job definition {name!r}: a worker or a super-admin must register it first"
+            )
+        if _wrong(definition.schema, payload) is not None:  # the cached schema may be outdated
             wrong = _wrong(await self.schema(name), payload)
             if wrong is not None:
                 raise InvalidArguments(f"the payload does not fit the schema of {name}: {wrong}")
@@ -53,7 +55,7 @@ class DefinitionCache:
         return definition
 
     async def schema(self, name: str) -> str | None:
-        """The schema of a definition as it is now: nothing is refused for one that was replaced."""
+        """The current schema of a definition, so that nothing is rejected by an outdated one."""
         return (await self._store.definitions.list_schemas([name])).get(name)
 
     def forget(self) -> None:
@@ -63,5 +65,9 @@ class DefinitionCache:
 def _wrong(schema: str | None, payload: dict[str, Any]) -> str | None:
     try:
         return None if schema is None else faults(schema, payload)
-    except (ValueError, TypeError, RecursionError) as error:  # JSON text may say what no value can be: half a character
+    except (
+        ValueError,
+        TypeError,
+        RecursionError,
+    ) as error:  # JSON text may contain a lone surrogate, which no value can have
         return str(error)

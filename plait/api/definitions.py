@@ -1,4 +1,4 @@
-"""Definitions: the kinds of job that there are. What runs is in the workers' code; here are its limits and its schema."""
+"""Job definitions: their limits and schemas. The code that runs is in the workers."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -31,7 +31,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     description: str | None = Field(None, max_length=2000)
-    arg_schema: dict[str, Any] | None = Field(None, description="JSON Schema of its payloads; null: any.")
+    arg_schema: dict[str, Any] | None = Field(None, description="JSON Schema of its payloads; null: any payload.")
     timeout_seconds: float | None = Field(None, gt=0, le=3.2e9)
     max_attempts: int | None = Field(None, ge=1, le=10_000)
     queue: str | None = Field(None, min_length=1, max_length=100)
@@ -45,12 +45,12 @@ class Settings(BaseModel):
     search_keys: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
         None,
         max_length=10,
-        description="Keys of its payloads, or paths (`order.customer`), by which its jobs are found by an index.",
+        description="Payload keys or paths (`order.customer`) that jobs can be searched by, with an index.",
     )
     sensitive: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
         None,
         max_length=50,
-        description="Fields that viewers and operators are not shown, beside those whose name says so: names, or ends of paths "
+        description="Fields that are hidden from viewers and operators, in addition to those with names of secrets: names, or ends of paths "
         "(`customer.ssn`).",
     )
 
@@ -86,14 +86,14 @@ class NewDefinition(Settings):
 
 
 class Change(Settings):
-    is_active: bool | None = Field(None, description="False refuses new jobs and triggers; jobs that exist run.")
+    is_active: bool | None = Field(None, description="False rejects new jobs and triggers; existing jobs still run.")
 
 
 class Kind(Shape):
-    """A kind of job, for who asks for one."""
+    """A job definition, for callers that enqueue."""
 
     RAW: ClassVar[frozenset[str]] = frozenset({"arg_schema"})
-    OPEN: ClassVar[frozenset[str]] = RAW  # a schema names fields, and has no values
+    OPEN: ClassVar[frozenset[str]] = RAW  # a schema has field names but no values
     FROM: ClassVar[dict[str, str]] = COLUMNS
 
     key: str
@@ -105,18 +105,20 @@ class Kind(Shape):
     priority: int
     max_attempts: int
     timeout_seconds: float
-    search_keys: list[str] | None = Field(description="By which its jobs are found by an index: `payload=key=value`.")
-    sensitive: list[str] | None = Field(description="Fields that viewers and operators are not shown.")
+    search_keys: list[str] | None = Field(
+        description="Payload keys that jobs can be searched by, with an index: `payload=key=value`."
+    )
+    sensitive: list[str] | None = Field(description="Fields that are hidden from viewers and operators.")
 
 
 class Override(Shape):
-    """A setting that an operator has set: it wins over the code's, also when a worker starts, until it is cleared."""
+    """A setting that an operator has overridden: it wins over the code, also after a worker starts, until it is cleared."""
 
     RAW: ClassVar[frozenset[str]] = frozenset({"value", "code_value"})
 
     setting: str
     value: Any
-    code_value: Any = Field(description="What would hold without it; null also where no code has defined the job.")
+    code_value: Any = Field(description="The value without the override; null also if no code has defined the job.")
     author: str
     set_at: datetime
 
@@ -129,21 +131,23 @@ class Definition(Kind):
     key_rate_count: int | None
     key_rate_period_seconds: float | None
     updated_at: datetime
-    overrides: list[Override] = Field(description="What operators have set, with the code's values beside it.")
+    overrides: list[Override] = Field(description="Overrides by operators, with the values in code.")
 
 
-IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=200, description="The ETag that it was read with.")]
+IfMatch = Annotated[
+    str | None, Header(alias="If-Match", max_length=200, description="The ETag of the version that you read.")
+]
 
 
 @router.get("/jobs/definitions", response_model=Page[Kind])
 async def list_kinds(ask: Ask) -> Response:
-    """The kinds of job that may be asked for, with their schemas."""
+    """List the job definitions that can be enqueued, with their schemas."""
     return Json({"items": [Kind.of(row) for row in await ask.store.definitions.list_definitions()], "next": None})
 
 
 @router.get("/admin/jobs/definitions", response_model=Page[Definition])
 async def list_definitions(ask: Ask) -> Response:
-    """All definitions, with their limits and what operators have set."""
+    """List all job definitions, with their limits and overrides."""
     rows = await ask.store.definitions.list_definitions()
     overrides = await ask.store.definitions.list_overrides()
     return Json({"items": [_shown(row, overrides) for row in rows], "next": None})
@@ -151,13 +155,13 @@ async def list_definitions(ask: Ask) -> Response:
 
 @router.get("/admin/jobs/definitions/{definition_key:path}", response_model=Definition)
 async def get_definition(ask: Ask, definition_key: str) -> Response:
-    """One definition, with its ETag."""
+    """Get a job definition, with its ETag."""
     return await _one(ask, definition_key)
 
 
 @router.post("/admin/jobs/definitions", status_code=201, response_model=Definition)
 async def create(request: Request, ask: Ask, body: NewDefinition) -> Response:
-    """Make a kind of job known, before a worker does. What is set here wins over code that defines it later, until it is cleared."""
+    """Register a job definition before a worker does. These settings override code that defines it later, until they are cleared."""
     columns = body.columns()
     changing = ask.changing("definition.create", body.key, **columns)
     await changing.definitions.define([columns], new=True, author=ask.caller.actor)
@@ -167,7 +171,7 @@ async def create(request: Request, ask: Ask, body: NewDefinition) -> Response:
 
 @router.patch("/admin/jobs/definitions/{definition_key:path}", response_model=Definition)
 async def change(request: Request, ask: Ask, definition_key: str, body: Change, if_match: IfMatch = None) -> Response:
-    """Override settings of a definition: they win over the code's until they are cleared. What is left out stays, null removes a limit."""
+    """Override settings of a job definition until they are cleared. Omitted fields stay unchanged, null removes a limit."""
     row = await _get(ask, definition_key)
     since = unchanged_since(if_match, row.updated_at)
     columns = body.columns()
@@ -183,11 +187,11 @@ async def clear_overrides(
     ask: Ask,
     definition_key: str,
     setting: Annotated[
-        list[str] | None, Query(max_length=50, description="May be given again; all of them when not given.")
+        list[str] | None, Query(max_length=50, description="Can be repeated. Default: all overrides.")
     ] = None,
     if_match: IfMatch = None,
 ) -> Response:
-    """Clear what operators have set: the code's values hold again."""
+    """Clear overrides: the values in code apply again."""
     row = await _get(ask, definition_key)
     since = unchanged_since(if_match, row.updated_at)
     names = None if setting is None else [COLUMNS.get(name, name) for name in setting]
@@ -201,7 +205,7 @@ async def _get(ask: Asking, key: str) -> DefinitionRow:
     for row in await ask.store.definitions.list_definitions():
         if row.name == key:
             return row
-    raise NotFound(f"there is no definition {key[:200]!r}")
+    raise NotFound(f"there is no job definition {key[:200]!r}")
 
 
 async def _one(ask: Asking, key: str, status: int = 200) -> Response:

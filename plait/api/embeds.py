@@ -1,9 +1,9 @@
-"""Embedded views: a tenant's pages inside another application, for people who have no key.
+"""Embedded views: a tenant's pages inside another application, for people without an API key.
 
-That application's server, which has a key of the tenant, asks for a link and puts it into a frame's address: a fragment, which no server
-and no log sees. The page in the frame exchanges it, once, for a session that it holds in its memory: no cookie, which browsers keep from
-frames and which would sign in whoever else looks at plait in the same browser. Such a session may look, or operate where the key may;
-it can make no other, and ends with its key. Which sites may have such a frame the setting `api_embed` says.
+That application's server, which has a key of the tenant, requests a link and uses it as a frame's URL. The secret is in the fragment, which no
+server or log sees. The page in the frame exchanges it, once, for a session that it holds in memory. It uses no cookie: browsers block cookies in
+frames, and one would sign in everyone else who opens plait in the same browser. Such a session can view, or operate if the key may. It cannot
+create other sessions, and ends with its key. The setting `api_embed` lists the sites that may show such a frame.
 """
 
 from datetime import datetime, timedelta
@@ -30,22 +30,20 @@ PAGE: Final = "/embed"
 class NewEmbed(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    role: Literal["viewer", "operator"] = Field("viewer", description="What the view may do: no more than your key.")
-    ttl_seconds: int = Field(3600, ge=60, le=86_400, description="How long it lasts.")
+    role: Literal["viewer", "operator"] = Field("viewer", description="Role of the view; at most the role of your key.")
+    ttl_seconds: int = Field(3600, ge=60, le=86_400, description="Lifetime of the view.")
 
 
 class Embed(BaseModel):
-    url: str = Field(description="The frame's address. It works once, within five minutes.")
+    url: str = Field(description="URL for the frame. Single use, valid for five minutes.")
     role: Role
-    expires_at: datetime = Field(description="When the view ends, however it is used.")
+    expires_at: datetime = Field(description="When the view expires.")
 
 
 class Enter(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    link: Annotated[str, Field(min_length=1, max_length=200)] = Field(
-        description="The fragment of the frame's address."
-    )
+    link: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="The fragment of the frame's URL.")
 
 
 class Entered(BaseModel):
@@ -60,14 +58,14 @@ class Entered(BaseModel):
 
 @router.post("/embeds", status_code=201, response_model=Embed)
 async def create(request: Request, ask: Ask, body: NewEmbed) -> Response:
-    """Ask for a link to your tenant's view, for a frame on another site."""
+    """Create a link to your tenant's view, for a frame on another site."""
     role = Role(body.role)
     if ask.caller.embedded:
-        raise Refused(403, "not-allowed", "an embedded view makes no other")
+        raise Refused(403, "not-allowed", "an embedded view cannot create another one")
     if ask.caller.tenant_id is None:
-        raise InvalidArguments("a view is of one tenant: ask with a key of that tenant")
+        raise InvalidArguments("an embedded view must have one tenant: use a key of that tenant")
     if not may(ask.caller.role, role):
-        raise Refused(403, "not-allowed", f"a view of the role {role} needs a key that has it")
+        raise Refused(403, "not-allowed", f"embed role {role} requires a key with at least that role")
     link = new_token()
     lasts = timedelta(seconds=body.ttl_seconds)
     changing = ask.changing("embed.create", ask.caller.tenant, role=role)
@@ -78,7 +76,7 @@ async def create(request: Request, ask: Ask, body: NewEmbed) -> Response:
 
 @router.post("/embeds/session", status_code=201, response_model=Entered)
 async def enter(request: Request, body: Enter) -> Response:
-    """Exchange a link for the session of its view: once."""
+    """Exchange a link for the session of its view, once."""
     guard: Guard = request.app.state.guard
     store: Store = request.app.state.store
     guard.check_guesses(request)

@@ -1,4 +1,4 @@
-"""Endpoints: where a tenant's webhooks go, of which outcomes they are told, and the keys that sign them."""
+"""Webhook endpoints: their URLs, the outcomes that they receive, and their signing keys."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal
@@ -27,7 +27,7 @@ Outcome = Literal["succeeded", "failed", "dead_letter", "canceled", "skipped"]
 
 
 class EndpointSettings(BaseModel):
-    """What an endpoint is made of; what is left out stays, or is as usual."""
+    """The settings of an endpoint. Omitted ones stay unchanged, or get their defaults."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -35,11 +35,11 @@ class EndpointSettings(BaseModel):
     is_enabled: bool | None = None
     signature: Literal["standard", "sha256", "sha512"] | None = Field(
         None,
-        description="standard: as Standard Webhooks 1.0.0 says; else `x-webhook-signature: sha256=…` over the body.",
+        description="standard: Standard Webhooks 1.0.0; else `x-webhook-signature: sha256=…` over the body.",
     )
-    statuses: list[Outcome] | None = Field(None, max_length=5, description="Of jobs that end so it is told.")
+    statuses: list[Outcome] | None = Field(None, max_length=5, description="Final statuses that are delivered.")
     definitions: list[str] | None = Field(
-        None, min_length=1, max_length=100, description="Of jobs of these definitions; null: of any."
+        None, min_length=1, max_length=100, description="Only outcomes of these job definitions; null: all."
     )
 
     def columns(self, request: Request) -> dict[str, Any]:
@@ -80,8 +80,8 @@ class Endpoint(Shape):
     statuses: list[str]
     definitions: list[str] | None
     key_version: int
-    old_key_until: datetime | None = Field(description="So long the key before signs too.")
-    subscribed_at: datetime | None = Field(description="Outcomes since then are told; null: none are.")
+    old_key_until: datetime | None = Field(description="Until when the previous key also signs.")
+    subscribed_at: datetime | None = Field(description="Outcomes since this time are delivered; null: none.")
     disabled_at: datetime | None
     disabled_reason: str | None
     created_by: str
@@ -92,12 +92,12 @@ class Endpoint(Shape):
 class Rotation(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    overlap_seconds: float = Field(86_400, ge=0, le=2_592_000, description="How long the key before signs too.")
+    overlap_seconds: float = Field(86_400, ge=0, le=2_592_000, description="How long the previous key also signs.")
 
 
 class SigningKey(BaseModel):
     version: int
-    key: str = Field(description="`whsec_…`: what a receiver verifies with.")
+    key: str = Field(description="`whsec_…`: the key that a receiver verifies signatures with.")
 
 
 class EndpointTrial(BaseModel):
@@ -111,19 +111,21 @@ class Delivery(BaseModel):
     job_id: UUID
 
 
-IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=200, description="The ETag that it was read with.")]
+IfMatch = Annotated[
+    str | None, Header(alias="If-Match", max_length=200, description="The ETag of the version that you read.")
+]
 
 
 @router.get("/endpoints", response_model=Page[Endpoint])
 async def list_endpoints(ask: Ask) -> Response:
-    """A tenant's endpoints, by label."""
+    """List a tenant's webhook endpoints, by label."""
     rows = await ask.store.endpoints.list_endpoints(**ask.scope)
     return Json({"items": [Endpoint.of(row) for row in rows], "next": None})
 
 
 @router.post("/endpoints", status_code=201, response_model=Endpoint)
 async def create(request: Request, ask: Ask, body: NewEndpoint) -> Response:
-    """Register an endpoint, of a label that the tenant has none of yet."""
+    """Create a webhook endpoint. Its label must be new."""
     columns = body.columns(request)
     changing = ask.changing("endpoint.create", body.label, tenant_id=ask.new_in, **columns)
     settings = {**columns, "created_by": ask.caller.actor}
@@ -136,7 +138,7 @@ async def create(request: Request, ask: Ask, body: NewEndpoint) -> Response:
 
 @router.get("/endpoints/{endpoint_id:uuid}", response_model=Endpoint)
 async def get_endpoint(ask: Ask, endpoint_id: UUID) -> Response:
-    """One endpoint, with its ETag."""
+    """Get a webhook endpoint, with its ETag."""
     return _one(await _get(ask, endpoint_id))
 
 
@@ -144,7 +146,7 @@ async def get_endpoint(ask: Ask, endpoint_id: UUID) -> Response:
 async def change(
     request: Request, ask: Ask, endpoint_id: UUID, body: EndpointSettings, if_match: IfMatch = None
 ) -> Response:
-    """Change an endpoint; what is left out stays. What it is told of counts from now where that changes."""
+    """Change a webhook endpoint. Omitted fields stay unchanged; changed statuses apply to jobs that end from now on."""
     row = await _get(ask, endpoint_id)
     since = unchanged_since(if_match, row.updated_at)
     columns = body.columns(request)
@@ -155,7 +157,7 @@ async def change(
 
 @router.delete("/endpoints/{endpoint_id:uuid}", status_code=204)
 async def delete(ask: Ask, endpoint_id: UUID) -> Response:
-    """Forget an endpoint. Deliveries that are on their way fail."""
+    """Delete a webhook endpoint. Pending deliveries fail."""
     row = await _get(ask, endpoint_id)
     changing = ask.changing("endpoint.delete", endpoint_id, tenant_id=row.tenant_id, label=row.label)
     await changing.endpoints.delete_endpoint(endpoint_id, tenant_id=row.tenant_id)
@@ -164,16 +166,16 @@ async def delete(ask: Ask, endpoint_id: UUID) -> Response:
 
 @router.get("/endpoints/{endpoint_id:uuid}/keys", response_model=Page[SigningKey])
 async def list_keys(request: Request, ask: Ask, endpoint_id: UUID) -> Response:
-    """The keys that sign now, the newest first. They are stored nowhere: this process works them out, as workers do."""
+    """List the active signing keys, newest first. They are not stored: this process derives them, as workers do."""
     row = await _get(ask, endpoint_id)
-    # Who has seen a key is written down, as who has changed one is.
+    # Reading a key is audited, like changing one.
     await ask.changing("endpoint.show_keys", endpoint_id, tenant_id=row.tenant_id).health.now()
     return _keys(request, row)
 
 
 @router.post("/endpoints/{endpoint_id:uuid}/rotate", response_model=Page[SigningKey])
 async def rotate(request: Request, ask: Ask, endpoint_id: UUID, body: Rotation | None = None) -> Response:
-    """A new key; the one before signs too for a while."""
+    """Rotate the signing key. The previous key also signs for a while."""
     row = await _get(ask, endpoint_id)
     overlap = timedelta(seconds=(body or Rotation()).overlap_seconds)
     changing = ask.changing("endpoint.rotate", endpoint_id, tenant_id=row.tenant_id)
@@ -183,7 +185,7 @@ async def rotate(request: Request, ask: Ask, endpoint_id: UUID, body: Rotation |
 
 @router.post("/endpoints/{endpoint_id:uuid}/test", status_code=202, response_model=Delivery)
 async def try_(ask: Ask, endpoint_id: UUID, body: EndpointTrial | None = None) -> Response:
-    """Send a message: the job that does."""
+    """Send a test message; returns the job that sends it."""
 
     row = await _get(ask, endpoint_id)
     body = body or EndpointTrial()

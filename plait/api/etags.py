@@ -1,4 +1,4 @@
-"""ETags of what may be changed by two at once: the moment of the last change. Who sends it back changes nothing that has changed since."""
+"""ETags for optimistic concurrency: the time of the last change. A change with an outdated ETag is rejected."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ def etag(updated_at: datetime) -> str:
 
 
 def unchanged_since(if_match: str | None, updated_at: datetime) -> datetime | None:
-    """The moment that the database shall compare with; None where the caller did not ask."""
+    """The time that the database compares; None if the caller sent no ETag."""
     if if_match is None or if_match.strip() == "*":
         return None
     if etag(updated_at) not in {tag.strip() for tag in if_match.split(",")}:

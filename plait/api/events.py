@@ -1,4 +1,4 @@
-"""Events: what happened elsewhere, as plain JSON or as CloudEvents 1.0 say; and what became of them."""
+"""Events, as plain JSON or CloudEvents 1.0, and their firings."""
 
 import hashlib
 from datetime import datetime
@@ -25,7 +25,7 @@ STRUCTURED: Final = "application/cloudevents+json"
 BATCHED: Final = "application/cloudevents-batch+json"
 BATCH: Final = 100
 PAGE: Final = 100
-"""Events in one page at most: the data of each may have 256 KiB."""
+"""Maximum number of events in one page: the data of each may have 256 KiB."""
 
 
 class NewEvent(BaseModel):
@@ -37,11 +37,11 @@ class NewEvent(BaseModel):
     name: str = Field(pattern="^[A-Za-z0-9_.:/-]{1,200}$")
     data: dict[str, Any] = Field(default_factory=dict)
     correlation_id: str | None = Field(None, min_length=1, max_length=500)
-    id: UUID | None = Field(None, description="A new UUIDv7 of the caller's, so that it can be sent again.")
+    id: UUID | None = Field(None, description="A new UUIDv7 from the caller, to make a repeated request safe.")
 
 
 class CloudEvent(BaseModel):
-    """What CloudEvents 1.0 asks for. `source` and `id` together make it safe to send again, for a day."""
+    """The attributes of CloudEvents 1.0. `source` and `id` together make it safe to send again, for a day."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -68,14 +68,14 @@ class Event(Shape):
     name: str
     at: datetime
     dispatched_at: datetime | None
-    jobs: int = Field(description="How many it made.")
+    jobs: int = Field(description="Number of jobs that it triggered.")
     correlation_id: str | None
     error: str | None
     data: Any
 
 
 class EventPage(Event):
-    fires: list[Fire] = Field(description="What each trigger made of it.")
+    fires: list[Fire] = Field(description="The firing of each trigger.")
 
 
 _BODY: Final[dict[str, Any]] = {
@@ -90,7 +90,7 @@ _BODY: Final[dict[str, Any]] = {
 
 @router.post("/events", status_code=202, response_model=Emitted, openapi_extra={"requestBody": _BODY})
 async def emit(request: Request, ask: Ask) -> Response:
-    """Tell of an event. The leader makes a job of it for each trigger that it matches."""
+    """Send an event. The leader enqueues a job for each matching trigger."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = await request.body()
     if kind == STRUCTURED:
@@ -98,7 +98,7 @@ async def emit(request: Request, ask: Ask) -> Response:
     elif kind == BATCHED:
         events = _read(TypeAdapter(list[CloudEvent]), body)
         if len(events) > BATCH:
-            raise Refused(413, "too-large", f"a batch has at most {BATCH} events")
+            raise Refused(413, "too-large", f"a batch must have at most {BATCH} events")
         ids = [await _emit_cloud(ask, event) for event in events]
     elif "ce-specversion" in request.headers:
         ids = [await _emit_cloud(ask, _binary(request, kind, body))]
@@ -106,7 +106,7 @@ async def emit(request: Request, ask: Ask) -> Response:
         event = _read(TypeAdapter(NewEvent), body)
         ids = [await _emit(ask, event.id or new_id(), event.name, event.data, event.correlation_id)]
     else:
-        raise Refused(415, "media-type", f"send application/json, {STRUCTURED} or {BATCHED}")
+        raise Refused(415, "media-type", f"Content-Type must be application/json, {STRUCTURED} or {BATCHED}")
     return Json({"ids": ids}, status_code=202)
 
 
@@ -114,11 +114,11 @@ async def emit(request: Request, ask: Ask) -> Response:
 async def list_events(
     ask: Ask,
     name: str | None = Query(None, max_length=200),
-    failed: bool = Query(False, description="Only those that a trigger refused."),
+    failed: bool = Query(False, description="Only events for which a trigger failed."),
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Response:
-    """Events, newest first: 100 at most in one page."""
+    """List events, newest first, at most 100 per page."""
     limit = min(limit, PAGE)
     rows = await ask.store.events.list_events(**ask.scope, name=name, failed=failed, before=cursor, limit=limit)
     items = await composed(lambda: [Event.of(row) for row in rows])
@@ -127,7 +127,7 @@ async def list_events(
 
 @router.get("/events/{event_id:uuid}", response_model=EventPage)
 async def get_event(ask: Ask, event_id: UUID) -> Response:
-    """One event, and what each trigger made of it."""
+    """Get an event and the firings of its triggers."""
     row = await ask.store.events.get_event(event_id, **ask.scope)
     fires = await ask.store.triggers.list_fires(event_id=row.id, tenant_id=row.tenant_id, limit=1000)
     return Json(await composed(lambda: EventPage.of(row, fires=[Fire.of(one) for one in fires])))
@@ -146,7 +146,7 @@ def _binary(request: Request, kind: str, body: bytes) -> CloudEvent:
     """The binary mode: the attributes are headers, the body is the data."""
     attributes = {name[3:]: value for name, value in request.headers.items() if name.startswith("ce-")}
     if kind not in ("", "application/json"):
-        raise Refused(415, "media-type", "an event's data is JSON")
+        raise Refused(415, "media-type", "the data of an event must be JSON")
     try:
         data = TypeAdapter(Any).validate_json(body) if body else None
         return CloudEvent.model_validate({**attributes, "data": data})
@@ -155,13 +155,13 @@ def _binary(request: Request, kind: str, body: bytes) -> CloudEvent:
 
 
 async def _emit_cloud(ask: Asking, event: CloudEvent) -> UUID:
-    """Once for each (source, id), as CloudEvents demand of who receives them."""
+    """Accept each (source, id) once, as CloudEvents requires."""
     name = hashlib.sha256(f"{event.source}\n{event.id}".encode()).hexdigest()
     whose = (ask.new_in, NOBODY, f"cloudevent {name}")
     reply = await ask.store.http_replies.reserve(*whose, event.type)
     if not reply.begun:
         if reply.body is None:
-            raise Refused(409, "under-way", "the same event is being taken", headers={"Retry-After": "1"})
+            raise Refused(409, "under-way", "the same event is being processed", headers={"Retry-After": "1"})
         return UUID(reply.body)
     about = {"id": event.id, "source": event.source, "subject": event.subject, "time": event.time}
     data = event.data if isinstance(event.data, dict) else {"value": event.data}
@@ -185,5 +185,5 @@ def _text(data: dict[str, Any]) -> str:
     about = data.get("cloudevent")
     if isinstance(about, dict) and isinstance(about.get("time"), datetime):
         data = {**data, "cloudevent": {**about, "time": about["time"].isoformat()}}
-    # What is told of elsewhere may quote a redacted text; a field that is nothing but a mask is somebody's redacted copy.
+    # Data from outside may quote a redacted text; but a field that is only a mask comes from a redacted copy.
     return json_text(data, "data", exact=True)

@@ -1,6 +1,6 @@
-"""Shares of what one process can do for all: renders, previews, bulk counts and streams. Without them one key could take it all.
+"""Fair use of one process: limits per key and tenant on renders, previews, bulk counts and streams, so that one key cannot use up the process.
 
-Counted in this process, for each key and for each tenant. What is refused answers 429 and says when to try again.
+Counted in this process. Rejected requests get 429 with the time to wait.
 """
 
 import time
@@ -14,7 +14,7 @@ from plait.api.problems import Refused
 from plait.api.rate_limits import Rates
 
 KEY_RATE: Final = (10.0, 50.0)
-"""Costly requests of one key: so many a second, after a burst of so many."""
+"""Expensive requests of one key: rate per second, and burst."""
 TENANT_RATE: Final = (20.0, 100.0)
 
 
@@ -24,12 +24,12 @@ class Fairness:
         self._tenants = Rates(*TENANT_RATE, clock=clock)
 
     def take(self, caller: Caller) -> None:
-        """Count a costly request (a render, a preview, a bulk count), or refuse it."""
+        """Count an expensive request (a render, a preview, a bulk count), or reject it."""
         tenant = str(caller.tenant_id)
         if wait := self._tenants.full(tenant):
-            raise _too_many("this tenant asks for too many previews, renders or bulk counts", wait)
+            raise _too_many("rate limit exceeded: too many previews, renders or bulk counts of this tenant", wait)
         if wait := self._keys.take(str(caller.key_id)):
-            raise _too_many("this key asks for too many previews, renders or bulk counts", wait)
+            raise _too_many("rate limit exceeded: too many previews, renders or bulk counts of this key", wait)
         self._tenants.take(tenant)
 
 
@@ -44,9 +44,9 @@ class Shares:
 
     def check(self, caller: Caller) -> None:
         if self._keys[caller.key_id] >= self._most_key:
-            raise _too_many(f"this key has {self._most_key} {self._what} open, which is the limit", 10)
+            raise _too_many(f"too many open {self._what}: the limit of this key is {self._most_key}", 10)
         if self._tenants[caller.tenant_id] >= self._most_tenant:
-            raise _too_many(f"this tenant has {self._most_tenant} {self._what} open, which is the limit", 10)
+            raise _too_many(f"too many open {self._what}: the limit of this tenant is {self._most_tenant}", 10)
 
     def add(self, caller: Caller) -> None:
         self._keys[caller.key_id] += 1
@@ -55,7 +55,7 @@ class Shares:
     def remove(self, caller: Caller) -> None:
         self._keys[caller.key_id] -= 1
         self._tenants[caller.tenant_id] -= 1
-        self._keys += Counter()  # forgets those that have none
+        self._keys += Counter()  # removes zero counts
         self._tenants += Counter()
 
 

@@ -1,7 +1,7 @@
-"""Who the client is where a proxy stands between. Only a trusted proxy is believed (`PLAIT_TRUSTED_PROXIES`): the client is then the rightmost address
-of `X-Forwarded-For` that is no trusted proxy itself, and the scheme is the last of `X-Forwarded-Proto`. From anybody else these headers are ignored.
+"""The client's address behind a proxy. Only a trusted proxy is believed (`PLAIT_TRUSTED_PROXIES`): the client is then the rightmost address of
+`X-Forwarded-For` that is not a trusted proxy, and the scheme is the last of `X-Forwarded-Proto`. From other senders these headers are ignored.
 
-The connections of a proxy are all its clients', so each client's requests under way are counted here."""
+A proxy's connections are shared by all its clients, so each client's concurrent requests are counted here."""
 
 from collections import Counter
 
@@ -39,7 +39,7 @@ class Forwarding:
         share = share_of(client)
         if self._under_way[share] >= self._per_client:
             error = Refused(
-                429, "too-many", "this client has too many requests under way", headers={"Retry-After": "1"}
+                429, "too-many", "this client has too many concurrent requests", headers={"Retry-After": "1"}
             )
             await problem(Request(scope), error)(scope, receive, send)
             return
@@ -52,7 +52,7 @@ class Forwarding:
                 del self._under_way[share]
 
     def _client(self, forwarded: str) -> Address | None:
-        """The first address from the right that is no trusted proxy. What stands left of text that is no address was said by nobody known."""
+        """The first address from the right that is not a trusted proxy. Everything left of an invalid address is ignored."""
         found = None
         for part in reversed(forwarded.split(",")[-100:]):
             address = _address(part.strip())
@@ -65,7 +65,7 @@ class Forwarding:
 
 
 def _address(text: str) -> Address | None:
-    """An address, with or without a port: 10.0.0.1, 10.0.0.1:80, 2001:db8::1, [2001:db8::1]:80."""
+    """Parse an address with or without a port: 10.0.0.1, 10.0.0.1:80, 2001:db8::1, [2001:db8::1]:80."""
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:

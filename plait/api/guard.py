@@ -1,9 +1,9 @@
-"""Who calls, and whether they may: decided before anything else of a request is read.
+"""Authentication and authorisation: checked before anything else of a request is read.
 
-A caller shows a key (`Authorization: Bearer …`) or, as a browser, a session's cookie; then each change must carry the session's CSRF
-token, which another site can't know. A view that another site embeds shows its session as a token (`Authorization: Session …`), since
-cookies are not for frames; no page but the view's own has it. What was found out about a key is believed for `TRUSTED_S`, so that a revoke works within that
-time in every process. Failed tries and requests are counted for each address and key.
+A caller sends an API key (`Authorization: Bearer …`) or, in a browser, a session cookie; then each change must carry the session's CSRF
+token, which another site cannot know. An embedded view sends its session as a token (`Authorization: Session …`), because cookies do not
+work in frames; only the view's own page has it. The holder of a key is cached for `TRUSTED_S`, so that a revocation takes effect within
+that time in every process. Failed authentication attempts and requests are rate limited by address and key.
 """
 
 import hmac
@@ -34,7 +34,7 @@ CSRF: Final = "X-CSRF-Token"
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 REMEMBERED: Final = 10_000
 GUESSES: Final = (1.0, 20.0)
-"""Failed tries of one address: so many a second, after a burst of so many."""
+"""Failed authentication attempts of one address: rate per second, and burst."""
 
 
 class Guard:
@@ -47,7 +47,7 @@ class Guard:
         self._guesses = Rates(*GUESSES, clock=clock)
 
     async def admit(self, request: Request, least: Role) -> Caller:
-        """The caller, or a refusal."""
+        """The caller; raises a refusal."""
         holder = await self._holder(request)
         caller = Caller(
             key_id=holder.key_id,
@@ -59,17 +59,22 @@ class Guard:
             embedded=holder.embedded,
         )
         if self._rates is not None and (wait := self._rates.take(str(holder.key_id))):
-            raise Refused(429, "too-many", "this key sends too many requests", headers={"Retry-After": str(wait)})
+            raise Refused(
+                429,
+                "too-many",
+                "rate limit exceeded: this key sends too many requests",
+                headers={"Retry-After": str(wait)},
+            )
         if not may(holder.role, least):
-            raise Refused(403, "not-allowed", f"this needs the role {least}, and the key has {holder.role}")
+            raise Refused(403, "not-allowed", f"this requires the role {least}, but the key has the role {holder.role}")
         if caller.csrf is not None and request.method not in SAFE:
             sent = request.headers.get(CSRF, "")
             if not hmac.compare_digest(sent.encode(), caller.csrf.encode()):
-                raise Refused(403, "csrf", f"a change from a browser needs the header {CSRF} of its session")
+                raise Refused(403, "csrf", f"a change from a browser must have the header {CSRF} of its session")
         return caller
 
     def forget(self) -> None:
-        """Believe nothing any more: a key was revoked here, or a session closed."""
+        """Clear the cache: a key was revoked here, or a session closed."""
         self._known.clear()
 
     async def _holder(self, request: Request) -> Holder:
@@ -78,13 +83,13 @@ class Guard:
         embedded = scheme.lower() == "session"
         token = request.cookies[COOKIE] if by_cookie else given.strip()
         if not token or (not by_cookie and not embedded and scheme.lower() != "bearer"):
-            raise _unknown("send a key: Authorization: Bearer …")
+            raise _unknown("authentication required: send Authorization: Bearer <API key>")
         return await self.holder_of(request, token, session=by_cookie, embedded=embedded)
 
     async def holder_of(self, request: Request, token: str, *, session: bool = False, embedded: bool = False) -> Holder:
-        """Whose a key or a session is; a refusal where it is nobody's."""
+        """The holder of a key or session; raises a refusal if it is not valid."""
         hash_ = hash_of(token)
-        # Who was let in before still is: others may come from the same address, behind one proxy.
+        # A cached holder is not affected by failures of others from the same address, behind one proxy.
         if hash_ not in self._good:
             self.check_guesses(request)
         holder = await self._authenticated(hash_, session=session, embedded=embedded)
@@ -97,26 +102,28 @@ class Guard:
         return holder
 
     async def still(self, request: Request) -> None:
-        """A refusal where the key or session with which a long request began is none any more."""
+        """Raises a refusal if the key or session of a long request is no longer valid."""
         await self._holder(request)
 
     def check_guesses(self, request: Request) -> None:
-        """A refusal for who has failed too often."""
+        """Raises a refusal after too many failed attempts."""
         if wait := self._guesses.full(_address(request)):
-            raise Refused(429, "too-many", "too many keys that are none", headers={"Retry-After": str(wait)})
+            raise Refused(
+                429, "too-many", "too many failed authentication attempts", headers={"Retry-After": str(wait)}
+            )
 
     def note_guess(self, request: Request) -> None:
-        """Remember who tried."""
+        """Count a failed attempt."""
         self._guesses.take(_address(request))
 
     def count_guess(self, request: Request) -> NoReturn:
-        """Refuse, and remember who tried."""
+        """Count a failed attempt and reject the request."""
         self.note_guess(request)
-        raise _unknown("there is no such key, or it is revoked or expired")
+        raise _unknown("the API key is unknown, revoked or expired")
 
     async def _authenticated(self, hash_: str, *, session: bool, embedded: bool) -> Holder | None:
         now = self._clock()
-        known = (hash_, session, embedded)  # one kind of secret is none of another
+        known = (hash_, session, embedded)  # a key is not valid as a session, and vice versa
         until, holder = self._known.get(known, (0.0, None))
         if until > now:
             return holder
@@ -140,12 +147,12 @@ def _unknown(detail: str) -> Refused:
 
 
 def needed(route: APIRoute) -> Role | None:
-    """The least role of a route; KeyError where the table does not have it."""
+    """The least role of a route; KeyError if the table does not have it."""
     return ROUTES[name_of(route)]
 
 
 def name_of(route: APIRoute) -> str:
-    """As the table of access names it. Each route has one method."""
+    """The name of a route in the table of access. Each route has one method."""
     return f"{' '.join(route.methods or ())} {route.path_format}"
 
 
@@ -155,7 +162,7 @@ def new_router(tag: str, *, prefix: str = PREFIX) -> APIRouter:
 
 
 class Guarded(APIRoute):
-    """A route that is refused unless the table of access lets the caller in."""
+    """A route that rejects callers that the table of access does not allow."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -177,7 +184,7 @@ class Guarded(APIRoute):
                 begin(await known.redaction() if caller.role in REDACTED else None)
                 await check_body(request, signed_in=True)
                 return await replayed(request, caller, handler, least=least)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it has an answer
+            except Exception as error:  # noqa: BLE001 - every error gets a response
                 return problem(request, error)
 
         return guarded

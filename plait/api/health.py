@@ -1,4 +1,4 @@
-"""Whether the process lives, and whether it can serve: for whoever watches it. They tell nothing else, and need no key."""
+"""Health checks: whether the process is alive and can serve. They reveal nothing else, and need no key."""
 
 from typing import Literal
 
@@ -17,13 +17,13 @@ class Health(BaseModel):
 
 @router.get("/healthz")
 async def healthz() -> Health:
-    """The process lives."""
+    """Liveness: the process is running."""
     return Health(status="ok")
 
 
 @router.get("/readyz")
 async def readyz(request: Request) -> Health:
-    """The database answers."""
+    """Readiness: the database answers."""
     store: Store = request.app.state.store
     await store.health.now()
     return Health(status="ok")

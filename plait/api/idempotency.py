@@ -1,7 +1,7 @@
-"""Idempotency-Key: a change that is sent again is answered as it was the first time, for a day. A request that only reads stores nothing.
+"""Idempotency-Key: a repeated change gets the first response again, for a day. Requests that only read store nothing.
 
-On `POST /jobs` the key is the job's own (plait.idempotency), which outlives the answer. Elsewhere the answer is kept. An answer of 5xx
-is not: whether the change was made is not known then, and it may be tried again.
+On `POST /jobs` the key is the job's own (plait.idempotency), which outlives the response. For other routes the response is stored. A 5xx
+response is not: then it is unknown whether the change was made, and it may be retried.
 """
 
 import hashlib
@@ -21,17 +21,17 @@ from plait.store import Store
 HEADER: Final = "Idempotency-Key"
 NOBODY: Final = UUID(int=0)
 _OWN_WAY: Final = frozenset({f"{PREFIX}/jobs", f"{PREFIX}/keys", f"{PREFIX}/embeds"})
-"""Its own key; and answers with a secret in them, which are not stored."""
+"""Routes with their own key, and routes whose responses contain a secret and are not stored."""
 _READS: Final = frozenset({f"{PREFIX}/jobs/triggers/preview", f"{PREFIX}/jobs/triggers/render"})
-"""POST for the size of what they ask, and nothing is changed."""
+"""Routes that use POST for the size of the request and change nothing."""
 _WORKERS: Final = f"{PREFIX}/worker/"
-"""What workers send is fenced by (job, attempt), and may be sent again anyway."""
+"""Workers' requests are fenced by (job, attempt), and may be repeated anyway."""
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 async def replayed(request: Request, caller: Caller, handler: Handler, *, least: Role) -> Response:
-    """Handle the request, unless its key says that it was handled before. What a viewer may send changes nothing, and is not stored."""
+    """Handle the request, unless its key was used before. Requests that viewers may send change nothing and are not stored."""
     key = request.headers.get(HEADER)
     path = request.url.path
     reads = request.method == "GET" or least is Role.VIEWER or path in _READS
@@ -44,13 +44,16 @@ async def replayed(request: Request, caller: Caller, handler: Handler, *, least:
     if not reply.begun:
         if reply.status is None:
             raise Refused(
-                409, "under-way", "the first request with this key is under way", headers={"Retry-After": "1"}
+                409,
+                "under-way",
+                "the first request with this key is still being processed",
+                headers={"Retry-After": "1"},
             )
         kind = "application/json" if reply.status < 400 else "application/problem+json"
         return Response(reply.body, reply.status, headers={"Idempotent-Replayed": "true"}, media_type=kind)
     try:
         response = await handler(request)
-    except Exception as error:  # noqa: BLE001 - a refusal is an answer too
+    except Exception as error:  # noqa: BLE001 - an error is a response too
         response = problem(request, error)
     if response.status_code >= 500 or not isinstance(getattr(response, "body", None), bytes):
         await _forget(store, whose)
@@ -63,4 +66,4 @@ async def _forget(store: Store, whose: tuple[UUID, UUID, str]) -> None:
     try:
         await store.http_replies.keep(*whose, None, None)
     except PlaitError:
-        return  # it may be begun again after a minute
+        return  # it may be repeated after a minute

@@ -1,4 +1,4 @@
-"""What is known of a job beside itself: attempts, steps, its tree, why it does not run; and how all jobs stand."""
+"""Details of a job: attempts, steps, its workflow, why it does not run; and statistics of all jobs."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar, Literal
@@ -24,7 +24,7 @@ router = new_router("jobs")
 class Reason(BaseModel):
     code: str = Field(examples=["queue_paused"])
     explanation: str
-    remedy: str | None = Field(description="What would let it run; null: nothing needs to be done.")
+    remedy: str | None = Field(description="How to get the job to run; null: nothing needs to be done.")
 
 
 class Explanation(BaseModel):
@@ -34,9 +34,11 @@ class Explanation(BaseModel):
 
 
 class Summary(BaseModel):
-    at: datetime = Field(description="When what is live was counted: now, or a few seconds ago where there is much.")
+    at: datetime = Field(
+        description="When the unfinished jobs were counted: now, or a few seconds ago if there are many."
+    )
     counts: dict[Status, int] = Field(
-        description="Failed ones and dead letters up to 2,000, which then means: or more."
+        description="Failed jobs and dead letters are counted up to 2,000, which means 2,000 or more."
     )
     total_waiting: int
     running: int
@@ -47,7 +49,7 @@ class Summary(BaseModel):
 
 @router.get("/jobs/summary", response_model=Summary)
 async def summary(ask: Ask) -> Response:
-    """How jobs stand. Nothing of it counts history, however many jobs there are."""
+    """Get the number of jobs by status. Its cost does not depend on the number of final jobs."""
     found = await ask.store.statistics.overview(**ask.scope)
     counts = {status: found.live.get(status, 0) for status in Status if not status.final}
     counts |= {Status.FAILED: found.failed, Status.DEAD_LETTER: found.dead_letter}
@@ -65,41 +67,41 @@ async def summary(ask: Ask) -> Response:
 
 
 class Stretch(Shape):
-    """How attempts ended in one stretch of time."""
+    """Outcomes of attempts in one interval."""
 
-    at: datetime = Field(description="Its beginning.")
+    at: datetime = Field(description="Start of the interval.")
     enqueued: int
     succeeded: int
     failed: int
     dead_letter: int
     canceled: int
     skipped: int
-    retried: int = Field(description="Attempts that failed, and the job went on.")
+    retried: int = Field(description="Attempts that failed and were retried.")
     lost: int = Field(description="Attempts whose worker was lost.")
-    run_s: float = Field(description="How long handlers ran, in all.")
+    run_s: float = Field(description="Total run time of handlers.")
 
 
 @router.get("/jobs/history", response_model=Page[Stretch])
 async def history(
     ask: Ask,
-    start: Annotated[AwareDatetime | None, Query(description="From when on; an hour ago when not given.")] = None,
-    step_seconds: Annotated[int, Query(ge=60, le=86_400, description="How long a stretch is.")] = 60,
+    start: Annotated[AwareDatetime | None, Query(description="Start. Default: an hour ago.")] = None,
+    step_seconds: Annotated[int, Query(ge=60, le=86_400, description="Length of an interval.")] = 60,
 ) -> Response:
-    """How jobs ended over time, for charts: from the leader's counts, 90 days back. Where nothing happened there is no stretch."""
+    """List outcomes over time, for charts: from the leader's counts, up to 90 days back. Empty intervals are omitted."""
     rows = await ask.store.statistics.history(**ask.scope, start=start, step=timedelta(seconds=step_seconds))
     return Json({"items": [Stretch.of(row) for row in rows], "next": None})
 
 
 class Failure(Shape):
-    """Failures of one definition whose errors are of one kind."""
+    """Failures of one definition with similar errors."""
 
     FROM: ClassVar[dict[str, str]] = {"definition_key": "definition", "last_job_id": "last_job"}
 
     definition_key: str
-    fingerprint: str = Field(description="What errors of one kind have in common: `GET /jobs?error=…` lists them.")
-    error: str | None = Field(description="The newest.")
+    fingerprint: str = Field(description="Fingerprint of similar errors: `GET /jobs?error=…` lists their jobs.")
+    error: str | None = Field(description="The newest error.")
     jobs: int
-    dead_letters: int = Field(description="How many of them.")
+    dead_letters: int = Field(description="Number of dead letters.")
     first_at: datetime
     last_at: datetime
     last_job_id: UUID
@@ -108,11 +110,11 @@ class Failure(Shape):
 @router.get("/jobs/failures", response_model=Page[Failure])
 async def failures(
     ask: Ask,
-    start: Annotated[AwareDatetime | None, Query(description="From when on; a day ago when not given.")] = None,
+    start: Annotated[AwareDatetime | None, Query(description="Start. Default: a day ago.")] = None,
     status: Annotated[list[Literal["failed", "dead_letter"]] | None, Query(max_length=2)] = None,
     limit: Limit = 50,
 ) -> Response:
-    """What fails most, by definition and kind of error: of the newest 2,000 failures."""
+    """List the most frequent failures by definition and error, of the newest 2,000."""
     rows = await ask.store.statistics.failures(
         **ask.scope, start=start, statuses=list(status) if status else None, limit=limit
     )
@@ -120,43 +122,43 @@ async def failures(
 
 
 class Latency(Shape):
-    """How long jobs that were asked for in one stretch of time waited and ran, in seconds: of a sample of them."""
+    """How long jobs enqueued in one interval waited and ran, in seconds, from a sample."""
 
-    at: datetime = Field(description="Its beginning.")
-    jobs: int = Field(description="How many were looked at.")
-    wait_p50: float | None = Field(description="From when it was due to its first start: half of them waited less.")
+    at: datetime = Field(description="Start of the interval.")
+    jobs: int = Field(description="Number of jobs in the sample.")
+    wait_p50: float | None = Field(description="Median wait from the time when a job was due to its first start.")
     wait_p95: float | None
-    run_p50: float | None = Field(description="Its last attempt.")
+    run_p50: float | None = Field(description="Median run time of the last attempt.")
     run_p95: float | None
 
 
 @router.get("/jobs/latency", response_model=Page[Latency])
 async def latency(
     ask: Ask,
-    start: Annotated[AwareDatetime | None, Query(description="From when on; an hour ago when not given.")] = None,
-    step_seconds: Annotated[int, Query(ge=60, le=86_400, description="How long a stretch is.")] = 60,
+    start: Annotated[AwareDatetime | None, Query(description="Start. Default: an hour ago.")] = None,
+    step_seconds: Annotated[int, Query(ge=60, le=86_400, description="Length of an interval.")] = 60,
 ) -> Response:
-    """How long jobs waited and ran over time, for charts. Where nothing began there is no stretch; 200 of them at most."""
+    """List wait and run times over time, for charts. Empty intervals are omitted; at most 200 are returned."""
     rows = await ask.store.statistics.latency(**ask.scope, start=start, step=timedelta(seconds=step_seconds))
     return Json({"items": [Latency.of(row) for row in rows], "next": None})
 
 
 @router.get("/jobs/{job_id:uuid}/attempts", response_model=Page[Attempt])
 async def attempts(ask: Ask, job_id: UUID) -> Response:
-    """What happened to a job, in order."""
+    """List the attempts of a job, in order."""
     rows, about = await ask.store.jobs.list_attempts(job_id, **ask.scope), await _definition(ask, job_id)
     return Json({"items": await composed(lambda: [Attempt.of(row, about=about) for row in rows]), "next": None})
 
 
 @router.get("/jobs/{job_id:uuid}/steps", response_model=Page[Step])
 async def steps(ask: Ask, job_id: UUID) -> Response:
-    """What a durable job has done, in order."""
+    """List the steps of a durable function, in order."""
     rows, about = await ask.store.jobs.list_steps(job_id, **ask.scope), await _definition(ask, job_id)
     return Json({"items": await composed(lambda: [Step.of(row, about=about) for row in rows]), "next": None})
 
 
 async def _definition(ask: Asking, job_id: UUID) -> str | None:
-    """A job's definition, where its sensitive fields are redacted."""
+    """The definition of a job, if its sensitive fields must be redacted."""
     if redaction() is None:
         return None
     return (await ask.store.jobs.get_job(job_id, **ask.scope)).definition
@@ -166,10 +168,10 @@ async def _definition(ask: Asking, job_id: UUID) -> str | None:
 async def tree(
     ask: Ask,
     job_id: UUID,
-    cursor: Annotated[str | None, Query(max_length=60, description="`next` of the page before.")] = None,
+    cursor: Annotated[str | None, Query(max_length=60, description="`next` of the previous page.")] = None,
     limit: Limit = 1000,
 ) -> Response:
-    """The whole tree that a job belongs to: its root first, then by fan-out and index."""
+    """List the workflow of a job: its root first, then by fan-out and index."""
     rows = await ask.store.jobs.job_tree(job_id, **ask.scope, after=_after(cursor), limit=limit)
     last = _place(rows[-1]) if len(rows) >= limit else None
     return Json({"items": [Node.of(row) for row in rows], "next": last})
@@ -179,11 +181,11 @@ async def tree(
 async def children(
     ask: Ask,
     job_id: UUID,
-    fan_out: Annotated[UUID | None, Query(description="One of the job's; its first when not given.")] = None,
-    start: Annotated[int, Query(ge=0, le=2**31 - 1, description="From this index on.")] = 0,
+    fan_out: Annotated[UUID | None, Query(description="A fan-out of the job. Default: the first.")] = None,
+    start: Annotated[int, Query(ge=0, le=2**31 - 1, description="First index.")] = 0,
     limit: Limit = 100,
 ) -> Response:
-    """The sub-jobs of a job's fan-out by their index, each with when its attempts ran."""
+    """List the sub-jobs of a fan-out by index, each with the times of its attempts."""
     rows = await ask.store.statistics.list_children(job_id, fan_out, **ask.scope, start=start, limit=limit)
     following = rows[-1].fan_out_index + 1 if len(rows) >= limit else None
     return Json({"items": [Child.of(row) for row in rows], "next": following})
@@ -193,12 +195,14 @@ async def children(
 async def load(
     ask: Ask,
     job_id: UUID,
-    fan_out: Annotated[UUID | None, Query(description="One of the job's; its first when not given.")] = None,
-    start: Annotated[AwareDatetime | None, Query(description="From its opening when not given.")] = None,
-    end: Annotated[AwareDatetime | None, Query(description="Until it was decided, or now, when not given.")] = None,
-    parts: Annotated[int, Query(ge=1, le=500, description="So many equal stretches.")] = 100,
+    fan_out: Annotated[UUID | None, Query(description="A fan-out of the job. Default: the first.")] = None,
+    start: Annotated[AwareDatetime | None, Query(description="Start. Default: when the fan-out was opened.")] = None,
+    end: Annotated[
+        AwareDatetime | None, Query(description="End. Default: when the fan-out was decided, or now.")
+    ] = None,
+    parts: Annotated[int, Query(ge=1, le=500, description="Number of equal intervals.")] = 100,
 ) -> Response:
-    """How many sub-jobs of a fan-out ran at once over time: of its first 20,000."""
+    """List how many sub-jobs of a fan-out ran at once over time, of its first 20,000."""
     rows = await ask.store.statistics.fan_out_load(job_id, fan_out, **ask.scope, start=start, end=end, parts=parts)
     return Json({"items": [Load.of(row) for row in rows], "next": None})
 
@@ -215,15 +219,15 @@ def _after(cursor: str | None) -> NodePlace | None:
     try:
         after = NodePlace(UUID(fan_out), int(index))
     except ValueError:
-        raise InvalidArguments("cursor is `next` of the page before") from None
+        raise InvalidArguments("cursor must be `next` of the previous page") from None
     if abs(after.fan_out_index or 0) >= 2**31:
-        raise InvalidArguments("cursor is `next` of the page before")
+        raise InvalidArguments("cursor must be `next` of the previous page")
     return after
 
 
 @router.get("/jobs/{job_id:uuid}/explain", response_model=Explanation)
 async def explain(ask: Ask, job_id: UUID) -> Response:
-    """Why a job does not run, and what would let it."""
+    """Explain why a job does not run, and how to get it to run."""
     row = await ask.store.jobs.get_job(job_id, **ask.scope)
     reasons = await ask.store.jobs.explain_job(job_id, **ask.scope)
     hiding = redaction()

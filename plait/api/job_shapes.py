@@ -1,4 +1,4 @@
-"""What the API says of a job, by the names of the first contract."""
+"""The API's representation of a job, with the field names of the API contract."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from plait.model.states import Status
 
 
 class JobBrief(Shape):
-    """A job, without what it carries."""
+    """A job, without its payload and result."""
 
     FROM: ClassVar[dict[str, str]] = {
         "definition_key": "definition",
@@ -36,21 +36,21 @@ class JobBrief(Shape):
     dedupe_key: str | None
     limit_key: str | None
     created_at: datetime
-    queued_at: datetime = Field(description="The same as created_at, by its name in the first contract.")
-    scheduled_for: datetime | None = Field(description="As it was asked for; null: at once.")
-    run_at: datetime | None = Field(description="When it is due, or since when it is queued.")
-    started_at: datetime | None = Field(description="When it first started.")
-    claimed_at: datetime | None = Field(description="While it runs: when this attempt was claimed.")
+    queued_at: datetime = Field(description="Same as created_at.")
+    scheduled_for: datetime | None = Field(description="The requested time; null: immediately.")
+    run_at: datetime | None = Field(description="When the job is due, or since when it is queued.")
+    started_at: datetime | None = Field(description="When the job first started.")
+    claimed_at: datetime | None = Field(description="When the running attempt was claimed.")
     finished_at: datetime | None
     attempt_count: int = Field(
-        description="Attempts that count against max_attempts, with the one under way. Suspensions, snoozes, releases and lost workers don't."
+        description="Attempts that count against max_attempts, including the running one. Suspensions, snoozes, releases and lost workers do not count."
     )
-    attempt_no: int = Field(description="The number of its last attempt of any kind: the fencing token.")
-    tries: int | None = Field(description="Attempts that have failed and count; null when it is final.")
+    attempt_no: int = Field(description="The number of the last attempt of any kind: the fencing token.")
+    tries: int | None = Field(description="Failed attempts that count against max_attempts; null if the job is final.")
     max_attempts: int
-    timeout_seconds: float | None = Field(description="Null: as its definition says.")
+    timeout_seconds: float | None = Field(description="Null: the definition's timeout.")
     claimed_by_worker: int | None
-    last_worker: int | None = Field(description="It runs there, or ran there last.")
+    last_worker: int | None = Field(description="The worker that runs the job, or ran it last.")
     cancel_requested_at: datetime | None
     reason: str | None
     last_error: str | None
@@ -64,7 +64,7 @@ class JobBrief(Shape):
 
 
 class UnreadSignals(Shape):
-    """Signals of one name that a job has not read."""
+    """Unread signals of one name."""
 
     name: str
     signals: int
@@ -72,20 +72,20 @@ class UnreadSignals(Shape):
 
 
 class Job(JobBrief):
-    """A job, whole."""
+    """A job with all its fields."""
 
     RAW: ClassVar[frozenset[str]] = frozenset({"payload", "result", "progress"})
 
     idempotency_key: str | None
     forked_from: UUID | None
-    runs: int = Field(description="1, and one more for each continue_as_new.")
+    runs: int = Field(description="Number of runs: 1, plus 1 for each continue_as_new.")
     payload: Any
     result: Any
     progress: Any
 
 
 class FanOut(Shape):
-    """A fan-out of a job: its children in numbers."""
+    """A fan-out of a job, with the numbers of its children."""
 
     id: UUID
     strategy: str
@@ -94,28 +94,30 @@ class FanOut(Shape):
     succeeded: int
     failed: int
     canceled: int
-    decision: str | None = Field(description="succeeded, failed or timeout; null: it is open.")
+    decision: str | None = Field(description="succeeded, failed or timeout; null: not decided yet.")
     created_at: datetime
     decided_at: datetime | None
     timeout_at: datetime | None
     running: int
     waiting: int
-    scheduled: int = Field(description="What is left of the total is queued.")
+    scheduled: int = Field(description="Scheduled children; the rest of the total is queued.")
 
 
 class Span(BaseModel):
-    """When one attempt ran."""
+    """The times of one attempt."""
 
     attempt_no: int
     status: str
     worker_id: int | None
-    claimed_at: datetime | None = Field(description="Null: it never ran, but was canceled, or is an operator's retry.")
+    claimed_at: datetime | None = Field(
+        description="Null: it never ran (canceled before it started, or an operator's retry)."
+    )
     started_at: datetime | None
     finished_at: datetime
 
 
 class Child(Shape):
-    """A job of a fan-out, and when it ran."""
+    """A job of a fan-out, with the times of its attempts."""
 
     RAW: ClassVar[frozenset[str]] = frozenset({"attempts"})
     OPEN: ClassVar[frozenset[str]] = RAW
@@ -129,31 +131,31 @@ class Child(Shape):
     attempt_count: int = Field(description="Attempts that count against max_attempts.")
     created_at: datetime
     run_at: datetime | None = Field(
-        description="When it is due, or since when it is where it is; null when it is final."
+        description="When the job is due, or since when it has its status; null if it is final."
     )
     finished_at: datetime | None
     wait_on: str | None
-    node: str | None = Field(description="The only one that may run it.")
-    last_error: str | None = Field(description="Its beginning.")
-    fan_outs: int = Field(description="How many it has itself.")
-    attempts: list[Span] = Field(description="Those that have ended, the last hundred of them.")
+    node: str | None = Field(description="The only node that may run the job.")
+    last_error: str | None = Field(description="The beginning of the error.")
+    fan_outs: int = Field(description="Number of its own fan-outs.")
+    attempts: list[Span] = Field(description="The last 100 ended attempts.")
 
 
 class Load(Shape):
-    """How many sub-jobs of a fan-out ran in one stretch of time."""
+    """How many sub-jobs of a fan-out ran in one interval."""
 
-    at: datetime = Field(description="Its beginning.")
-    running: int = Field(description="At any moment of it.")
-    failed: int = Field(description="Attempts that ended so.")
+    at: datetime = Field(description="Start of the interval.")
+    running: int = Field(description="Sub-jobs that ran at any time in the interval.")
+    failed: int = Field(description="Attempts that failed.")
 
 
 class Children(BaseModel):
     items: list[Child]
-    next: int | None = Field(None, description="Send it as `start` for what follows; null: that was all.")
+    next: int | None = Field(None, description="Send it as `start` for the next page; null: this is the last page.")
 
 
 class Step(Shape):
-    """A step of a durable job."""
+    """A step of a durable function."""
 
     RAW: ClassVar[frozenset[str]] = frozenset({"value"})
 
@@ -171,14 +173,14 @@ class Step(Shape):
 
 
 class Attempt(Shape):
-    """One execution of a job, or what an operator did to it."""
+    """One execution of a job, or an operator's action."""
 
     RAW: ClassVar[frozenset[str]] = frozenset({"result", "progress"})
     FROM: ClassVar[dict[str, str]] = {"attempt_no": "attempt", "worker_id": "worker", "error_text": "error"}
 
     attempt_no: int
     status: str
-    final: Status | None = Field(description="What the job became by it; null: it went on.")
+    final: Status | None = Field(description="The job's final status; null: it was not final after this attempt.")
     worker_id: int | None
     host: str | None
     pid: int | None
@@ -190,11 +192,11 @@ class Attempt(Shape):
     error_text: str | None
     traceback: str | None
     result: Any
-    progress: Any = Field(description="With `stdout` and `stderr`, the tails of what a command or a worker wrote.")
+    progress: Any = Field(description="Includes `stdout` and `stderr`: the last output of a command or worker.")
 
 
 class Node(Shape):
-    """One job of a tree."""
+    """One job of a workflow."""
 
     FROM: ClassVar[dict[str, str]] = {"definition_key": "definition", "attempt_count": "attempt", "last_error": "error"}
 
@@ -211,29 +213,29 @@ class Node(Shape):
     last_error: str | None
     created_at: datetime
     finished_at: datetime | None
-    own_s: float | None = Field(description="How long its handler ran, in all attempts.")
-    total_s: float | None = Field(description="From its first start to its end, with its children.")
+    own_s: float | None = Field(description="Run time of its handler, over all attempts.")
+    total_s: float | None = Field(description="Time from its first start to its end, including its children.")
 
 
 class JobPage(Job):
-    """A job, whole, with what is around it."""
+    """A job with all its fields and related jobs."""
 
-    lease_expires_at: datetime | None = Field(description="While it runs: until when its worker must be heard of.")
+    lease_expires_at: datetime | None = Field(description="When the lease of its worker expires, while the job runs.")
     total_s: float | None = Field(
-        description="Run time: from its first start to its end, or until now. Null: it has not started."
+        description="Total time: from its first start to its end, or until now. Null: not started."
     )
-    own_s: float | None = Field(description="Own time: how long its handler ran, in all attempts.")
-    waiting_s: float | None = Field(description="Waiting time, the rest: it was suspended, in backoff or queued again.")
-    unread_signals: list[UnreadSignals] = Field(description="Signals that it has not read, by name.")
+    own_s: float | None = Field(description="Own time: run time of its handler, over all attempts.")
+    waiting_s: float | None = Field(description="Waiting time: suspended, in backoff or requeued.")
+    unread_signals: list[UnreadSignals] = Field(description="Unread signals, by name.")
     parent: JobBrief | None
     fan_outs: list[FanOut]
     steps: list[Step]
-    children: Page[JobBrief] = Field(description="The newest of them; go on with `GET /jobs?parent=…&cursor=…`.")
+    children: Page[JobBrief] = Field(description="The newest children; continue with `GET /jobs?parent=…&cursor=…`.")
 
 
 class Moved(BaseModel):
-    """What a verb has made of a job."""
+    """The effect of an operation on a job."""
 
     id: UUID
     status: Status
-    jobs: int = Field(1, description="How many jobs it moved, where it acts on a tree.")
+    jobs: int = Field(1, description="Number of affected jobs, if the operation acts on a workflow.")

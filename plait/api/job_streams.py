@@ -1,7 +1,7 @@
-"""Streams of one job over HTTP: server-sent events, for who has a key, or a token for that job alone.
+"""Streams of one job over HTTP: server-sent events, for callers with an API key or with a token for that job.
 
-A token is what a server gives to a browser: it expires, reads one job's streams and nothing else, and may stand in the address, since
-`EventSource` can't send headers. An event's id is the item's number: who comes back with `Last-Event-ID` continues after it.
+A server gives such a token to a browser: it expires, allows reading one job's streams and nothing else, and may be in the URL, because
+`EventSource` cannot send headers. An event's id is the item's number: a client that reconnects with `Last-Event-ID` continues after it.
 """
 
 import asyncio
@@ -36,32 +36,32 @@ from plait.store.streams import Following, News
 router = new_router("streams")
 
 QUIET_S: Final = 3.0
-"""After so long without an item the connection is tried, and the key or token looked at again."""
+"""After this time without an item, a keep-alive is sent, and the key or token is checked again."""
 _EVENTS: Final[dict[int | str, dict[str, Any]]] = {
     200: {
-        "description": "An event for each item: `id` is its number, `data` its JSON. Then one event `end`, whose data has the job's status.",
+        "description": "One event per item: `id` is its number, `data` its JSON. Then one event `end` with the job's status.",
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     },
-    204: {"description": "The stream has ended, and nothing came after `Last-Event-ID`: don't connect again."},
+    204: {"description": "The stream has ended, and there are no items after `Last-Event-ID`: do not reconnect."},
 }
 
 
 class NewStreamToken(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    ttl_seconds: int = Field(3600, ge=1, le=31 * 86_400, description="How long it lasts.")
+    ttl_seconds: int = Field(3600, ge=1, le=31 * 86_400, description="Lifetime of the token.")
 
 
 class StreamTokenMade(BaseModel):
     token: str = Field(
-        description="Send it as `?token=…`, or as `Authorization: Bearer …`. It reads this job's streams, and nothing else."
+        description="Send it as `?token=…`, or as `Authorization: Bearer …`. It allows reading this job's streams and nothing else."
     )
     expires_at: datetime
 
 
 @router.post("/jobs/{job_id:uuid}/streams/token", status_code=201, response_model=StreamTokenMade)
 async def create_token(ask: Ask, job_id: UUID, body: NewStreamToken | None = None) -> Response:
-    """Make a token for the streams of one job: for a browser that has no key."""
+    """Create a token for the streams of one job, for a browser without an API key."""
     body = body or NewStreamToken()
     token, tenant_id = new_token(), await ask.job_tenant(job_id)
     expires = await ask.changing("stream.token", job_id, tenant_id=tenant_id).streams.open_stream(
@@ -75,13 +75,13 @@ async def create_token(ask: Ask, job_id: UUID, body: NewStreamToken | None = Non
 
 
 class StateShown(BaseModel):
-    state: Any = Field(description="As the handler has set it by `current().state(…)`; null where it has not.")
-    version: int = Field(description="Grows with each change; 0 where it was never set.")
+    state: Any = Field(description="As set by the handler with `current().state(…)`; null if it is not set.")
+    version: int = Field(description="Grows with each change; 0 if it was never set.")
 
 
 @router.get("/jobs/{job_id:uuid}/state", response_model=StateShown)
 async def state(ask: Ask, job_id: UUID) -> Response:
-    """What the job says of itself as a whole: also while it waits, and after it has ended."""
+    """Get the state of a job, as set by its handler; also while it waits and after it has ended."""
     following = Following(job_id, await ask.job_tenant(job_id), "state", 0)
     found = (await ask.store.streams.follow([following])).get(0)
     if found is not None and found.status is None:
@@ -98,10 +98,12 @@ async def read(
     job_id: UUID,
     name: Annotated[str, Path(min_length=1, max_length=100)],
     token: Annotated[str | None, Query(max_length=200, description="A token for this job's streams.")] = None,
-    after: Annotated[str | None, Query(max_length=20, description="The number of the last item that you have.")] = None,
-    last_event_id: Annotated[str | None, Header(max_length=20, description="The same.")] = None,
+    after: Annotated[
+        str | None, Query(max_length=20, description="The number of the last item that you received.")
+    ] = None,
+    last_event_id: Annotated[str | None, Header(max_length=20, description="Same as `after`.")] = None,
 ) -> Response:
-    """The items that a job writes to a stream, as they come, until the stream is closed or the job is final."""
+    """Read the items that a job writes to a stream, as they arrive, until the stream is closed or the job is final."""
     reader = await _admitted(request, job_id, token)
     streams: Shares = request.app.state.streams
     streams.check(reader.caller)
@@ -112,7 +114,7 @@ async def read(
         raise NotFound(f"there is no job {job_id}")
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     if token is not None:
-        headers["Access-Control-Allow-Origin"] = "*"  # the token says all: no cookie is looked at
+        headers["Access-Control-Allow-Origin"] = "*"  # the token is the only credential: cookies are not used
     if last_event_id is not None and found is not None and found.ended and not found.items:
         return Response(status_code=204, headers=headers)
     return StreamingResponse(_counted(request, reader, following), media_type="text/event-stream", headers=headers)
@@ -124,11 +126,11 @@ class _Reader:
     tenant_id: UUID
     redaction: Redaction | None
     still: Callable[[], Awaitable[bool]]
-    """Whether it may go on reading."""
+    """Whether it may continue reading."""
 
 
 async def _admitted(request: Request, job_id: UUID, token: str | None) -> _Reader:
-    """Who reads: the holder of a token for this job, or of a key or session that may look at it."""
+    """The reader: the holder of a token for this job, or of a key or session that may view it."""
     guard: Guard = request.app.state.guard
     store: Store = request.app.state.store
     known: DefinitionCache = request.app.state.definition_cache
@@ -175,7 +177,7 @@ def _number(text: str | None) -> int:
 async def _counted(request: Request, reader: _Reader, following: Following) -> AsyncIterator[bytes]:
     streams: Shares = request.app.state.streams
     try:
-        streams.check(reader.caller)  # again: many may have asked before the first of them began
+        streams.check(reader.caller)  # again: many requests may have passed the first check
     except Refused:
         yield b"retry: 10000\n\n"
         return

@@ -1,4 +1,4 @@
-"""What an operator does to a job: cancel, retry, reschedule, signal, fork."""
+"""Operations on a job: cancel, retry, reschedule, signal, fork."""
 
 from typing import Any, Literal
 from uuid import UUID
@@ -22,16 +22,19 @@ class Cancel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     reason: str | None = Field(None, max_length=500)
-    tree: bool = Field(False, description="And all its sub-jobs.")
+    tree: bool = Field(False, description="Also cancel all its descendants.")
 
 
 class Retry(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     tree: Literal["failed", "all"] | None = Field(
-        None, description="failed: of a root, what has failed below it; all: all of it, as a new tree."
+        None,
+        description="failed: retry the failed jobs of a root's workflow; all: run the whole workflow again, as a new one.",
     )
-    steps: Literal["keep", "drop"] = Field("keep", description="Whether a durable job goes on or begins anew.")
+    steps: Literal["keep", "drop"] = Field(
+        "keep", description="keep: a durable function resumes; drop: it restarts without its checkpoints."
+    )
     scheduled_for: AwareDatetime | None = None
     max_attempts: int | None = Field(None, ge=1, le=10_000)
 
@@ -39,7 +42,7 @@ class Retry(BaseModel):
 class Reschedule(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    scheduled_for: AwareDatetime | None = Field(None, description="Null: as it was. A time that has passed: at once.")
+    scheduled_for: AwareDatetime | None = Field(None, description="Null: unchanged. A past time: immediately.")
     max_attempts: int | None = Field(None, ge=1, le=10_000)
 
 
@@ -48,12 +51,12 @@ class Signal(BaseModel):
 
     name: str = Field(min_length=1, max_length=200)
     payload: Any = None
-    id: UUID | None = Field(None, description="Sent again with the same id it is the same signal.")
+    id: UUID | None = Field(None, description="Makes a repeated request safe: the same id is the same signal.")
 
 
 @router.post("/jobs/{job_id:uuid}/cancel", response_model=Moved)
 async def cancel(ask: Ask, job_id: UUID, body: Cancel | None = None) -> Response:
-    """Cancel a job. One that runs is asked to stop; one that is final stays as it is."""
+    """Cancel a job. A running job is requested to stop; a final job is not changed."""
     body = body or Cancel()
     tenant_id = await ask.job_tenant(job_id)
     jobs = ask.changing("job.cancel", job_id, tenant_id=tenant_id, reason=body.reason, tree=body.tree or None).jobs
@@ -66,10 +69,10 @@ async def cancel(ask: Ask, job_id: UUID, body: Cancel | None = None) -> Response
 
 @router.post("/jobs/{job_id:uuid}/retry", response_model=Moved)
 async def retry(ask: Ask, job_id: UUID, body: Retry | None = None) -> Response:
-    """Run a final job again: any but a succeeded one. With `tree: all` any root, as a new tree, whose id comes back."""
+    """Retry a final job that has not succeeded. With `tree: all`, run any root's workflow again as a new one, whose id is returned."""
     body = body or Retry()
     if body.tree and body.model_fields_set - {"tree"}:
-        raise InvalidArguments("a tree is retried as it is: leave the other fields out")
+        raise InvalidArguments("the other fields must be omitted with `tree`")
     tenant_id = await ask.job_tenant(job_id)
     jobs = ask.changing("job.retry", job_id, tenant_id=tenant_id, **body.model_dump(exclude_defaults=True)).jobs
     match body.tree:
@@ -92,7 +95,7 @@ async def retry(ask: Ask, job_id: UUID, body: Retry | None = None) -> Response:
 
 @router.post("/jobs/{job_id:uuid}/reschedule", response_model=Moved)
 async def reschedule(ask: Ask, job_id: UUID, body: Reschedule) -> Response:
-    """Another time, or more attempts, for a job that is not final or has not succeeded."""
+    """Change the time or the maximum attempts of a job that has not succeeded."""
     tenant_id = await ask.job_tenant(job_id)
     jobs = ask.changing("job.reschedule", job_id, tenant_id=tenant_id, **body.model_dump(exclude_none=True)).jobs
     status = await jobs.reschedule(
@@ -103,12 +106,12 @@ async def reschedule(ask: Ask, job_id: UUID, body: Reschedule) -> Response:
 
 @router.post("/jobs/{job_id:uuid}/signal", response_model=Moved)
 async def signal(ask: Ask, job_id: UUID, body: Signal) -> Response:
-    """Tell a job something: it is kept until the job asks for it, and who waits for it goes on."""
+    """Send a signal to a job. It is stored until the job reads it; a job that waits for it resumes."""
     tenant_id = await ask.job_tenant(job_id)
     jobs = ask.changing("job.signal", job_id, tenant_id=tenant_id, name=body.name).jobs
     payload = None if body.payload is None else json_text(body.payload)
     if payload is not None and len(payload) > MAX_BYTES:  # ASCII
-        large = TooLarge(f"a signal's payload has at most {MAX_BYTES:,} bytes", payload)
+        large = TooLarge(f"a signal's payload must have at most {MAX_BYTES:,} bytes", payload)
         payload = await ask.request.app.state.artifacts.keep(large, job_id=job_id, tenant_id=tenant_id, kind="signal")
     status = await jobs.signal(job_id, body.name, payload, tenant_id=tenant_id, signal_id=body.id)
     return Json({"id": job_id, "status": status, "jobs": 1})

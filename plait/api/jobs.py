@@ -1,4 +1,4 @@
-"""Jobs: asking for them, and looking at them."""
+"""Jobs: enqueue, get, list and count."""
 
 import asyncio
 import json
@@ -50,18 +50,18 @@ class NewJobRequest(BaseModel):
     payload: dict[str, Any] = Field(default_factory=dict, description="The arguments, by name.")
     queue: str | None = Field(None, min_length=1, max_length=100)
     priority: int | None = Field(
-        None, ge=-32768, le=32767, description="Lower runs first; 100 unless its definition says."
+        None, ge=-32768, le=32767, description="Lower runs first. Default: the definition's, else 100."
     )
     max_attempts: int | None = Field(None, ge=1, le=10_000)
     scheduled_for: AwareDatetime | None = None
     delay_seconds: float | None = Field(None, ge=0, le=3.2e9)
     timeout_seconds: float | None = Field(None, gt=0, le=3.2e9)
     dedupe_key: str | None = Field(
-        None, min_length=1, max_length=500, description="One unfinished job at a time has it."
+        None, min_length=1, max_length=500, description="At most one unfinished job per key."
     )
     limit_key: str | None = Field(None, min_length=1, max_length=500)
     correlation_id: str | None = Field(None, min_length=1, max_length=500)
-    id: UUID | None = Field(None, description="A new UUIDv7 of the caller's, so that it can be sent again.")
+    id: UUID | None = Field(None, description="A new UUIDv7 from the caller, to make a repeated request safe.")
 
 
 class NewJobAnswer(BaseModel):
@@ -70,7 +70,7 @@ class NewJobAnswer(BaseModel):
     status: Status
     definition_key: str
     queued_at: datetime
-    deduplicated: bool = Field(description="An older job holds the key, and this is the one.")
+    deduplicated: bool = Field(description="Whether the key belongs to an existing job, which is returned.")
 
 
 @router.post("/jobs", status_code=201, response_model=NewJobAnswer, responses={200: {"model": NewJobAnswer}})
@@ -80,16 +80,20 @@ async def enqueue(
     body: NewJobRequest,
     idempotency_key: Annotated[
         str | None,
-        Header(min_length=1, max_length=500, description="The job's own: the same payload gets the same job."),
+        Header(
+            min_length=1,
+            max_length=500,
+            description="The job's idempotency key: the same key and payload return the same job.",
+        ),
     ] = None,
 ) -> Response:
-    """Ask for a job. Answers 200 instead of 201 where a key says that it exists already."""
+    """Enqueue a job. Responds 200 instead of 201 if a key already belongs to a job."""
     payload, job_id = json_text(body.payload), body.id or new_id()
     definition = await request.app.state.definition_cache.check(body.definition_key, body.payload)
     if definition.kind == "node":
         await refuse_unless_leading(request)
     if len(payload) > MAX_BYTES:  # ASCII
-        large = TooLarge(f"a payload has at most {MAX_BYTES:,} bytes", payload)
+        large = TooLarge(f"a payload must have at most {MAX_BYTES:,} bytes", payload)
         artifacts = request.app.state.artifacts
         payload = await artifacts.keep(large, job_id=job_id, tenant_id=ask.new_in, kind="payload")
     new = NewJob(
@@ -125,15 +129,15 @@ async def enqueue(
 
 
 class Filters(BaseModel):
-    """Which jobs. What no index serves is looked for among the newest 10,000, or fewer; `next` goes on from there."""
+    """The jobs to find. Filters without an index search the newest 10,000 jobs, or fewer; `next` continues from there."""
 
     model_config = ConfigDict(extra="forbid")
 
-    status: list[Status] | None = Field(None, max_length=9, description="May be given again.")
+    status: list[Status] | None = Field(None, max_length=9, description="Can be repeated.")
     source: str | None = Field(None, pattern="^(manual|event|schedule|system)$")
     queue: str | None = Field(None, max_length=100)
     definition_key: str | None = Field(None, max_length=200)
-    worker: int | None = Field(None, ge=0, le=2**31 - 1, description="It runs there, or ran there last.")
+    worker: int | None = Field(None, ge=0, le=2**31 - 1, description="The worker that runs the job, or ran it last.")
     correlation_id: str | None = Field(None, max_length=500)
     parent: UUID | None = None
     root: UUID | None = None
@@ -142,24 +146,29 @@ class Filters(BaseModel):
     created_after: AwareDatetime | None = None
     created_before: AwareDatetime | None = None
     search: str | None = Field(
-        None, min_length=1, max_length=200, description="In definition, correlation id, dedupe key; or an id."
+        None,
+        min_length=1,
+        max_length=200,
+        description="Text in the definition, correlation id or dedupe key; or an id.",
     )
     payload: list[str] | None = Field(
         None,
         max_length=10,
-        description="`key=value`, by the payload's keys or paths (`order.customer=7`); may be given again. With `definition_key`, "
-        "and one of its declared search keys, an index finds them.",
+        description="`key=value`, with payload keys or paths (`order.customer=7`); can be repeated. With `definition_key` "
+        "and one of its search keys, an index is used.",
     )
     error: str | None = Field(
-        None, max_length=40, description="A fingerprint of `GET /jobs/failures`: failed with an error of that kind."
+        None,
+        max_length=40,
+        description="A fingerprint from `GET /jobs/failures`: jobs that failed with similar errors.",
     )
 
     def wanted(self) -> Filter:
-        """What the store looks for. Refuses a filter by a field that the caller is not shown."""
+        """The store's filter. Rejects a filter by a field that is hidden from the caller."""
         if self.payload and (hiding := redaction()) is not None:
             keys = [_pair(one)[0] for one in self.payload]
             if (hidden := hiding.hidden_key(keys, self.definition_key)) is not None:
-                detail = f"payload filter {hidden[:80]!r}: viewers and operators are not shown this field, nor may they search by it"
+                detail = f"payload filter {hidden[:80]!r}: this field is hidden from viewers and operators, so they cannot search by it"
                 raise Refused(403, "not-allowed", detail)
         return Filter(
             statuses=[str(status) for status in self.status] if self.status else None,
@@ -181,21 +190,21 @@ class Filters(BaseModel):
 
 
 class Jobs(Page[JobBrief]):
-    complete: bool = Field(description="False: this page ended because it had looked at enough; `next` looks further.")
+    complete: bool = Field(description="False: the search stopped at its scan limit; `next` continues it.")
 
 
 class Listing(Filters):
-    """How many of them, from where on."""
+    """Pagination."""
 
     cursor: Cursor = None
     limit: Limit = 50
-    offset: int = Field(0, ge=0, le=10_000, description="Instead of a cursor, for the first pages.")
+    offset: int = Field(0, ge=0, le=10_000, description="Alternative to a cursor, for the first pages.")
     tenant: Text = None
 
 
 @router.get("/jobs", response_model=Jobs)
 async def list_jobs(ask: Ask, given: Annotated[Listing, Query()]) -> Response:
-    """Jobs, newest first."""
+    """List jobs, newest first."""
     found = await ask.store.jobs.list_jobs(
         **given.wanted(), **ask.scope, before=given.cursor, limit=given.limit, offset=given.offset
     )
@@ -203,19 +212,19 @@ async def list_jobs(ask: Ask, given: Annotated[Listing, Query()]) -> Response:
 
 
 class Count(BaseModel):
-    count: int = Field(description="Up to 1,000.")
-    more: bool = Field(description="There are more than that, or not all was looked at.")
+    count: int = Field(description="Number of jobs, up to 1,000.")
+    more: bool = Field(description="Whether there may be more: more than counted, or not all jobs were scanned.")
 
 
 class Counting(Filters):
-    """Which are counted."""
+    """The jobs to count."""
 
     tenant: Text = None
 
 
 @router.get("/jobs/count", response_model=Count)
 async def count_jobs(ask: Ask, given: Annotated[Counting, Query()]) -> Response:
-    """How many jobs a filter finds, counted as far as a page would go (T113)."""
+    """Count the jobs that match a filter, up to a limit (T113)."""
     found = await ask.store.jobs.count_jobs(**given.wanted(), **ask.scope)
     return Json({"count": found.count, "more": found.more})
 
@@ -226,10 +235,10 @@ async def get_job(
     ask: Ask,
     job_id: UUID,
     wait_seconds: Annotated[
-        float, Query(ge=0, le=30, description="Answer only when it is final, or after so long.")
+        float, Query(ge=0, le=30, description="Respond when the job is final, or after this many seconds.")
     ] = 0,
 ) -> Response:
-    """One job, whole, with its parent, its fan-outs, its steps and its newest children."""
+    """Get a job with all its fields, its parent, fan-outs, steps and newest children."""
     store, limit = ask.store, 50
     row = await store.jobs.get_job(job_id, **ask.scope)
     if wait_seconds > 0 and not row.status.final:
@@ -261,7 +270,7 @@ async def get_job(
 
 
 async def _final(request: Request, row: JobRow, most: float) -> None:
-    """Wait until a job is final, as all who wait do: by one question for all of them. Not longer than so, nor than the server runs."""
+    """Wait until a job is final, with one query for all waiting requests; at most `most` seconds, and only while the server runs."""
     waiter: Waiter = request.app.state.waiter
     ended = asyncio.ensure_future(waiter.outcome(row.id, row.tenant_id))
     stopping = asyncio.ensure_future(request.app.state.stopping.wait())
@@ -284,7 +293,7 @@ async def _parent(ask: Asking, parent_id: UUID | None) -> dict[str, Any] | None:
         return None
     try:
         return JobBrief.of(await ask.store.jobs.get_job(parent_id, **ask.scope))
-    except NotFound:  # retention has been here
+    except NotFound:  # deleted by retention
         return None
 
 
@@ -299,17 +308,17 @@ def _jobs(found: Listed, limit: int) -> dict[str, Any]:
 def _pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise InvalidArguments(f"payload is asked for as key=value, not {text[:80]!r}")
+        raise InvalidArguments(f"payload must be key=value, got {text[:80]!r}")
     return key, value
 
 
 def json_text(value: Any, name: str = "payload", *, exact: bool = False) -> str:
-    """As JSON that the database takes; what Python reads as infinity is no JSON, and a redaction mask is no value (`exact`: a text
-    that has one in it is)."""
+    """JSON that the database accepts. Infinity, which Python parses, is not JSON, and a redaction mask is not a value (`exact`: but text that
+    contains one is)."""
     try:
         text = json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError) as error:
-        raise InvalidArguments(f"a payload is JSON, and this is not: {error}") from None
+        raise InvalidArguments(f"payload is not valid JSON: {error}") from None
     if HIDDEN in text:
         refuse_mask(value, name, exact=exact)
     return text

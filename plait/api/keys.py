@@ -1,4 +1,4 @@
-"""Keys: who may call. An admin makes them for its own tenant, and none that may do more than itself."""
+"""API keys. An admin creates them for its own tenant, with at most its own role."""
 
 from datetime import datetime
 from typing import Annotated
@@ -22,14 +22,14 @@ router = new_router("keys")
 class Key(Shape):
     id: UUID
     tenant_id: UUID | None
-    hint: str = Field(description="How it begins.")
+    hint: str = Field(description="The beginning of the key.")
     name: str
     role: Role
     created_by: str
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
-    last_used_at: datetime | None = Field(description="Within a minute.")
+    last_used_at: datetime | None = Field(description="Accurate to a minute.")
 
 
 class NewKey(BaseModel):
@@ -39,27 +39,27 @@ class NewKey(BaseModel):
     role: Role
     expires_at: AwareDatetime | None = Field(
         None,
-        description="At most when your own key ends; then, when not given. Made by who signed in by an identity provider: "
-        "within a year; after 90 days, when not given.",
+        description="At most, and by default, when your own key expires. If you signed in through an identity provider: "
+        "at most a year. Default: 90 days.",
     )
 
 
 class MadeKey(Key):
-    key: str = Field(description="It is shown this once.")
+    key: str = Field(description="The key. It is not shown again.")
 
 
 @router.get("/keys", response_model=Page[Key])
 async def list_keys(ask: Ask, cursor: Cursor = None, limit: Limit = 50) -> Response:
-    """Keys, newest first."""
+    """List API keys, newest first."""
     rows = await ask.store.keys.list_keys(**ask.scope, before=cursor, limit=limit)
     return Json(page([Key.of(row) for row in rows], limit, rows[-1].id if rows else None))
 
 
 @router.post("/keys", status_code=201, response_model=MadeKey)
 async def create(ask: Ask, body: NewKey) -> Response:
-    """Make a key. A super-admin names the tenant (`?tenant=`) of one that is a tenant's."""
+    """Create an API key. A super-admin sets the tenant of a tenant's key with `?tenant=`."""
     if body.role not in OF_A_TENANT and ask.caller.role is not Role.SUPER_ADMIN:
-        raise Refused(403, "not-allowed", f"a key of the role {body.role} is made by a super-admin")
+        raise Refused(403, "not-allowed", f"only a super-admin can create a key with the role {body.role}")
     token = new_token()
     tenant_id = ask.new_in if body.role in OF_A_TENANT else None
     changing = ask.changing("key.create", body.name, tenant_id=tenant_id, role=body.role)
@@ -74,20 +74,20 @@ async def create(ask: Ask, body: NewKey) -> Response:
             created_by=_creator(ask.caller),
             parent=ask.caller.key_id,
         )
-    except ForeignTenant:  # since it was let in
-        raise Refused(401, "not-signed-in", "your key is revoked or has expired") from None
+    except ForeignTenant:  # revoked after authentication
+        raise Refused(401, "not-signed-in", "your API key was revoked or has expired") from None
     row = await ask.store.keys.get_key(key_id, tenant_id=tenant_id, all_tenants=tenant_id is None)
     return Json(MadeKey.of(row, key=token), status_code=201)
 
 
 def _creator(caller: Caller) -> str:
-    """The key that it is made with; in a signed-in session, whose session that is."""
+    """The key that created it; in a browser session, also the person."""
     return caller.actor if caller.csrf is None else f"key {caller.key_id}, session of {caller.name}"
 
 
 @router.get("/keys/{key_id:uuid}/descendants", response_model=Page[Key])
 async def list_descendants(ask: Ask, key_id: UUID) -> Response:
-    """The keys that were made with a key, with those keys, and so on: what to revoke with it."""
+    """List the keys that were created with a key, directly or indirectly, and should be revoked with it."""
     rows = await ask.store.keys.list_descendants(key_id, **ask.scope)
     return Json({"items": [Key.of(row) for row in rows], "next": None})
 
@@ -98,10 +98,13 @@ async def revoke(
     ask: Ask,
     key_id: UUID,
     descendants: Annotated[
-        bool, Query(description="Also the keys that were made with it, and with those: `GET /keys/{id}/descendants`.")
+        bool,
+        Query(
+            description="Also revoke the keys that were created with it, directly or indirectly: `GET /keys/{id}/descendants`."
+        ),
     ] = False,
 ) -> Response:
-    """Revoke a key, and the sessions that were opened with it: within seconds, in every process."""
+    """Revoke an API key and its sessions, within seconds in every process."""
     changing = ask.changing("key.revoke", key_id, descendants=descendants or None)
     await changing.keys.revoke_key(key_id, **ask.scope, descendants=descendants)
     request.app.state.guard.forget()

@@ -1,4 +1,4 @@
-"""`/metrics`: the installation's numbers. For its operators: they name tenants. Scraping without a key: PLAIT_METRICS_PORT."""
+"""`/metrics`: the installation's metrics, for super-admins, since they name tenants. To scrape without a key, set PLAIT_METRICS_PORT."""
 
 from fastapi import Request, Response
 
@@ -12,7 +12,7 @@ router = new_router("metrics", prefix="")
     "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 )
 async def get_metrics(request: Request) -> Response:
-    """Metrics, as Prometheus reads them."""
+    """Get metrics in the Prometheus format."""
     exposition: Exposition = request.app.state.exposition
     body, kind = await exposition.render(request.headers.get("accept", ""))
     return Response(body, headers={"Content-Type": kind})

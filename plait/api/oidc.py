@@ -1,8 +1,8 @@
-"""Signing in by an OpenID Connect provider: authorization code with PKCE. Off unless PLAIT_OIDC_ISSUER is set.
+"""Sign-in through an OpenID Connect provider: authorization code flow with PKCE. Disabled unless PLAIT_OIDC_ISSUER is set.
 
-What the browser was sent away with (state, nonce, verifier) is in a cookie of its own, for ten minutes, and good for one return. Who comes
-back with a token that is proved, and whose claims give a role, gets a session like any other; it stands for a key that is made
-for it, ends with it, and whose secret nobody ever sees.
+State, nonce and verifier of a sign-in are in a separate cookie, valid for ten minutes and for one return. A browser that comes back with a
+valid token whose claims grant a role gets an ordinary session. The session belongs to a key that is created for it and expires with it, and whose
+secret is never revealed.
 """
 
 import base64
@@ -39,7 +39,7 @@ AWAY: Final = "plait_sign_in"
 AWAY_S: Final = 600
 PATH: Final = f"{PREFIX}/session/oidc"
 _LOCAL_PATH: Final = re.compile(r"/(?![/\\])[!-\[\]-~]{0,500}")
-"""A path of this site: no other host, no backslash, nothing that a browser would drop."""
+"""A path of this site: no other host, no backslash, no characters that a browser would drop."""
 
 
 class Ways(BaseModel):
@@ -47,7 +47,7 @@ class Ways(BaseModel):
 
 
 class Away(msgspec.Struct):
-    """What is in the cookie."""
+    """The content of the cookie."""
 
     state: str
     nonce: str
@@ -57,16 +57,16 @@ class Away(msgspec.Struct):
 
 @router.get("/session/ways", response_model=Ways)
 async def ways(request: Request) -> Response:
-    """How one can sign in, beside with a key."""
+    """List the ways to sign in besides an API key."""
     return Json({"oidc": request.app.state.provider is not None})
 
 
 @router.get("/session/oidc", status_code=303)
-async def begin(request: Request, next: Annotated[str, Query(max_length=500)] = HOME) -> Response:  # noqa: A002 - as it is called in links
-    """Go to the provider, to sign in there."""
+async def begin(request: Request, next: Annotated[str, Query(max_length=500)] = HOME) -> Response:  # noqa: A002 - named as in links
+    """Redirect to the identity provider to sign in."""
     provider = _provider(request)
     if not _LOCAL_PATH.fullmatch(next):
-        raise Refused(422, "not-valid", "next is a path of this site")
+        raise Refused(422, "not-valid", "next must be a path of this site")
     away = Away(secrets.token_urlsafe(32), secrets.token_urlsafe(32), secrets.token_urlsafe(48), next)
     try:
         url = await provider.sign_in_url(_sent(away))
@@ -80,7 +80,7 @@ async def begin(request: Request, next: Annotated[str, Query(max_length=500)] = 
         path=PATH,
         secure=_secure(request),
         httponly=True,
-        samesite="lax",  # the provider sends the browser back: a strict one would not come
+        samesite="lax",  # a strict cookie would not be sent when the provider redirects back
     )
     return response
 
@@ -93,15 +93,15 @@ async def come_back(
     iss: Annotated[str | None, Query(max_length=1000)] = None,
     error: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
-    """Come back from the provider, signed in."""
+    """Return from the identity provider and open a session."""
     provider = _provider(request)
     guard: Guard = request.app.state.guard
     guard.check_guesses(request)
     away = _away(request)
     if away is None or not state or not hmac.compare_digest(state.encode(), away.state.encode()):
-        return _refused(request, "this is not the answer to a sign-in that was begun here: begin again")
+        return _refused(request, "this sign-in was not started in this browser, or has expired: sign in again")
     if error is not None or not code:
-        return _refused(request, "the provider did not let you in")
+        return _refused(request, "the identity provider denied the sign-in")
     try:
         claims = await provider.claims(_sent(away), code=code, issuer=iss)
     except SignInFailed as failed:
@@ -110,7 +110,7 @@ async def come_back(
         raise _unreachable(unreachable) from None
     key_id = await _key_for(request, claims)
     if key_id is None:
-        return _refused(request, "you are known, but nothing here is for you: ask an admin", status=403)
+        return _refused(request, "you are signed in, but have no role here: ask an admin", status=403)
     opened = await open_session(request, key_id, secure=_secure(request))
     response = RedirectResponse(away.next if _LOCAL_PATH.fullmatch(away.next) else HOME, status_code=303)
     response.headers["set-cookie"] = opened.headers["set-cookie"]
@@ -119,7 +119,7 @@ async def come_back(
 
 
 async def _key_for(request: Request, claims: dict[str, Any]) -> UUID | None:
-    """A key for as long as the session; None where the claims give nothing."""
+    """Create a key that lasts as long as the session; None if the claims grant no role."""
     settings, store = request.app.state.settings, request.app.state.store
     grant = granted(
         claims,
@@ -146,7 +146,7 @@ async def _key_for(request: Request, claims: dict[str, Any]) -> UUID | None:
 
 
 async def _made(store: Store, grant: Grant, entry: Entry, name: str, lasts: timedelta) -> UUID:
-    token = new_token()  # nobody ever has it
+    token = new_token()  # never revealed
     return await store.auditing(entry).keys.create_key(
         hash=hash_of(token),
         hint=hint_of(token),
@@ -159,7 +159,7 @@ async def _made(store: Store, grant: Grant, entry: Entry, name: str, lasts: time
 
 
 def _name(claims: dict[str, Any]) -> str:
-    """For who reads lists of keys and the audit; what decides is the subject."""
+    """A name for lists of keys and the audit log; the subject is the identity."""
     shown = next((claims[one] for one in ("preferred_username", "email", "name") if claims.get(one)), claims["sub"])
     return BY_PROVIDER + "".join(c if c.isprintable() else "?" for c in str(shown))[:100]
 
@@ -167,7 +167,7 @@ def _name(claims: dict[str, Any]) -> str:
 def _provider(request: Request) -> Provider:
     provider: Provider | None = request.app.state.provider
     if provider is None:
-        raise Refused(404, "not-found", "signing in by a provider is not set up: see PLAIT_OIDC_ISSUER")
+        raise Refused(404, "not-found", "sign-in through an identity provider is not configured: set PLAIT_OIDC_ISSUER")
     return provider
 
 
@@ -187,10 +187,10 @@ def _secure(request: Request) -> bool:
 
 
 def _refused(request: Request, why: str, *, status: int = 401) -> Response:
-    """Nobody is let in; what the browser was sent away with is used up."""
+    """Reject the sign-in; its cookie is used up."""
     guard: Guard = request.app.state.guard
     guard.note_guess(request)
-    log.warning("a sign-in was refused", reason=why, request_id=request.state.request_id)
+    log.warning("sign-in rejected", reason=why, request_id=request.state.request_id)
     code = "not-signed-in" if status == 401 else "not-allowed"
     response = problem(request, Refused(status, code, why))
     response.delete_cookie(AWAY, path=PATH, secure=_secure(request), httponly=True, samesite="lax")
@@ -198,5 +198,5 @@ def _refused(request: Request, why: str, *, status: int = 401) -> Response:
 
 
 def _unreachable(error: ProviderUnreachable) -> Refused:
-    log.warning("the identity provider does not help", error=str(error))
-    return Refused(503, "not-available", "the identity provider can't be asked right now", headers={"Retry-After": "5"})
+    log.warning("identity provider failed", error=str(error))
+    return Refused(503, "not-available", "the identity provider is not available", headers={"Retry-After": "5"})

@@ -1,9 +1,9 @@
-"""Whoever signs people in: an OpenID Connect provider that the operator has named.
+"""The OpenID Connect provider that the operator has configured.
 
-The only module of the API that calls out. Where it calls is the operator's word, so it may well be inside the house: the issuer's address
-is not checked against internal ones, as a connector's would be. What comes back is believed only as far as its signature goes:
-answers are bounded in size and time, no redirect is followed, endpoints must be https (but on this machine), and an ID token must be signed
-by a key of the issuer's, with an algorithm of the allow-list, which has no symmetric one and no `none`.
+The only module of the API that makes outgoing requests. The operator chooses the address, so it may be internal: the issuer's address is not
+checked against internal networks, as a connector's would be. Responses are verified by their signature. They are limited in size and time, redirects
+are not followed, endpoints must be https (except on this machine), and an ID token must be signed by one of the issuer's keys, with an allowed
+algorithm; symmetric ones and `none` are never allowed.
 """
 
 import asyncio
@@ -28,21 +28,21 @@ from plait.runtime.settings import Settings, is_safe
 TIMEOUT_S: Final = 10.0
 ANSWER: Final = 1_048_576
 FRESH_S: Final = 600.0
-"""The provider's document and keys are believed for so long."""
+"""How long the provider's document and keys are cached."""
 RETRY_S: Final = 10.0
-"""An unknown key is a reason to read the keys again, but not more often."""
+"""An unknown key makes us read the keys again, but not more often than this."""
 
 
 class SignInFailed(PlaitError):
-    """Who comes back from the provider is not who was sent there, or shows a token that proves nothing."""
+    """The sign-in is not the one that was started, or its token is not valid."""
 
 
 class ProviderUnreachable(PlaitError):
-    """The identity provider does not answer, or not as OpenID Connect says. Nobody can sign in by it for now."""
+    """The identity provider does not answer, or does not follow OpenID Connect. Signing in through it is not possible now."""
 
 
 class Endpoints(msgspec.Struct, kw_only=True, frozen=True):
-    """What the provider's document says of itself."""
+    """The provider's configuration document."""
 
     issuer: str
     authorization_endpoint: str
@@ -62,7 +62,7 @@ class _Tokens(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """What a browser was sent to the provider with, and must come back with."""
+    """The values that a browser was sent to the provider with, and must return with."""
 
     state: str
     nonce: str
@@ -85,7 +85,7 @@ class Provider:
         self._keys_read = -RETRY_S
 
     async def sign_in_url(self, sent: Sent) -> str:
-        """Where a browser signs in."""
+        """The URL where a browser signs in."""
         endpoint = (await self._document()).authorization_endpoint
         return _with(
             endpoint,
@@ -100,7 +100,7 @@ class Provider:
         )
 
     async def sign_out_url(self) -> str | None:
-        """Where the session with the provider itself is ended; None where there is no such place, or it can't be asked."""
+        """The URL that ends the session at the provider; None if there is none, or the provider is not available."""
         try:
             endpoint = (await self._document()).end_session_endpoint
         except ProviderUnreachable:
@@ -108,12 +108,12 @@ class Provider:
         return None if endpoint is None else _with(endpoint, client_id=self._settings.oidc_client_id)
 
     async def claims(self, sent: Sent, *, code: str, issuer: str | None) -> dict[str, Any]:
-        """Who has signed in: what the provider says, proved. `issuer`: as the browser brought it (RFC 9207)."""
+        """The verified claims of the person who has signed in. `issuer`: as the browser sent it (RFC 9207)."""
         document = await self._document()
         if issuer is None and document.authorization_response_iss_parameter_supported:
-            raise SignInFailed("the answer does not say whose it is")
+            raise SignInFailed("the response does not name its issuer")
         if issuer is not None and issuer != self._issuer:
-            raise SignInFailed("the answer is another issuer's")
+            raise SignInFailed("the response is from another issuer")
         return await self._proved(await self._exchange(document, code, sent), sent)
 
     async def _exchange(self, document: Endpoints, code: str, sent: Sent) -> str:
@@ -131,9 +131,9 @@ class Provider:
             headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
         status, body = await _ask("POST", document.token_endpoint, data=form, headers=headers)
         if 400 <= status < 500:
-            raise SignInFailed("the provider does not take this code")
+            raise SignInFailed("the provider rejected the authorization code")
         if status != 200:
-            raise ProviderUnreachable(f"the provider's token endpoint answers {status}")
+            raise ProviderUnreachable(f"the provider's token endpoint returned {status}")
         tokens: _Tokens = _decoded(body, _Tokens)
         return tokens.id_token
 
@@ -142,7 +142,7 @@ class Provider:
         try:
             header = jwt.get_unverified_header(token)
             if header.get("alg") not in allowed:
-                raise SignInFailed("the token is signed in a way that is not allowed")
+                raise SignInFailed("the token's signature algorithm is not allowed")
             claims: dict[str, Any] = jwt.decode(
                 token,
                 await self._key(header.get("kid"), header["alg"]),
@@ -153,19 +153,19 @@ class Provider:
                 options={"require": ["iss", "aud", "sub", "exp", "iat"]},
             )
         except jwt.PyJWTError as error:
-            raise SignInFailed(f"the token proves nothing: {error}") from None
+            raise SignInFailed(f"the token is not valid: {error}") from None
         audience = claims["aud"]
         party = claims.get("azp")
         if (isinstance(audience, list) and len(audience) > 1 and party is None) or (
             party is not None and party != self._settings.oidc_client_id
         ):
-            raise SignInFailed("the token was made for another application")
+            raise SignInFailed("the token was issued for another application")
         if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), sent.nonce.encode()):
-            raise SignInFailed("the token was made for another sign-in")
+            raise SignInFailed("the token was issued for another sign-in")
         return claims
 
     async def _key(self, kid: str | None, algorithm: str) -> jwt.PyJWK:
-        """The provider's key of this name and for this algorithm; it may be newer than what is known."""
+        """The provider's key with this id and algorithm; it may be newer than the cached ones."""
         for _ in range(2):
             for one in self._keys if time.monotonic() - self._keys_read < FRESH_S else ():
                 if (kid is None or one.get("kid") == kid) and (key := _key_of(one, algorithm)) is not None:
@@ -179,7 +179,7 @@ class Provider:
                 return
             status, body = await _ask("GET", (await self._read_document()).jwks_uri)
             if status != 200:
-                raise ProviderUnreachable(f"the provider's keys answer {status}")
+                raise ProviderUnreachable(f"the provider's key set returned {status}")
             self._keys = _decoded(body, _Keys).keys[:100]
             self._keys_read = time.monotonic()
 
@@ -191,10 +191,10 @@ class Provider:
         if self._endpoints is None or time.monotonic() > self._endpoints_until:
             status, body = await _ask("GET", self._issuer.rstrip("/") + "/.well-known/openid-configuration")
             if status != 200:
-                raise ProviderUnreachable(f"the provider's configuration answers {status}")
+                raise ProviderUnreachable(f"the provider's configuration returned {status}")
             found = _decoded(body, Endpoints)
             if found.issuer != self._issuer:
-                raise ProviderUnreachable("the provider's configuration is another issuer's")
+                raise ProviderUnreachable("the provider's configuration names another issuer")
             for url in (found.authorization_endpoint, found.token_endpoint, found.jwks_uri, found.end_session_endpoint):
                 if url is not None and not is_safe(url):
                     raise ProviderUnreachable("the provider has an endpoint without TLS")
@@ -203,12 +203,12 @@ class Provider:
 
 
 def new_provider(settings: Settings) -> Provider | None:
-    """None where nobody has said so."""
+    """None if no provider is configured."""
     return None if settings.oidc_issuer is None else Provider(settings)
 
 
 def _key_of(described: Mapping[str, Any], algorithm: str) -> jwt.PyJWK | None:
-    """A key that may sign in this way, or None. One that does not name its algorithm may, if it is of that kind."""
+    """A key for this algorithm, or None. A key without an algorithm is used if its type fits."""
     if (
         described.get("use", "sig") != "sig"
         or described.get("kty") == "oct"
@@ -229,13 +229,13 @@ def _decoded(body: bytes, kind: type[Any]) -> Any:
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise ProviderUnreachable("the provider does not answer as OpenID Connect says") from None
+        raise ProviderUnreachable("the provider's response does not follow OpenID Connect") from None
 
 
 async def _ask(
     method: str, url: str, *, data: Mapping[str, str | None] | None = None, headers: Mapping[str, str] | None = None
 ) -> tuple[int, bytes]:
-    """One request, bounded: no proxy, no redirect, so many bytes, so many seconds in all."""
+    """One limited request: no proxy, no redirects, limited size and total time."""
     body = bytearray()
     given = {**(headers or {}), "Accept": "application/json", "Accept-Encoding": "identity"}
     try:
@@ -247,11 +247,11 @@ async def _ask(
             async for part in answer.aiter_raw():
                 body += part
                 if len(body) > ANSWER:
-                    raise ProviderUnreachable("the provider's answer is too long")
+                    raise ProviderUnreachable("the provider's response is too large")
             return answer.status_code, bytes(body)
     except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
         raise ProviderUnreachable(
-            f"the identity provider can't be reached: {str(error) or type(error).__name__}"
+            f"the identity provider is not reachable: {str(error) or type(error).__name__}"
         ) from None
 
 

@@ -1,7 +1,7 @@
-"""What viewers and operators are not shown: secrets in payloads, results, errors, events and templates.
+"""Redaction for viewers and operators: secrets in payloads, results, errors, events and templates.
 
-Redaction is decided once, by the caller's role, before a route runs; every answer is made by `Shape.of`, which asks here. A new
-shape is therefore redacted without a word. Admins and super-admins see what is stored, and workers get what they run.
+Redaction is decided once, by the caller's role, before a route runs. Every response is made by `Shape.of`, which applies it, so a new shape is
+redacted by default. Admins and super-admins see the stored data, and workers get the jobs that they run.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ REDACTED: Final = frozenset({Role.VIEWER, Role.OPERATOR})
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """How one caller's answers are redacted."""
+    """How responses to one caller are redacted."""
 
     by_definition: Mapping[str, Fields]
-    """Only definitions that list sensitive fields."""
+    """Only definitions with sensitive fields."""
 
     def fields(self, definition: str | None) -> Fields:
-        """A definition's sensitive fields; all definitions' where it is not known of which one something is."""
+        """A definition's sensitive fields; those of all definitions if the definition is not known."""
         if definition is not None:
             return self.by_definition.get(definition, frozenset())
         return frozenset[tuple[str, ...]]().union(*self.by_definition.values())
@@ -39,7 +39,7 @@ class Redaction:
         return hide(value)
 
     def hidden_key(self, keys: Iterable[str], definition: str | None) -> str | None:
-        """The first of these keys or paths that leads to a hidden field: a filter by it would tell its value, guess by guess."""
+        """The first of these keys or paths that leads to a hidden field: a filter by it would reveal its value by guessing."""
         sensitive = self.fields(definition)
         for key in keys:
             path = tuple(key.split("."))
@@ -52,24 +52,24 @@ _current: ContextVar[Redaction | None] = ContextVar("redaction", default=None)
 
 
 def begin(redaction: Redaction | None) -> None:
-    """From here on answers of this request are redacted so; None: not at all."""
+    """Redact responses of this request from now on; None: no redaction."""
     _current.set(redaction)
 
 
 def redaction() -> Redaction | None:
-    """How the answers of this request are redacted."""
+    """The redaction of this request."""
     return _current.get()
 
 
 async def composed(make: Callable[[], Made]) -> Made:
-    """An answer with much in it. Redacting takes longer than passing on, so it is done beside the loop."""
+    """Make a large response. Redaction takes longer than forwarding, so it runs in a thread."""
     return make() if _current.get() is None else await asyncio.to_thread(make)
 
 
 def refuse_mask(value: Any, name: str, *, exact: bool = False) -> None:
-    """A mask that comes back is somebody's redacted copy: stored, it would replace the secret."""
+    """Reject a mask in a request: it comes from a redacted copy, and would replace the secret if it were stored."""
     if (at := masked(value, exact=exact)) is not None:
         where = f"{name}.{at}" if at and not at.startswith("[") else f"{name}{at}"
         raise InvalidArguments(
-            f"{where} must be the real value, got the redaction mask {HIDDEN!r}. To run a job again with what is stored, retry it"
+            f"{where} must be the real value, got the redaction mask {HIDDEN!r}. To run a job again with its stored payload, retry it"
         )

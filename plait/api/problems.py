@@ -1,7 +1,7 @@
-"""Errors as RFC 9457 says: one place that knows which status each error of plait's stands for.
+"""Errors as RFC 9457 problems: the one place that maps each plait error to a status.
 
-What an error says of itself is written for whoever made the request. Everything unforeseen is a 500 that says nothing: it is in the
-log, under the request's id.
+plait's error messages are written for the caller. Unexpected errors become a 500 without details; the log has them, with the
+request's id.
 """
 
 import re
@@ -52,7 +52,7 @@ STATUS: Final[dict[type[Exception], int]] = {
     errors.SchemaOutdated: 503,
 }
 RETRY_AFTER: Final = {429: "5", 503: "2"}
-"""Where nobody knows better."""
+"""Default titles."""
 TITLES: Final = {
     400: "Bad request", 401: "Not signed in", 403: "Not allowed", 404: "Not found", 405: "Method not allowed", 409: "Conflict", 410: "Gone",
     412: "Changed meanwhile", 413: "Too large", 415: "Unsupported media type", 421: "Misdirected", 422: "Not valid",
@@ -61,20 +61,22 @@ TITLES: Final = {
 
 
 class Problem(BaseModel):
-    """An error, as RFC 9457 says."""
+    """An error, as defined in RFC 9457."""
 
     type: str = Field(examples=["urn:plait:problem:not-found"])
     title: str
     status: int
     detail: str | None = None
-    instance: str | None = Field(None, description="The path that was asked for.")
+    instance: str | None = Field(None, description="The path of the request.")
     request_id: str | None = None
-    errors: list[dict[str, Any]] | None = Field(None, description="What is wrong with the request, part by part.")
-    leader_url: str | None = Field(None, description="With 421: where the leader's API is, which takes this request.")
+    errors: list[dict[str, Any]] | None = Field(None, description="The errors of the request, by field.")
+    leader_url: str | None = Field(
+        None, description="With 421: the URL of the leader's API, which accepts this request."
+    )
 
 
 class Refused(Exception):
-    """An answer that is an error of the request's own."""
+    """A response with an error of the request."""
 
     def __init__(self, status: int, code: str, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
@@ -105,13 +107,13 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
 
 
 def problem(request: Request, error: Exception) -> Response:
-    """The answer that an error stands for."""
+    """The response for an error."""
     match error:
         case Refused():
             return _answer(request, error.status, error.code, str(error), error.headers)
         case RequestValidationError():
             parts = [{"at": [str(part) for part in one["loc"]], "message": one["msg"]} for one in error.errors()]
-            return _answer(request, 422, "not-valid", "the request is not as the OpenAPI document says", errors=parts)
+            return _answer(request, 422, "not-valid", "the request does not match the OpenAPI document", errors=parts)
         case HTTPException():
             code = TITLES.get(error.status_code, "http").lower().replace(" ", "-")
             return _answer(request, error.status_code, code, str(error.detail), error.headers)
@@ -120,19 +122,19 @@ def problem(request: Request, error: Exception) -> Response:
         case errors.PlaitError() if (status := _status(error)) is not None:
             return _answer(request, status, _code(error), str(error))
         case UnicodeEncodeError():
-            return _answer(request, 422, "not-valid", "the request has characters that are no text")
+            return _answer(request, 422, "not-valid", "the request contains invalid characters")
         case asyncpg.PostgresError() if is_transient(error):
-            return _answer(request, 503, "not-available", "the database can't do that right now: try again")
+            return _answer(request, 503, "not-available", "the database is temporarily not able to do this: retry")
         case asyncpg.DataError():
-            return _answer(request, 422, "not-valid", f"the database has no place for this value: {error}")
+            return _answer(request, 422, "not-valid", f"the value is out of range: {error}")
         case _:
             pass
-    log.error("a request failed", path=request.url.path, request_id=_request_id(request), exc_info=error)
-    return _answer(request, 500, "internal", "something went wrong; the log has it under this request's id")
+    log.error("request failed", path=request.url.path, request_id=_request_id(request), exc_info=error)
+    return _answer(request, 500, "internal", "internal error; the log has the details with this request's id")
 
 
 def _status(error: errors.PlaitError) -> int | None:
-    if type(error) is errors.DatabaseError:  # the driver had no place for a value: it was never sent
+    if type(error) is errors.DatabaseError:  # the driver rejected a value: it was never sent
         return 422
     return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), None)
 

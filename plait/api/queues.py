@@ -1,4 +1,4 @@
-"""Queues: what is in them; pausing and limiting them, which concerns every tenant."""
+"""Queues: list them; pause and limit them, for all tenants."""
 
 from typing import Annotated, Any, ClassVar, Literal
 from uuid import UUID
@@ -31,7 +31,9 @@ class Queue(Shape):
     max_running: int | None
     rate_count: int | None
     rate_period_seconds: float | None
-    root_id: UUID | None = Field(description="Whose tree has a serial queue now, where it is one that you may see.")
+    root_id: UUID | None = Field(
+        description="The root of the workflow that a serial queue runs now, if you may see it."
+    )
 
 
 class Settings(BaseModel):
@@ -51,26 +53,26 @@ class Settings(BaseModel):
 
 @router.get("/queues", response_model=Page[Queue])
 async def list_queues(ask: Ask) -> Response:
-    """Queues, with your own tenant's jobs."""
+    """List queues, with the jobs of your own tenant."""
     rows = await ask.store.queues.list_queues(tenant_id=ask.tenant_id)
     return Json({"items": [Queue.of(row) for row in rows], "next": None})
 
 
 @router.patch("/queues/{name}", response_model=Queue)
 async def change(ask: Ask, name: Name, body: Settings) -> Response:
-    """Limit a queue; what is left out stays, null removes a limit."""
+    """Change a queue's limits. Omitted fields stay unchanged, null removes a limit."""
     return await _set(ask, "queue.change", name, body.columns())
 
 
 @router.post("/queues/{name}/pause", response_model=Queue)
 async def pause(ask: Ask, name: Name) -> Response:
-    """Start none of its jobs. When this answers, no claim that began before is under way."""
+    """Pause a queue: start none of its jobs. After the response, no earlier claim is still running."""
     return await _set(ask, "queue.pause", name, {"paused": True})
 
 
 @router.post("/queues/{name}/resume", response_model=Queue)
 async def resume(ask: Ask, name: Name) -> Response:
-    """Start its jobs again."""
+    """Resume a queue."""
     return await _set(ask, "queue.resume", name, {"paused": False})
 
 

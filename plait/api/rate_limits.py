@@ -1,11 +1,11 @@
-"""Token buckets in memory, one for each name: who asks too often is told how long to wait."""
+"""Rate limits: token buckets in memory, one for each name."""
 
 import math
 from collections.abc import Callable
 from typing import Final
 
 KEPT: Final = 10_000
-"""So many buckets at most: then those that are full again are forgotten, and if none is, all."""
+"""Maximum number of buckets: above it, full ones are removed, and if there are none, all."""
 
 
 class Rates:
@@ -16,7 +16,7 @@ class Rates:
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def take(self, name: str) -> int:
-        """Take a token; 0, or in how many seconds there is one."""
+        """Take a token; returns 0, or the seconds until there is one."""
         now = self._clock()
         tokens = self._tokens(name, now)
         if tokens < 1:
@@ -31,7 +31,7 @@ class Rates:
         return 0
 
     def full(self, name: str) -> int:
-        """Take none; 0, or in how many seconds there would be one."""
+        """Take no token; returns 0, or the seconds until there is one."""
         tokens = self._tokens(name, self._clock())
         return 0 if tokens >= 1 else self._wait(tokens)
 

@@ -1,4 +1,4 @@
-"""What every request passes: it gets an id and headers that keep a browser from guessing, and one that is too large ends here (413)."""
+"""Middleware for every request: adds a request id and security headers, and rejects a body that is too large (413)."""
 
 import re
 from typing import Final
@@ -32,7 +32,7 @@ class RequestLimits:
             return
         request = Request(scope)
         request_id = self._name(request)
-        too_large = f"a request has at most {self._body:,} bytes"
+        too_large = f"a request must have at most {self._body:,} bytes"
         read = 0
 
         async def bounded() -> Message:
@@ -58,7 +58,7 @@ class RequestLimits:
         await self._app(scope, bounded, sending)
 
     def _name(self, request: Request) -> str:
-        """The caller's own id where it is a plain one (no line breaks into the log), else a new one."""
+        """The caller's request id if it is a plain one (no line breaks in the log), else a new one."""
         given = request.headers.get("x-request-id", "")
         request.state.request_id = name = given if _REQUEST_ID.fullmatch(given) else str(new_id())
         return name

@@ -1,4 +1,4 @@
-"""The API as a service of plait's: it serves until it is asked to stop, lets requests under way end, and ends its streams."""
+"""The API as a service: it serves until a stop is requested, then lets running requests finish and ends its streams."""
 
 import asyncio
 import math
@@ -30,8 +30,8 @@ class Api:
         elsewhere: bool = False,
         with_worker: bool = False,
     ) -> None:
-        """`elsewhere`: on any free port where the chosen one is taken. `with_worker`: this process is a node of the cluster too, so that
-        it may be a follower."""
+        """`elsewhere`: use any free port if the configured one is taken. `with_worker`: this process is a node of the cluster too, so it may be a
+        follower."""
         self._app = app
         self._host = host if host is not None else app.settings.api_host
         self._port = port if port is not None else app.settings.api_port
@@ -41,12 +41,12 @@ class Api:
 
     @property
     def url(self) -> str:
-        """Where it listens, from `listen` on."""
+        """Its URL, after `listen`."""
         assert self._socket is not None
         return url_of(self._socket)
 
     def listen(self) -> None:
-        """Take the address, before anything else is begun: who can't have it should know at once."""
+        """Bind the address before anything else starts, so that a conflict is reported early."""
         if self._socket is None:
             try:
                 self._socket = bound(self._host, self._port)
@@ -56,7 +56,7 @@ class Api:
                 self._socket = bound(self._host, 0)
 
     def close(self) -> None:
-        """Give the address up, where it was taken and nothing was served."""
+        """Release the address, if it was bound and nothing was served."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -116,12 +116,12 @@ class Api:
                     helper.cancel()
                 await application.state.waiter.close()
                 if not stop.requested:
-                    stop.request()  # it ended by itself: nothing else goes on alone
+                    stop.request()  # it ended unexpectedly: stop the other services too
 
 
 async def _end(server: uvicorn.Server, application: FastAPI, stop: Stop) -> None:
     await stop.wait()
-    application.state.stopping.set()  # who waits for something gets an answer now
+    application.state.stopping.set()  # waiting requests get a response now
     application.state.waiting_claims.wake_all()
     server.should_exit = True
     await stop.wait_hard()

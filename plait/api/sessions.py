@@ -1,7 +1,7 @@
-"""Browser sessions: a cookie that a page's code can't read, and a token that another site can't know.
+"""Browser sessions: a cookie that a page's code cannot read, and a CSRF token that another site cannot know.
 
-A session stands for the key that it was opened with, and ends with it. Whoever signs in shows a key, or follows a login link, which
-works once.
+A session belongs to the key that opened it, and ends with it. To sign in, a person sends a key or follows a login link, which works
+once.
 """
 
 from datetime import datetime, timedelta
@@ -34,17 +34,21 @@ class SignIn(BaseModel):
 
 class Session(BaseModel):
     role: Role
-    tenant_id: UUID | None = Field(description="Null: all of them.")
+    tenant_id: UUID | None = Field(description="Null: all tenants.")
     tenant: str | None
     name: str
-    csrf: str | None = Field(description="Send it as X-CSRF-Token with every change. Null: you came with a key.")
+    csrf: str | None = Field(
+        description="Send it as X-CSRF-Token with every change. Null: you authenticated with a key."
+    )
     expires_at: datetime | None = None
-    logout_url: str | None = Field(None, description="Of who came by an identity provider: where one signs out there.")
+    logout_url: str | None = Field(
+        None, description="URL to sign out of the identity provider, if you signed in there."
+    )
 
 
 @router.post("/session", status_code=201, response_model=Session)
 async def sign_in(request: Request, body: SignIn) -> Response:
-    """Open a session with a key."""
+    """Open a session with an API key."""
     guard: Guard = request.app.state.guard
     holder = await guard.holder_of(request, body.key, session=False)
     return await open_session(request, holder.key_id)
@@ -67,7 +71,7 @@ async def follow(request: Request, token: Annotated[str, Query(min_length=1, max
 
 @router.get("/session", response_model=Session)
 async def whoami(request: Request, ask: Ask) -> Response:
-    """Who you are to the API."""
+    """Get your session: role, tenant and key."""
     provider: Provider | None = request.app.state.provider
     by_provider = provider is not None and ask.caller.csrf is not None and ask.caller.name.startswith(BY_PROVIDER)
     return Json(_session(ask.caller, logout_url=await provider.sign_out_url() if provider and by_provider else None))
@@ -85,7 +89,7 @@ async def sign_out(request: Request, ask: Ask) -> Response:
 
 
 async def open_session(request: Request, key_id: UUID, *, secure: bool | None = None) -> Response:
-    """A session that stands for a key, and its cookie. `secure`: where TLS ends before us, and we know."""
+    """Create a session for a key, and its cookie. `secure`: set if TLS ends before us and we know it."""
     store: Store = request.app.state.store
     lasts = timedelta(seconds=request.app.state.settings.api_session)
     token, csrf = new_token(), new_token()

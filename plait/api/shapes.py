@@ -1,6 +1,6 @@
-"""How answers are made. A pydantic model names an answer's fields, for the OpenAPI document; the values come from the store's rows and
-are written by msgspec. JSON from the database (payloads, results) is not decoded but goes out as it is stored: a number of 5,000
-digits or 5,000 levels hurt nobody who only carries them (T101). For viewers and operators, secrets in it are redacted (plait.api.privacy).
+"""Responses. A pydantic model names a response's fields, for the OpenAPI document; the values come from the store's rows and are
+encoded by msgspec. JSON from the database (payloads, results) is not decoded but sent as it is stored: a number of 5,000 digits or 5,000
+levels of nesting costs nothing here (T101). For viewers and operators, secrets are redacted (plait.api.privacy).
 """
 
 from typing import Annotated, Any, ClassVar, Final, Generic, TypeVar
@@ -40,8 +40,8 @@ class Json(Response):
 
 
 class Shape(BaseModel):
-    """What an answer looks like. `RAW` names the fields that are JSON text in the row; `FROM` those that the row calls otherwise;
-    `OPEN` those that hold no data of jobs and are never redacted."""
+    """The form of a response. `RAW`: fields that are JSON text in the row; `FROM`: fields with another name in the row; `OPEN`: fields without job
+    data, which are never redacted."""
 
     RAW: ClassVar[frozenset[str]] = frozenset()
     FROM: ClassVar[dict[str, str]] = {}
@@ -49,8 +49,8 @@ class Shape(BaseModel):
 
     @classmethod
     def of(cls, row: Any, *, about: str | None = None, **more: Any) -> dict[str, Any]:
-        """A row's values under this shape's names; `more` for what the row does not have; `about`: the definition of the job that
-        it is about, where the row does not say."""
+        """A row's values under this shape's names. `more`: values that the row does not have; `about`: the definition of the job, if the row does
+        not have it."""
         made: dict[str, Any] = {}
         hiding = redaction()
         for name in cls.model_fields:
@@ -68,10 +68,10 @@ class Shape(BaseModel):
 
 
 class Page(BaseModel, Generic[Item]):
-    """Some of many, and where to go on."""
+    """One page of a list."""
 
     items: list[Item]
-    next: str | None = Field(None, description="Send it as `cursor` for what follows; null: that was all.")
+    next: str | None = Field(None, description="Send it as `cursor` for the next page; null: this is the last page.")
 
 
 def raw(text: str | None) -> msgspec.Raw | None:
@@ -79,15 +79,13 @@ def raw(text: str | None) -> msgspec.Raw | None:
 
 
 def page(items: list[dict[str, Any]], limit: int, last: Any) -> dict[str, Any]:
-    """A page whose next one begins after `last`, where this one is full."""
+    """A page; if it is full, the next one begins after `last`."""
     return {"items": items, "next": str(last) if len(items) >= limit and last is not None else None}
 
 
-Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
-Cursor = Annotated[
-    UUID | None, Query(description="`next` of the page before. Ids sort by time, and no two are equal (T112).")
-]
+Limit = Annotated[int, Query(ge=1, le=1000, description="Maximum number of items.")]
+Cursor = Annotated[UUID | None, Query(description="`next` of the previous page.")]
 Text = Annotated[str | None, Field(max_length=500)]
 TenantName = Annotated[
-    str | None, Query(max_length=100, description="A tenant's slug or id: for super-admins, who else see all of them.")
+    str | None, Query(max_length=100, description="A tenant's slug or id, for super-admins. Default: all tenants.")
 ]

@@ -1,9 +1,8 @@
-"""The web UI's files, as `scripts/ui.py` built them into `plait/api/static`: the one page, and what it loads.
+"""The web UI's files, built into `plait/api/static` by `scripts/ui.py`: one page, and the files that it loads.
 
-They are the same for everybody and tell nothing of anybody's jobs, so they need no key; all that the page shows it asks the API for.
-Names below `/assets` hold a hash of what is in them and never change. Every address that the UI may be opened at answers with the
-one page; what is no address of the UI's is not there, whoever asks. No site may frame it, but for what is below `/embed`: a tenant's view
-(embeds.py), where the settings name who may.
+They are the same for everyone and contain no data, so they need no key; the page gets all data from the API. Names below `/assets` contain a
+hash of their content and never change. Every URL of the UI returns the one page; other URLs are not found. No site may frame the page, except
+below `/embed`: a tenant's embedded view (embeds.py), for the configured sites.
 """
 
 import mimetypes
@@ -40,7 +39,7 @@ POLICY: Final = "; ".join(
         "require-trusted-types-for 'script'",
     )
 )
-"""Nothing inline, nothing from elsewhere, and no text that becomes code or HTML: whatever a payload says (T130)."""
+"""Nothing inline, nothing from other sites, and no text that becomes code or HTML, whatever a payload contains (T130)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +55,13 @@ class Site:
         self._files = {path.relative_to(built).as_posix(): _read(path, built) for path in _below(built)}
 
     async def page(self, request: Request) -> Response:
-        """The one page, at whichever of its addresses."""
+        """The page, at any of its URLs."""
         if "index.html" not in self._files:
-            raise Refused(503, "not-built", "this process has no web UI: it is built by `make ui`")
+            raise Refused(503, "not-built", "the web UI is not built: run `make ui`")
         return self._answer(request, self._files["index.html"])
 
     async def embedded(self, request: Request) -> Response:
-        """The same, for a frame on a site that may have one."""
+        """The page, for a frame on an allowed site."""
         answer = await self.page(request)
         answer.headers["Content-Security-Policy"] = self._embedded
         return answer
@@ -70,7 +69,7 @@ class Site:
     async def file(self, request: Request) -> Response:
         """One of the files that the page loads."""
         if (found := self._files.get(request.url.path.removeprefix("/"))) is None:
-            raise HTTPException(404, "there is no such file")
+            raise HTTPException(404, "file not found")
         return self._answer(request, found)
 
     def _answer(self, request: Request, file: File) -> Response:

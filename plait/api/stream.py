@@ -1,4 +1,4 @@
-"""The stream: server-sent events, for whoever wants to see jobs move."""
+"""The change feed: server-sent events about changes of jobs."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -18,7 +18,7 @@ from plait.api.tenancy import Ask, Asking
 router = new_router("stream")
 
 QUIET_S: Final = 3.0
-"""After so long without an event the connection is tried, and the key looked at again."""
+"""After this time without an event, a keep-alive is sent, and the key is checked again."""
 
 _EVENTS: Final[dict[str, Any]] = {
     "description": "Events `job`, `fan_out`, `log`, `queue`, `worker` (super-admins), and `reset`: read everything again.",
@@ -30,10 +30,15 @@ _EVENTS: Final[dict[str, Any]] = {
 async def stream(
     request: Request,
     ask: Ask,
-    last_event_id: Annotated[str | None, Header(max_length=100, description="Go on from there.")] = None,
-    after: Annotated[str | None, Query(max_length=100, description="The same, for who can't set a header.")] = None,
+    last_event_id: Annotated[
+        str | None,
+        Header(max_length=100, description="The id of the last event that you received, to continue after it."),
+    ] = None,
+    after: Annotated[
+        str | None, Query(max_length=100, description="Same as `Last-Event-ID`, for clients that cannot set a header.")
+    ] = None,
 ) -> Response:
-    """What moves, as it moves: within a second, each job once a look."""
+    """Follow changes of jobs, within a second. Several changes of a job in one poll are one event."""
     watch: Watch = request.app.state.watch
     watch.check_room()
     streams: Shares = request.app.state.streams
@@ -41,7 +46,7 @@ async def stream(
     events = _events(request, ask, last_event_id or after, redaction())
     hello = await anext(
         events
-    )  # a browser takes the stream to be open at its headers: they are sent when nothing is missed any more
+    )  # for a browser the stream is open when it gets the headers: they are sent when no later change can be missed
     return StreamingResponse(
         _after(hello, events),
         media_type="text/event-stream",
@@ -62,7 +67,7 @@ async def _events(
     watch: Watch = request.app.state.watch
     streams: Shares = request.app.state.streams
     try:
-        streams.check(ask.caller)  # again: many may have asked before the first of them began
+        streams.check(ask.caller)  # again: many requests may have passed the first check
     except Refused:
         yield b"retry: 10000\n\n"
         return

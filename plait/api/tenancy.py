@@ -1,4 +1,4 @@
-"""For which tenant a caller acts. Another tenant's things are not there: the answer is the same as for what nobody has."""
+"""The tenant that a caller acts for. Another tenant's data is not found: the response is the same as for data that does not exist."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, TypedDict
@@ -16,7 +16,7 @@ from plait.store.audit import Entry
 
 
 class Scope(TypedDict):
-    """The arguments by which readers of the store are limited."""
+    """The arguments that limit the store's queries."""
 
     tenant_id: UUID | None
     all_tenants: bool
@@ -24,13 +24,13 @@ class Scope(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A caller, the tenant that the request is about, and the store."""
+    """A caller, the tenant of the request, and the store."""
 
     request: Request
     caller: Caller
     store: Store
     tenant_id: UUID | None
-    """None: all of them."""
+    """None: all tenants."""
 
     @property
     def scope(self) -> Scope:
@@ -38,17 +38,17 @@ class Asking:
 
     @property
     def new_in(self) -> UUID:
-        """The tenant that gets what is made."""
+        """The tenant of new objects."""
         return self.tenant_id or DEFAULT_TENANT
 
     async def job_tenant(self, job_id: UUID) -> UUID:
-        """Whose a job is; not there when it is another's."""
+        """The tenant of a job; NotFound if it is another's."""
         if self.tenant_id is not None:
             return self.tenant_id
         return (await self.store.jobs.get_job(job_id, all_tenants=True)).tenant_id
 
     def changing(self, action: str, what: Any = None, *, tenant_id: UUID | None = None, **detail: Any) -> Store:
-        """The store, for one change that is written down with it. Without a tenant: of the installation, or of the request's."""
+        """The store, for one change and its audit log entry. Without a tenant: the request's tenant or the installation."""
         return self.store.auditing(
             Entry(
                 tenant_id=tenant_id or self.tenant_id,

@@ -1,4 +1,4 @@
-"""Tenants: who the jobs are for, and what each of them may have."""
+"""Tenants: their jobs, limits and load."""
 
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal
@@ -26,7 +26,7 @@ class Tenant(Shape):
     weight: int
     max_running: int | None
     max_queued: int | None
-    queued: int = Field(description="Its jobs that are neither final nor running.")
+    queued: int = Field(description="Unfinished jobs that are not running.")
     running: int
 
 
@@ -36,9 +36,9 @@ class Settings(BaseModel):
     name: str | None = Field(None, min_length=1, max_length=200)
     time_zone: str | None = Field(None, max_length=100)
     paused: bool | None = None
-    weight: int | None = Field(None, ge=1, le=1000, description="Its share in the fair claim.")
+    weight: int | None = Field(None, ge=1, le=1000, description="Weight in fair scheduling.")
     max_running: int | None = Field(None, ge=0, le=2**31 - 1)
-    max_queued: int | None = Field(None, ge=0, le=2**31 - 1, description="How many unfinished jobs it may have.")
+    max_queued: int | None = Field(None, ge=0, le=2**31 - 1, description="Quota: maximum number of unfinished jobs.")
 
 
 class NewTenant(Settings):
@@ -47,12 +47,12 @@ class NewTenant(Settings):
 
 @router.get("/tenants", response_model=Page[Tenant])
 async def list_tenants(ask: Ask) -> Response:
-    """All tenants, and what they have unfinished."""
+    """List all tenants, with their unfinished jobs."""
     return Json({"items": [Tenant.of(row) for row in await ask.store.tenants.list_tenants()], "next": None})
 
 
 class TenantLoad(Shape):
-    """What one tenant makes of the installation."""
+    """The load of one tenant."""
 
     FROM: ClassVar[dict[str, str]] = {"oldest_queued_age_seconds": "oldest_s", "run_seconds": "run_s"}
 
@@ -63,12 +63,12 @@ class TenantLoad(Shape):
     waiting: int
     oldest_queued_age_seconds: float | None
     ended: int = Field(description="Attempts that ended since `start`.")
-    failure_rate: float | None = Field(description="How many of them failed, from 0 to 1. Null: none ended.")
-    run_seconds: float = Field(description="How long its handlers ran since, in all.")
-    share: float | None = Field(description="Its part of all that runs now, from 0 to 1.")
-    fair_share: float | None = Field(description="What its weight gives it of those that have work now.")
+    failure_rate: float | None = Field(description="Share of them that failed, from 0 to 1. Null: none ended.")
+    run_seconds: float = Field(description="Total run time of its handlers since `start`.")
+    share: float | None = Field(description="Its share of all running jobs, from 0 to 1.")
+    fair_share: float | None = Field(description="Its fair share by weight, among tenants with jobs now.")
     noisy: list[Literal["slots", "backlog", "failures"]] = Field(
-        description="Why others may suffer: it holds more than twice its fair share while others wait; most of a long queue is its; "
+        description="Why it may slow down others: it uses more than twice its fair share while others wait; most of a long queue is its own; "
         "most of its attempts fail."
     )
 
@@ -77,25 +77,25 @@ class TenantLoad(Shape):
 async def load(
     ask: Ask,
     start: Annotated[
-        AwareDatetime | None, Query(description="Since when attempts count; an hour ago by default.")
+        AwareDatetime | None, Query(description="Count attempts since this time. Default: an hour ago.")
     ] = None,
 ) -> Response:
-    """How much each tenant has, how it fares, and whether others suffer from it."""
+    """List the load of each tenant, and whether it slows down others."""
     rows = await ask.store.tenants.tenant_load(start)
     return Json({"items": [TenantLoad.of(row) for row in rows], "next": None})
 
 
 @router.post("/tenants", status_code=201, response_model=Tenant)
 async def create(ask: Ask, body: NewTenant) -> Response:
-    """Make a tenant."""
+    """Create a tenant."""
     settings = body.model_dump(exclude_unset=True, exclude={"slug"})
     return await _set(ask, "tenant.create", body.slug, settings, new=True)
 
 
 @router.patch("/tenants/{slug}", response_model=Tenant)
 async def change(ask: Ask, slug: Slug, body: Settings) -> Response:
-    """Change a tenant; what is left out stays, null removes a limit."""
-    await ask.store.tenants.tenant_id(slug)  # an unknown one is not there: it is not made
+    """Change a tenant. Omitted fields stay unchanged, null removes a limit."""
+    await ask.store.tenants.tenant_id(slug)  # an unknown tenant is not created
     return await _set(ask, "tenant.change", slug, body.model_dump(exclude_unset=True))
 
 

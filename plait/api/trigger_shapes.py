@@ -1,4 +1,4 @@
-"""What the API takes and tells where a trigger is looked at or tried: previews, renders, tests."""
+"""Requests and responses of previews, renders and tests of triggers."""
 
 from datetime import datetime
 from typing import Any
@@ -10,11 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field
 class Instant(BaseModel):
     instant: datetime
     local: str
-    note: str | None = Field(description="What a change of clocks does to it.")
+    note: str | None = Field(description="The effect of a daylight-saving change.")
 
 
 class Timetable(BaseModel):
-    """A schedule that is not there yet, to look at."""
+    """A schedule to preview, which need not exist."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -26,24 +26,24 @@ class Timetable(BaseModel):
 class Trial(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    data: dict[str, Any] = Field(default_factory=dict, description="The event's, for an event's trigger.")
-    run: bool = Field(False, description="Ask for the job, too; schedules take no notice of it.")
+    data: dict[str, Any] = Field(default_factory=dict, description="Data of the event, for an event trigger.")
+    run: bool = Field(False, description="Also enqueue the job; the schedule is not affected.")
 
 
 class Draft(BaseModel):
-    """A trigger's template that is not there yet, and what it shall be tried with."""
+    """A trigger's template to render, which need not exist, and the data to render it with."""
 
     model_config = ConfigDict(extra="forbid")
 
     definition_key: str = Field(min_length=1, max_length=200)
     payload_template: dict[str, Any] = Field(default_factory=dict)
-    event_name: str | None = Field(None, min_length=1, max_length=200, description="Null: a schedule's.")
-    data: dict[str, Any] = Field(default_factory=dict, description="The event's.")
+    event_name: str | None = Field(None, min_length=1, max_length=200, description="Null: a schedule.")
+    data: dict[str, Any] = Field(default_factory=dict, description="Data of the event.")
     label: str = Field("new", max_length=200)
 
 
 class Rendered(BaseModel):
-    """What a template makes of an event; `error` instead where it does not fit, or the definition's schema refuses it."""
+    """The rendered payload, or `error` if the template or the payload is not valid."""
 
     payload: Any
     error: str | None

@@ -1,4 +1,4 @@
-"""Triggers: what makes jobs by itself, at a time or for an event."""
+"""Triggers: schedules and event triggers."""
 
 import asyncio
 from datetime import datetime
@@ -39,11 +39,11 @@ COLUMNS = {
     "catch_up_window_seconds": "catch_up_window_s",
     "jitter_seconds": "jitter_s",
 }
-"""The contract's names, and the table's."""
+"""Field names of the API contract, and the table's column names."""
 
 
 class Settings(BaseModel):
-    """What a trigger is made of; what is left out stays, or is as usual."""
+    """The settings of a trigger. Omitted ones stay unchanged, or get their defaults."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -51,10 +51,10 @@ class Settings(BaseModel):
     event_name: str | None = Field(None, min_length=1, max_length=200)
     cron_expr: str | None = Field(None, min_length=1, max_length=500)
     every_seconds: float | None = Field(None, ge=1, le=3.2e8)
-    timezone: str | None = Field(None, max_length=100, description="Null: the tenant's.")
+    timezone: str | None = Field(None, max_length=100, description="Null: the tenant's time zone.")
     definition_key: str | None = Field(None, min_length=1, max_length=200)
     payload_template: dict[str, Any] | None = Field(
-        None, description="`{{event.a.b}}` is replaced, and nothing evaluated."
+        None, description="Payload template: `{{event.a.b}}` is replaced, nothing is evaluated."
     )
     dedupe_window_seconds: int | None = Field(None, ge=0, le=2_592_000)
     queue: str | None = Field(None, max_length=100)
@@ -70,7 +70,7 @@ class Settings(BaseModel):
     jitter_seconds: float | None = Field(None, ge=0, le=86_400)
 
     def columns(self) -> dict[str, Any]:
-        """What was given, checked, by the table's names."""
+        """The given settings, validated, by column name."""
         given = self.model_dump(exclude_unset=True, exclude={"label", "trigger_type"})
         if self.payload_template is not None:
             json_text(self.payload_template, "payload_template")
@@ -122,7 +122,7 @@ class Trigger(Shape):
     tenant_id: UUID
     label: str
     trigger_type: str
-    origin: str = Field(description="code: it is in an application's code, and changed there.")
+    origin: str = Field(description="code: declared in an application's code, and changed there.")
     is_enabled: bool
     event_name: str | None
     cron_expr: str | None
@@ -155,26 +155,28 @@ class Trigger(Shape):
     updated_at: datetime
 
 
-IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=200, description="The ETag that it was read with.")]
+IfMatch = Annotated[
+    str | None, Header(alias="If-Match", max_length=200, description="The ETag of the version that you read.")
+]
 Count = Annotated[int, Query(ge=1, le=100)]
 
 
 @router.get("/jobs/triggers", response_model=Page[Trigger])
 async def list_triggers(ask: Ask) -> Response:
-    """A tenant's triggers, by label."""
+    """List a tenant's triggers, by label."""
     rows = await ask.store.triggers.list_triggers(**ask.scope)
     return Json({"items": await composed(lambda: [Trigger.of(row) for row in rows]), "next": None})
 
 
 @router.post("/jobs/triggers", status_code=201, response_model=Trigger)
 async def create(request: Request, ask: Ask, body: NewTrigger) -> Response:
-    """Make a trigger, of a label that the tenant has none of yet."""
+    """Create a trigger. Its label must be new."""
     columns = body.columns()
     if (columns.get("event_name") is not None) != (body.trigger_type == "event"):
-        raise InvalidTrigger("an event's trigger has an event_name, and a schedule has none")
+        raise InvalidTrigger("an event trigger must have an event_name, and a schedule must have none")
     definition = await request.app.state.definition_cache.definition(body.definition_key)
     if definition is None:
-        raise InvalidTrigger(f"there is no definition {body.definition_key!r}")
+        raise InvalidTrigger(f"there is no job definition {body.definition_key!r}")
     schema = await request.app.state.definition_cache.schema(definition.name)
     check_template(definition.name, schema, columns.get("payload") or {})
     changing = ask.changing("trigger.create", body.label, tenant_id=ask.new_in, **columns)
@@ -189,10 +191,10 @@ async def create(request: Request, ask: Ask, body: NewTrigger) -> Response:
 
 @router.post("/jobs/triggers/preview", response_model=Page[Instant])
 async def preview_new(ask: Ask, body: Timetable, count: Count = 10) -> Response:
-    """When a schedule would fire that is not there yet."""
+    """Preview when a schedule would fire, before it is created."""
     ask.request.app.state.fairness.take(ask.caller)
     if (body.cron_expr is None) == (body.every_seconds is None):
-        raise InvalidTrigger("a schedule has a cron_expr or every_seconds")
+        raise InvalidTrigger("a schedule must have a cron_expr or every_seconds")
     now = await ask.store.health.now()
     timing = Timing(
         zone=check_zone(body.timezone),
@@ -205,12 +207,12 @@ async def preview_new(ask: Ask, body: Timetable, count: Count = 10) -> Response:
 
 @router.post("/jobs/triggers/render", response_model=Rendered)
 async def render_new(request: Request, ask: Ask, body: Draft) -> Response:
-    """What a template would make of an event, before it is anybody's trigger."""
+    """Render a template with an event's data, before the trigger is created."""
     ask.request.app.state.fairness.take(ask.caller)
     json_text(body.payload_template)
     definition = await request.app.state.definition_cache.definition(body.definition_key)
     if definition is None:
-        raise InvalidTrigger(f"there is no definition {body.definition_key!r}")
+        raise InvalidTrigger(f"there is no job definition {body.definition_key!r}")
     now = await ask.store.health.now()
     [tenant] = [one for one in await ask.store.tenants.list_tenants() if one.id == ask.new_in]
     scope: dict[str, Any] = {
@@ -231,13 +233,13 @@ async def render_new(request: Request, ask: Ask, body: Draft) -> Response:
 
 @router.get("/jobs/triggers/{trigger_id:uuid}", response_model=Trigger)
 async def get_trigger(ask: Ask, trigger_id: UUID) -> Response:
-    """One trigger, with its ETag."""
+    """Get a trigger, with its ETag."""
     return _one(await ask.store.triggers.get_trigger(trigger_id, **ask.scope))
 
 
 @router.patch("/jobs/triggers/{trigger_id:uuid}", response_model=Trigger)
 async def change(request: Request, ask: Ask, trigger_id: UUID, body: Settings, if_match: IfMatch = None) -> Response:
-    """Change a trigger; what is left out stays."""
+    """Change a trigger. Omitted fields stay unchanged."""
     row = await ask.store.triggers.get_trigger(trigger_id, **ask.scope)
     since = unchanged_since(if_match, row.updated_at)
     columns = body.columns()
@@ -252,7 +254,7 @@ async def change(request: Request, ask: Ask, trigger_id: UUID, body: Settings, i
 
 @router.delete("/jobs/triggers/{trigger_id:uuid}", status_code=204)
 async def delete(ask: Ask, trigger_id: UUID, if_match: IfMatch = None) -> Response:
-    """A trigger fires no more; what it has made still names it."""
+    """Delete a trigger. Its jobs still refer to it."""
     row = await ask.store.triggers.get_trigger(trigger_id, **ask.scope)
     unchanged_since(if_match, row.updated_at)
     changing = ask.changing("trigger.delete", trigger_id, tenant_id=row.tenant_id, label=row.label)
@@ -262,18 +264,18 @@ async def delete(ask: Ask, trigger_id: UUID, if_match: IfMatch = None) -> Respon
 
 @router.get("/jobs/triggers/{trigger_id:uuid}/preview", response_model=Page[Instant])
 async def preview(ask: Ask, trigger_id: UUID, count: Count = 10, after: AwareDatetime | None = None) -> Response:
-    """When a schedule fires next, and what a change of clocks does to it."""
+    """Preview when a schedule fires next, with notes about daylight-saving changes."""
     ask.request.app.state.fairness.take(ask.caller)
     row = await ask.store.triggers.get_trigger(trigger_id, **ask.scope)
     if row.kind != "schedule":
-        raise InvalidTrigger(f"{row.label} fires for events of the name {row.event_name}, not at a time")
+        raise InvalidTrigger(f"{row.label} is not a schedule: it fires for {row.event_name} events")
     timing = Timing(zone=row.time_zone or "UTC", anchor=row.anchor_at, cron=row.cron, every_s=row.every_s)
     return await _instants(timing, after or row.now, count)
 
 
 @router.post("/jobs/triggers/{trigger_id:uuid}/test", response_model=Tried)
 async def try_(request: Request, ask: Ask, trigger_id: UUID, body: Trial | None = None) -> Response:
-    """What a trigger would make now: its payload, filled in and checked; and, when asked, its job."""
+    """Render the job that a trigger would enqueue now, with its payload validated; enqueue it if `run` is set."""
     ask.request.app.state.fairness.take(ask.caller)
     body = body or Trial()
     row = await ask.store.triggers.get_trigger(trigger_id, **ask.scope)
@@ -282,11 +284,11 @@ async def try_(request: Request, ask: Ask, trigger_id: UUID, body: Trial | None 
     said = await asyncio.to_thread(rendered, row.payload, _scope(row, body.data), schema, **keys)
     hiding = redaction()
     if "error" in said:
-        # It may quote the stored template's values.
+        # It may quote values of the stored template.
         shown = (
             said["error"]
             if hiding is None
-            else f"the template does not make a valid payload of {row.definition} from this data"
+            else f"the template does not render to a valid payload of {row.definition} with this data"
         )
         raise InvalidTrigger(shown)
     job_id = await _run(ask, row, said) if body.run else None
@@ -298,7 +300,7 @@ async def try_(request: Request, ask: Ask, trigger_id: UUID, body: Trial | None 
 
 @router.get("/jobs/triggers/{trigger_id:uuid}/fires", response_model=Page["Fire"])
 async def fires(ask: Ask, trigger_id: UUID, limit: Limit = 50) -> Response:
-    """What became of a trigger's occasions, newest first."""
+    """List a trigger's past firings, newest first."""
     row = await ask.store.triggers.get_trigger(trigger_id, **ask.scope)
     found = await ask.store.triggers.list_fires(trigger_id=row.id, tenant_id=row.tenant_id, limit=limit)
     return Json({"items": [Fire.of(one) for one in found], "next": None})
@@ -324,7 +326,7 @@ async def _instants(timing: Timing, after: datetime, count: int) -> Response:
     try:
         found = await asyncio.to_thread(previewed, timing, after, count)
     except (OverflowError, ValueError) as error:
-        raise Refused(422, "not-valid", f"there is no such time: {error}") from None
+        raise Refused(422, "not-valid", f"invalid time: {error}") from None
     items = [{"instant": one.instant, "local": one.local.isoformat(), "note": one.note} for one in found]
     return Json({"items": items, "next": None})
 

@@ -1,7 +1,7 @@
-"""Claims that wait for work, and the one listener that wakes them.
+"""Claims that wait for jobs, and the one listener that wakes them.
 
-A worker over HTTP that finds nothing says so in its row, like a native one, and enqueues notify from then on. One connection of this
-process listens for all who wait. Notifications are only for speed: who waits looks again now and then anyway, more often where nobody listens.
+An HTTP worker that finds no job records that it waits, like a native worker, and enqueues send notifications from then on. One connection of
+this process listens for all waiting claims. Notifications only reduce latency: waiting claims also poll, more often without a listener.
 """
 
 import asyncio
@@ -14,10 +14,10 @@ from plait.store.database import Database
 from plait.store.listener import Listener
 
 LISTENING_S: Final = (0.0, 0.03, 1.0)
-"""How long a claim waits between two looks, the last goes on: at once, since a job may have come before it said that it sleeps; and
-soon, since of many enqueues at once only one notifies."""
+"""Polling intervals of a waiting claim; the last one repeats. The first is immediate, since a job may have arrived before the claim recorded
+that it waits; the next are short, since only one of many concurrent enqueues notifies."""
 POLLING_S: Final = (0.05, 0.1, 0.2, 0.4)
-"""The same where nobody listens."""
+"""Polling intervals without a listener."""
 
 
 @dataclass(eq=False, slots=True)
@@ -28,13 +28,13 @@ class WaitingClaim:
     looks: int = 0
 
     async def wait(self, most: float) -> None:
-        """Until there may be work, or it is time to look."""
+        """Wait until there may be a job, or it is time to poll."""
         pause = self.pauses[min(self.looks, len(self.pauses) - 1)]
         self.looks += 1
         try:
             async with asyncio.timeout(min(pause, most)):
                 await self.woken.wait()
-            self.looks = 1  # look now, and once more soon
+            self.looks = 1  # poll now, and once more soon
         except TimeoutError:
             pass
         self.woken.clear()
@@ -55,7 +55,7 @@ class WaitingClaims:
             self._waiting.discard(one)
 
     async def listen(self, database: Database) -> None:
-        """Until canceled."""
+        """Listen until canceled."""
         try:
             await Listener(database, self._heard).run()
         finally:

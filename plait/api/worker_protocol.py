@@ -1,8 +1,8 @@
-"""Workers in any language, without the database: claim, heartbeat, complete, fail. The same leases and fences as native ones have.
+"""Workers in any language, over HTTP: claim, heartbeat, complete, fail. They have the same leases and fencing as native workers.
 
-A worker is registered by its first claim, and is known by a number that only the key it came with may use. Everything it sends about
-a job names the attempt: what comes from an attempt that has lost its lease is refused (409) and changes nothing, and what comes twice
-is recognised. A claim may wait for work; while it does, it renews the worker's lease.
+A worker is registered by its first claim, and has a number that only the key that registered it may use. Every request about a job names
+the attempt: a request from an attempt that has lost its lease is rejected (409) and changes nothing, and a repeated request is
+recognised. A claim may wait for jobs; meanwhile it renews the worker's lease.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ TAIL: Final = 65_536
 
 @router.post("/worker/jobs/claim", response_model=Claims)
 async def claim(request: Request, ask: Ask, body: Claim) -> Response:
-    """Take jobs to run. Waits for some where there are none, if asked to."""
+    """Claim jobs to run. With `wait_seconds`, wait for jobs if there are none."""
     worker = await _register(ask, body) if body.worker is None else await _own(ask, body.worker)
     claims: WaitingClaims = request.app.state.waiting_claims
     loop = asyncio.get_running_loop()
@@ -74,14 +74,14 @@ async def claim(request: Request, ask: Ask, body: Claim) -> Response:
 
 @router.post("/worker/heartbeat", response_model=Beat)
 async def heartbeat(ask: Ask, body: WorkerHeartbeat) -> Response:
-    """Renew the worker's lease, and with it that of all its jobs; learn what shall stop."""
+    """Renew the lease of the worker and all its jobs; returns the jobs to stop."""
     beat = await _beat(ask, await _own(ask, body.worker), body.held, body.running)
     return Json({"cancel": [job for job, _ in beat.cancels], "gone": sorted(beat.gone)})
 
 
 @router.post("/worker/jobs/{job_id:uuid}/heartbeat", response_model=Beat)
 async def heartbeat_of_job(ask: Ask, job_id: UUID, body: Heartbeat) -> Response:
-    """The same, and whether this job is still the worker's."""
+    """Renew the lease, and check that this job still belongs to the worker."""
     worker = await _own(ask, body.worker)
     beat = await _beat(ask, worker, body.held, 1)
     gone = set(beat.gone)
@@ -92,7 +92,7 @@ async def heartbeat_of_job(ask: Ask, job_id: UUID, body: Heartbeat) -> Response:
 
 @router.post("/worker/jobs/settle", response_model=SettledMany)
 async def settle(ask: Ask, body: Settle) -> Response:
-    """How several attempts have ended. One whose lease is lost, or whose job another transaction holds, does not delay the others."""
+    """Record the outcomes of several attempts. One with a lost lease, or with a job that another transaction locks, does not delay the others."""
     worker = await _own(ask, body.worker)
     settlements = [_settlement(one.id, one.attempt, one.outcome, one.model_dump()) for one in body.outcomes]
     accepted = await ask.store.workers.settle_free(worker, settlements)
@@ -108,31 +108,31 @@ async def settle(ask: Ask, body: Settle) -> Response:
 
 @router.post("/worker/jobs/{job_id:uuid}/complete", response_model=Settled)
 async def complete(ask: Ask, job_id: UUID, body: Complete) -> Response:
-    """The job has succeeded."""
+    """Record that the job succeeded."""
     return await _settle(ask, job_id, body, "complete")
 
 
 @router.post("/worker/jobs/{job_id:uuid}/fail", response_model=Settled)
 async def fail(ask: Ask, job_id: UUID, body: Fail) -> Response:
-    """The attempt has failed: the database decides whether there is another."""
+    """Record that the attempt failed; the database decides whether to retry."""
     return await _settle(ask, job_id, body, "fail")
 
 
 @router.post("/worker/jobs/{job_id:uuid}/release", response_model=Settled)
 async def release(ask: Ask, job_id: UUID, body: Release) -> Response:
-    """Give the job back, without burning a try; with a delay, for later."""
+    """Release the job, optionally with a delay. Does not count against `max_attempts`."""
     return await _settle(ask, job_id, body, "release")
 
 
 @router.post("/worker/jobs/{job_id:uuid}/skip", response_model=Settled)
 async def skip(ask: Ask, job_id: UUID, body: SkipIt) -> Response:
-    """There was nothing to do."""
+    """Skip the job: there was nothing to do."""
     return await _settle(ask, job_id, body, "skip")
 
 
 @router.post("/worker/jobs/{job_id:uuid}/logs", status_code=204)
 async def logs(ask: Ask, job_id: UUID, body: Logs) -> Response:
-    """What the attempt has written: the last 64 KiB of each stream are kept."""
+    """Store output of the attempt: the last 64 KiB of each stream are kept."""
     worker = await _own(ask, body.worker)
     progress = None if body.progress is None else json_text(body.progress)
     if not await ask.store.workers.log_attempt(
@@ -149,7 +149,7 @@ async def logs(ask: Ask, job_id: UUID, body: Logs) -> Response:
 
 @router.post("/worker/leave", status_code=204)
 async def leave(request: Request, ask: Ask, body: Leave) -> Response:
-    """The worker ends: what it still holds goes back at once."""
+    """Deregister the worker: its remaining jobs are requeued immediately."""
     await ask.store.workers.leave(await _own(ask, body.worker))
     request.app.state.workers.pop(body.worker, None)
     return Response(status_code=204)
@@ -172,7 +172,7 @@ async def _register(ask: Asking, body: Claim) -> int:
 
 
 async def _own(ask: Asking, worker: int) -> int:
-    """The worker, if this key registered it: numbers can be guessed. Another's is lost to who asks."""
+    """The worker, if this key registered it: numbers can be guessed. Another key's worker is reported as lost."""
     owners: dict[int, UUID] = ask.request.app.state.workers
     if worker not in owners:
         key_id = await ask.store.workers.worker_key(worker)
@@ -226,12 +226,14 @@ async def _settle(ask: Asking, job_id: UUID, said: OfAttempt, outcome: str) -> R
     settlement = _settlement(job_id, said.attempt, outcome, said.model_dump())
     [accepted] = await ask.store.workers.settle(worker, [settlement])
     if not accepted:
-        raise Refused(409, "lease-lost", "another worker holds this job now: stop, and report no outcome")
+        raise Refused(
+            409, "lease-lost", "the lease is lost: another worker may run this job. Stop, and report no outcome"
+        )
     return Json({"id": job_id, "attempt": said.attempt})
 
 
 def _settlement(job_id: UUID, attempt: int, outcome: str, said: Mapping[str, Any]) -> Settlement:
-    """What the database is told of an outcome."""
+    """The settlement of an outcome."""
     result: str | None = None
     detail: dict[str, Any] = {}
     match outcome:

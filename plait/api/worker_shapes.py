@@ -1,4 +1,4 @@
-"""What workers over HTTP send, and what they are answered."""
+"""Requests and responses of workers over HTTP."""
 
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -20,13 +20,15 @@ class Claim(BaseModel):
         },
     )
 
-    worker: Number | None = Field(None, description="As the first claim answered; null: register.")
+    worker: Number | None = Field(None, description="The number that the first claim returned; null: register.")
     queues: list[QueueName] = Field(min_length=1, max_length=100)
-    definitions: list[Name] = Field(min_length=1, max_length=1000, description="The kinds of job that it can run.")
+    definitions: list[Name] = Field(min_length=1, max_length=1000, description="The job definitions that it can run.")
     limit: int = Field(1, ge=1, le=1000)
-    running: Number = Field(0, description="How many it runs now.")
-    wait_seconds: float = Field(0, ge=0, le=30, description="How long to wait for work.")
-    lease_seconds: float = Field(30, ge=5, le=3600, description="After so long without a word it is declared lost.")
+    running: Number = Field(0, description="Number of jobs that it runs now.")
+    wait_seconds: float = Field(0, ge=0, le=30, description="How long to wait for jobs.")
+    lease_seconds: float = Field(
+        30, ge=5, le=3600, description="Lease: without a heartbeat for this long it is declared lost."
+    )
     hostname: str = Field("", max_length=200)
     pid: Number = 0
     version: str = Field("", max_length=100)
@@ -34,7 +36,7 @@ class Claim(BaseModel):
 
 class ClaimedJob(BaseModel):
     id: UUID
-    attempt: int = Field(description="Name it in all that is said about the job.")
+    attempt: int = Field(description="Send it with every request about the job.")
     tries: int
     max_attempts: int
     tenant_id: UUID
@@ -42,9 +44,9 @@ class ClaimedJob(BaseModel):
     queue: str
     payload: Any
     payload_url: str | None = Field(
-        description="Where the payload is when it is too large to be here, as its `$artifact` says; null: here."
+        description="URL of the payload if it is an artifact; null: the payload is included."
     )
-    timeout_seconds: float | None = Field(description="How long it may run; null where nobody has said so.")
+    timeout_seconds: float | None = Field(description="Time limit of the attempt; null: no limit.")
     correlation_id: str | None
 
 
@@ -61,7 +63,7 @@ class Held(BaseModel):
 
 
 class OfAttempt(BaseModel):
-    """Who says it, of which attempt."""
+    """The worker and the attempt."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -73,13 +75,13 @@ class Heartbeat(OfAttempt):
     held: list[Held] | None = Field(
         None,
         max_length=10_000,
-        description="All that it runs: what it does not name is given back, for a reply that was lost.",
+        description="All jobs that it runs. Its other jobs are released, since the reply to their claim was lost.",
     )
 
 
 class Beat(BaseModel):
-    cancel: list[UUID] = Field(description="Jobs of this worker that shall stop.")
-    gone: list[UUID] = Field(description="Jobs that are others' now: stop them, and report nothing.")
+    cancel: list[UUID] = Field(description="Jobs of this worker that must stop.")
+    gone: list[UUID] = Field(description="Jobs whose lease is lost: stop them, and report no outcome.")
 
 
 class Complete(OfAttempt):
@@ -89,17 +91,22 @@ class Complete(OfAttempt):
 class Fail(OfAttempt):
     error: str = Field("", max_length=100_000)
     traceback: str | None = Field(None, max_length=100_000)
-    reason: str | None = Field(None, max_length=200, description="A word for machines.")
-    permanent: bool = Field(False, description="It will fail again: no further try.")
-    timeout: bool = Field(False, description="It ran for longer than it may.")
+    reason: str | None = Field(None, max_length=200, description="A machine-readable reason.")
+    permanent: bool = Field(False, description="Do not retry.")
+    timeout: bool = Field(False, description="Whether the attempt timed out.")
     delay_seconds: float | None = Field(
-        None, ge=0, le=3.2e9, description="When the next try begins; else its backoff says."
+        None, ge=0, le=3.2e9, description="Delay before the retry. Default: the definition's backoff."
     )
     exit_code: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = None
 
 
 class Release(OfAttempt):
-    delay_seconds: float | None = Field(None, ge=0, le=3.2e9, description="Not before; null: at once. It burns no try.")
+    delay_seconds: float | None = Field(
+        None,
+        ge=0,
+        le=3.2e9,
+        description="Delay before the job may run again; null: immediately. Does not count against `max_attempts`.",
+    )
 
 
 class SkipIt(OfAttempt):
@@ -116,16 +123,16 @@ class WorkerHeartbeat(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     worker: Number
-    running: Number = Field(0, description="How many it runs now; where `held` is given, that counts.")
+    running: Number = Field(0, description="Number of jobs that it runs now; `held` takes precedence.")
     held: list[Held] | None = Field(
         None,
         max_length=10_000,
-        description="All that it runs: what it does not name is given back, for a reply that was lost.",
+        description="All jobs that it runs. Its other jobs are released, since the reply to their claim was lost.",
     )
 
 
 class Outcome(BaseModel):
-    """How one attempt has ended: the fields of the route that the outcome is called after."""
+    """The outcome of one attempt: the fields of the route with its name."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -166,7 +173,7 @@ class SettledOne(BaseModel):
     attempt: int
     accepted: bool = Field(description="False and not busy: the lease is lost, and nothing was changed.")
     busy: bool = Field(
-        False, description="Another transaction holds the job's row: nothing was changed, send it again."
+        False, description="Another transaction locks the job's row: nothing was changed, send it again."
     )
 
 

@@ -1,4 +1,4 @@
-"""Workers: who runs jobs, and since when nobody has heard of whom."""
+"""Workers: their states and heartbeats."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -28,27 +28,27 @@ class Worker(Shape):
 
     worker_id: int
     state: str
-    stale: bool = Field(description="It should have been heard of by now.")
+    stale: bool = Field(description="Whether its heartbeat is overdue.")
     hostname: str
     pid: int
     version: str
     queues: list[str]
     definitions: list[str]
     running_count: int
-    prefetched_count: int = Field(description="Jobs that it has claimed and not started, as of its last heartbeat.")
+    prefetched_count: int = Field(description="Jobs claimed and not started, as of its last heartbeat.")
     metadata: Any
     started_at: datetime
     last_seen_at: datetime
     lease_expires_at: datetime
-    node: str | None = Field(description="The machine that it is on.")
-    draining: bool = Field(description="It was asked to stop, and finishes what it has.")
-    leads: bool = Field(description="Its process does the leader's work too.")
-    blocked_since: datetime | None = Field(description="Since when a handler blocks its event loop; null: it turns.")
-    blocked_job_id: UUID | None = Field(description="The job that blocks it; null where that is not known.")
+    node: str | None = Field(description="Its node.")
+    draining: bool = Field(description="Whether it is shutting down gracefully: it finishes its running jobs.")
+    leads: bool = Field(description="Whether its process is the leader.")
+    blocked_since: datetime | None = Field(description="Since when a handler blocks its event loop; null: not blocked.")
+    blocked_job_id: UUID | None = Field(description="The job that blocks it; null if unknown.")
 
 
 @router.get("/workers", response_model=Page[Worker])
 async def list_workers(ask: Ask) -> Response:
-    """Those that live, and those that left or were lost within the last hour."""
+    """List active workers, and those that left or were lost within the last hour."""
     items = [Worker.of(row) for row in await ask.store.workers.list_workers()]
     return Json({"items": items, "next": None})

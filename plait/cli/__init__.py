@@ -1,13 +1,13 @@
-"""The command line: it composes everything below it, and decides nothing that the database decides.
+"""The command line. It composes all other packages; the database makes the decisions.
 
-    invocation.py what every command has: --url, --data-dir, --json, --debug, a loop to run on
-    failures.py   the one place that turns an error into a line and an exit code
-    loading.py    an application from `app.py`, `app.py:app`, `module` or `module:app`
-    arguments.py  what people type (key=value, 10m, 10/1s) as values
-    output.py     tables on a terminal, plain text elsewhere, JSON when asked
-    serving.py    a process that runs services until a signal comes
+    invocation.py common to every command: --url, --data-dir, --json, --debug, an event loop
+    failures.py   turns an error into one line and an exit code
+    loading.py    loads an application from `app.py`, `app.py:app`, `module` or `module:app`
+    arguments.py  parses what people type (key=value, 10m, 10/1s)
+    output.py     tables on a terminal, plain text elsewhere, JSON with --json
+    serving.py    a process that runs services until it gets a signal
 
-and one file for each noun. Starting must be quick, so nothing that connects or runs jobs is imported before it is used.
+There is one file for each noun. Startup must be fast, so modules that connect or run jobs are imported only when they are used.
 """
 
 import sys
@@ -77,11 +77,11 @@ def main() -> None:
 
 
 def invoke(arguments: Sequence[str]) -> int:
-    """Run one command line; its exit code. Errors are told here and nowhere else."""
+    """Run one command line and return its exit code. All errors are reported here."""
     try:
         code = app(list(arguments), prog_name="plait", standalone_mode=False)
     except typer.Exit as ended:
         return ended.exit_code
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever it is, a person gets one line
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - any error becomes one line for the user
         return failures.report(error, arguments)
     return code if isinstance(code, int) else 0

@@ -1,4 +1,4 @@
-"""`plait api`: the HTTP API, alone."""
+"""`plait api`: the HTTP API as a separate process."""
 
 from typing import Annotated
 
@@ -9,13 +9,18 @@ from plait.cli.invocation import Invocation, MetricsPort, command
 Host = Annotated[
     str | None,
     typer.Option(
-        "--host", metavar="ADDRESS", help="The address to listen on.", show_default="127.0.0.1, or PLAIT_API_HOST"
+        "--host", metavar="ADDRESS", help="Address to listen on.", show_default="127.0.0.1, or PLAIT_API_HOST"
     ),
 ]
 Port = Annotated[
     int | None,
     typer.Option(
-        "--port", metavar="N", min=0, max=65535, help="The port; 0: any.", show_default="8717, or PLAIT_API_PORT"
+        "--port",
+        metavar="N",
+        min=0,
+        max=65535,
+        help="Port to listen on; 0 picks a free one.",
+        show_default="8717, or PLAIT_API_PORT",
     ),
 ]
 
@@ -28,15 +33,15 @@ async def api(
     cli: Invocation,
     app_name: Annotated[
         str | None,
-        typer.Argument(metavar="APP", help="Only to find the database that the app names.", show_default=False),
+        typer.Argument(metavar="APP", help="Application to read the database URL from.", show_default=False),
     ] = None,
     host: Host = None,
     port: Port = None,
     metrics_port: MetricsPort = None,
 ) -> int:
-    """Serve the HTTP API until stopped. It speaks plain HTTP: put TLS before it where others can listen.
+    """Serve the HTTP API until stopped. It speaks plain HTTP: put a TLS proxy in front of it on an untrusted network.
 
-    Needs a login with the roles plait_admin and plait_worker, and refuses a superuser's. Keys: plait keys create.
+    Needs a login with the roles plait_admin and plait_worker; superusers are rejected. Create API keys with plait keys create.
     """
     from plait.api.service import Api
     from plait.cli.serving import configure_logs, metrics_server, place, serve

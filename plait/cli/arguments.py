@@ -1,4 +1,4 @@
-"""What people type, as values: key=value, 10m, 10/1s, analytics:4, 2030-01-01T12:00, none."""
+"""Parse what people type: key=value, 10m, 10/1s, analytics:4, 2030-01-01T12:00, none."""
 
 import json
 import re
@@ -22,12 +22,12 @@ NONE = ("none", "unlimited")
 
 def job_id(text: str, what: str = "a job") -> UUID:
     if not re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", text):
-        raise BadUsage(f"{what}'s id is like 0190a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b, not {text!r}")
+        raise BadUsage(f"{what}'s id must be like 0190a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b, got {text!r}")
     return UUID(text)
 
 
 def duration(text: str | None, *, what: str) -> float | None:
-    """Seconds of `90`, `1.5`, `10m` or `1h30m`."""
+    """Parse `90`, `1.5`, `10m` or `1h30m` into seconds."""
     if text is None:
         return None
     try:
@@ -37,13 +37,13 @@ def duration(text: str | None, *, what: str) -> float | None:
 
 
 def moment(text: str | None, *, what: str) -> datetime | None:
-    """A point in time; local time where no zone is named."""
+    """A point in time; in local time unless it has a time zone."""
     if text is None:
         return None
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise BadUsage(f"{what} is like 2030-01-31T12:00 or 2030-01-31T12:00+01:00, not {text!r}") from None
+        raise BadUsage(f"{what} must be like 2030-01-31T12:00 or 2030-01-31T12:00+01:00, got {text!r}") from None
     return at.astimezone() if at.tzinfo is None else at
 
 
@@ -52,25 +52,25 @@ def limit(text: str, *, what: str) -> int | None:
     if text.lower() in NONE:
         return None
     if not text.isdecimal():
-        raise BadUsage(f"{what} is a whole number or none, not {text!r}")
+        raise BadUsage(f"{what} must be a whole number or none, got {text!r}")
     return int(text)
 
 
 def rate(text: str) -> tuple[int, float] | None:
-    """`10/1s` or `10/s`: at most 10 starts each second; or none."""
+    """Parse a rate limit: `10/1s` or `10/s` is 10 starts per second; or none."""
     if text.lower() in NONE:
         return None
     count, slash, period = text.partition("/")
     period = f"1{period}" if period.isalpha() else period
     if not slash or not count.isdecimal():
-        raise BadUsage(f"--rate is like 10/1s or 100/1m, or none, not {text!r}")
+        raise BadUsage(f"--rate must be like 10/1s or 100/1m, or none, got {text!r}")
     period_s = duration(period, what="the period of --rate")
     assert period_s is not None
     return int(count), period_s
 
 
 def queue_limits(text: str | None, *, default: int) -> dict[str, int] | None:
-    """`analytics:4,default:50`: how many of each queue to run at once; a queue without a number gets `default`."""
+    """Parse `analytics:4,default:50`: the concurrency of each queue. A queue without a number gets `default`."""
     if text is None:
         return None
     limits: dict[str, int] = {}
@@ -79,28 +79,28 @@ def queue_limits(text: str | None, *, default: int) -> dict[str, int] | None:
         if not colon or not number.isdecimal():
             name, number = part.strip(), str(default)
         if not name or int(number) < 1:
-            raise BadUsage(f"--queues is like analytics:4,default:50, not {text!r}")
+            raise BadUsage(f"--queues must be like analytics:4,default:50, got {text!r}")
         limits[name] = int(number)
     return limits
 
 
 def retention(pairs: Sequence[str]) -> dict[str, float | None]:
-    """`failed=30d`, `succeeded=forever`: seconds by final status, None for ever."""
+    """Parse `failed=30d`, `succeeded=forever`: seconds by final status; None is forever."""
     ages: dict[str, float | None] = {}
     for status, text in _split_pairs(pairs):
         if status not in FINAL:
-            raise BadUsage(f"--keep names a final status ({', '.join(sorted(FINAL))}), not {status!r}")
+            raise BadUsage(f"--keep must name a final status ({', '.join(sorted(FINAL))}), got {status!r}")
         ages[status] = None if text == FOREVER else duration(text, what=f"--keep {status}")
     return ages
 
 
 def payload(pairs: Sequence[str], given: str | None) -> dict[str, Any]:
-    """A job's arguments from key=value and --payload, without knowing their types: JSON where it is JSON, else text."""
+    """A job's arguments from key=value and --payload, when their types are not known: JSON if it parses, else text."""
     return {**_object(given), **{key: _json_or_text(text) for key, text in _split_pairs(pairs)}}
 
 
 def typed_payload(definition: "Definition", pairs: Sequence[str], given: str | None) -> dict[str, Any]:
-    """The same for a job whose code is at hand: `name=123` is text where the job wants text."""
+    """A job's arguments when its code is loaded: `name=123` is text if the job's parameter is text."""
     arguments = _object(given)
     hints = _hints(definition)
     for key, text in _split_pairs(pairs):
@@ -119,12 +119,12 @@ def _hints(definition: "Definition") -> dict[str, Any]:
         }
     try:
         return get_type_hints(definition.function, include_extras=True)
-    except Exception:  # noqa: BLE001 - an annotation is an expression; the codec will say what is wrong with it
+    except Exception:  # noqa: BLE001 - an annotation is any expression; the codec reports the error
         return {}
 
 
 def labels_of(pairs: Sequence[str]) -> dict[str, str]:
-    """Labels of a node, as text."""
+    """A node's labels, as text."""
     return dict(_split_pairs(pairs))
 
 
@@ -132,10 +132,10 @@ def _split_pairs(pairs: Sequence[str]) -> list[tuple[str, str]]:
     split = [pair.partition("=") for pair in pairs]
     for pair, (key, equals, _) in zip(pairs, split, strict=True):
         if not equals or not key:
-            raise BadUsage(f"an argument is key=value, not {pair!r}")
+            raise BadUsage(f"an argument must be key=value, got {pair!r}")
     keys = [key for key, _, _ in split]
     if len(set(keys)) < len(keys):
-        raise BadUsage(f"an argument is given twice: {', '.join(sorted({key for key in keys if keys.count(key) > 1}))}")
+        raise BadUsage(f"duplicate arguments: {', '.join(sorted({key for key in keys if keys.count(key) > 1}))}")
     return [(key, text) for key, _, text in split]
 
 
@@ -146,16 +146,16 @@ def _object(given: str | None) -> dict[str, Any]:
     try:
         value = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise BadUsage(f"--payload is a JSON object: {error}") from None
+        raise BadUsage(f"--payload must be a JSON object: {error}") from None
     if not is_storable(json.dumps(value, ensure_ascii=False)):
-        raise BadUsage("--payload has half a character in it: it is not valid Unicode")
+        raise BadUsage("--payload is not valid Unicode: it contains a lone surrogate")
     if not isinstance(value, dict):
-        raise BadUsage("--payload is a JSON object: the arguments by name")
+        raise BadUsage("--payload must be a JSON object with the arguments by name")
     return value
 
 
 def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} has no place in JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def _json_or_text(text: str) -> Any:

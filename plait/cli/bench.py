@@ -1,7 +1,7 @@
-"""`plait bench`: what this server does, measured with the real client and the real worker.
+"""`plait bench`: measure this server with the real client and the real worker.
 
-In a database of its own, which it makes and drops again: there is no telling a bench's jobs from a user's once they are final.
-The project's own benchmark, against other systems, is in `bench/` of the repository.
+It creates a database of its own and drops it afterwards, because a benchmark's final jobs could not be told from a user's.
+The project's own benchmark, which compares other systems, is in `bench/` of the repository.
 """
 
 import asyncio
@@ -25,27 +25,30 @@ PAUSE_S = 0.03
 
 
 def register(app: typer.Typer) -> None:
-    app.command("bench", short_help="Measure what this server does.")(command(bench))
+    app.command("bench", short_help="Benchmark this server.")(command(bench))
 
 
 async def bench(
     cli: Invocation,
-    jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=100, help="How many jobs to process.")] = 20_000,
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=100, help="Number of jobs to process.")] = 20_000,
     seconds: Annotated[
         float,
-        typer.Option("--seconds", metavar="S", min=0.1, help="How long to enqueue, one by one and by 32 callers."),
+        typer.Option(
+            "--seconds", metavar="S", min=0.1, help="Duration of each enqueue measure: one caller, then 32 callers."
+        ),
     ] = 3.0,
     pickups: Annotated[
-        int, typer.Option("--pickups", metavar="N", min=10, help="How many jobs to wait for, one at a time.")
+        int,
+        typer.Option("--pickups", metavar="N", min=10, help="Number of jobs for the pick-up latency, one at a time."),
     ] = 100,
     concurrency: Annotated[
-        int, typer.Option("--concurrency", "-c", metavar="N", min=1, help="How many jobs the worker runs at once.")
+        int, typer.Option("--concurrency", "-c", metavar="N", min=1, help="Jobs that the worker runs at once.")
     ] = 100,
 ) -> None:
-    """Measure enqueuing, processing and pick-up on this server, from this machine.
+    """Measure enqueue rate, throughput and pick-up latency of this server, from this machine.
 
-    Works in a database of its own, and drops it at the end: your jobs are not touched. Needs a superuser's URL, as an embedded
-    Postgres gives by itself.
+    Works in a database of its own and drops it at the end, so your jobs are not touched. Needs a superuser's URL; the embedded
+    Postgres has one.
     """
     from plait.runtime.logging import configure
     from plait.sdk.app import Plait
@@ -98,7 +101,7 @@ class _Bench:
     async def run(self, jobs: int, seconds: float, pickups: int) -> list[Row]:
         store = await self._app.store()
         await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
-        await self._job.enqueue(0)  # connections, plans
+        await self._job.enqueue(0)  # warm up connections and query plans
         rows = [
             ("enqueue_one", await self._enqueue(seconds, callers=1), "jobs/s"),
             (f"enqueue_{CALLERS}", await self._enqueue(seconds, callers=CALLERS), "jobs/s"),
@@ -132,7 +135,7 @@ class _Bench:
         return jobs / (time.monotonic() - began)
 
     async def _process(self) -> float:
-        """All that is queued; seconds from the first handler to the last stored outcome."""
+        """Process all queued jobs; returns the seconds from the first handler to the last stored outcome."""
         from plait.runtime.service import Stop
         from plait.worker.worker import Worker
 
@@ -141,7 +144,7 @@ class _Bench:
         return time.monotonic() - self._began
 
     async def _pick_up(self, pickups: int) -> list[float]:
-        """Milliseconds from the start of the enqueue call to the start of the handler, one job at a time."""
+        """Measure milliseconds from the start of the enqueue call to the start of the handler, one job at a time."""
         from plait.runtime.service import Stop
         from plait.worker.worker import Worker
 

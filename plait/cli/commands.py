@@ -1,4 +1,4 @@
-"""`plait commands`: what an application's workers may start."""
+"""`plait commands`: the commands that an application's workers may run."""
 
 import json
 from pathlib import Path
@@ -14,15 +14,15 @@ from plait.model.parameters import Parameter
 
 
 def register(app: typer.Typer) -> None:
-    app.command("commands", short_help="Show the programs that an app's workers may start.")(command(commands))
+    app.command("commands", short_help="Show the commands that an app's workers may run.")(command(commands))
 
 
 async def commands(
     cli: Invocation,
     app_name: App,
-    schemas: Annotated[bool, typer.Option("--schemas", help="Show the JSON Schema of each payload, too.")] = False,
+    schemas: Annotated[bool, typer.Option("--schemas", help="Also show the JSON Schema of each payload.")] = False,
 ) -> None:
-    """Show the programs that an app's workers may start, and with which arguments. Needs no database."""
+    """Show the commands that an app's workers may run, and their arguments. Needs no database."""
     app = cli.load(app_name)
     found = [(one, one.command) for one in app.definitions.values() if one.command is not None]
     if cli.json:
@@ -59,7 +59,7 @@ async def commands(
             for one, allowed in found
         ],
         optional=("env", "timeout"),
-        empty="This app allows no commands. app.command(…) does, or app.commands_from('commands.toml').",
+        empty="This app allows no commands. Add them with app.command(…) or app.commands_from('commands.toml').",
     )
 
 

@@ -1,4 +1,4 @@
-"""`plait connectors`: what a tenant has set for each kind of connector."""
+"""`plait connectors`: a tenant's defaults for each connector."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from plait.cli.invocation import Invocation, command, new_group
 from plait.cli.output import show, show_json, show_table
 from plait.cli.triggers import Tenant, tenant_of
 
-group = new_group("Show what is set for connectors; set it. Without a command it lists them.", "connectors", lists=True)
+group = new_group("Show and set the defaults of connectors. Lists them by default.", "connectors", lists=True)
 
 Kind = Annotated[str, typer.Argument(metavar="KIND", help="http, webhook or report.", show_default=False)]
 
@@ -18,11 +18,11 @@ Kind = Annotated[str, typer.Argument(metavar="KIND", help="http, webhook or repo
 async def list_(
     cli: Invocation,
     tenant: Tenant = None,
-    all_tenants: Annotated[bool, typer.Option("--all-tenants", "-A", help="Of all tenants.")] = False,
+    all_tenants: Annotated[bool, typer.Option("--all-tenants", "-A", help="Show all tenants.")] = False,
 ) -> None:
-    """Show what holds for connectors' jobs where their payloads say nothing."""
+    """Show the defaults of connectors. A job's payload overrides them."""
     if tenant is not None and all_tenants:
-        raise BadUsage("give --tenant or --all-tenants, not both")
+        raise BadUsage("--tenant and --all-tenants cannot be used together")
     async with cli.store() as store:
         rows = await store.connectors.list_connectors(tenant_id=await tenant_of(store, tenant), all_tenants=all_tenants)
     if cli.json:
@@ -32,7 +32,7 @@ async def list_(
         ("tenant", "connector", "settings", "since", "by"),
         [(row.tenant, row.type, row.settings, row.updated_at, row.updated_by) for row in rows],
         optional=("by", "since"),
-        empty="Nothing is set: all is as usual. Set it: plait connectors set http '{\"timeout\": 10}'",
+        empty="No defaults are set. Set some: plait connectors set http '{\"timeout\": 10}'",
     )
 
 
@@ -40,11 +40,14 @@ async def set_(
     cli: Invocation,
     kind: Kind,
     settings: Annotated[
-        str, typer.Argument(metavar="JSON", help='All of them, anew; "-" reads stdin.', show_default=False)
+        str,
+        typer.Argument(
+            metavar="JSON", help='All defaults, replacing the present ones; "-" reads stdin.', show_default=False
+        ),
     ],
     tenant: Tenant = None,
 ) -> None:
-    """Set what holds for a kind of connector. Secrets are named, {{secret.NAME}}, and never given."""
+    """Set the defaults of a connector. Refer to secrets as {{secret.NAME}}; never put a secret's value here."""
     from plait.connectors.configurations import check_settings
 
     text = check_settings(kind, arguments.payload([], settings))
@@ -58,19 +61,19 @@ async def set_(
 
 
 async def unset(cli: Invocation, kind: Kind, tenant: Tenant = None) -> None:
-    """Everything is as usual again."""
+    """Remove the defaults of a connector."""
     async with cli.store() as store:
         await store.connectors.set_connector(kind, None, tenant_id=await tenant_of(store, tenant))
     if cli.json:
         show_json({"connector": kind, "set": False})
     else:
-        show(f"connector {kind} is as usual again")
+        show(f"defaults of connector {kind} removed")
 
 
 group.callback()(command(list_))
 for name_, function, short_help in (
-    ("list", list_, "Show what is set."),
-    ("set", set_, "Set what holds for a kind of connector."),
-    ("unset", unset, "Everything is as usual again."),
+    ("list", list_, "Show the defaults."),
+    ("set", set_, "Set the defaults of a connector."),
+    ("unset", unset, "Remove the defaults of a connector."),
 ):
     group.command(name_, short_help=short_help)(command(function))

@@ -1,4 +1,4 @@
-"""`plait definitions`: the kinds of job that workers have made known."""
+"""`plait definitions`: the job definitions that workers have registered."""
 
 import getpass
 from collections.abc import Mapping
@@ -17,17 +17,17 @@ from plait.model.errors import NotFound
 if TYPE_CHECKING:
     from plait.store.audit import Entry
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The job definition.", show_default=False)]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the job definition.", show_default=False)]
 
 group = new_group(
-    "Show the kinds of job that workers have made known; change them. Without a command it lists them.",
+    "Show and change job definitions. Lists them by default.",
     "definitions",
     lists=True,
 )
 
 
 async def list_(cli: Invocation) -> None:
-    """Show the kinds of job that workers have made known, and their limits."""
+    """Show the job definitions that workers have registered, and their limits."""
     async with cli.store() as store:
         rows = await store.definitions.list_definitions()
     if cli.json:
@@ -49,7 +49,7 @@ async def list_(cli: Invocation) -> None:
             for row in rows
         ],
         optional=("priority", "active", "rate"),
-        empty="No definitions yet. A worker makes its app's jobs known: plait worker APP",
+        empty="No definitions yet. Workers register the jobs of their app: plait worker APP",
     )
 
 
@@ -58,50 +58,54 @@ async def set_(
     name: Name,
     active: Annotated[
         bool | None,
-        typer.Option("--activate/--deactivate", help="Take new jobs and triggers, or none; jobs that exist run."),
+        typer.Option(
+            "--activate/--deactivate", help="Accept or reject new jobs and triggers. Existing jobs still run."
+        ),
     ] = None,
     schema: Annotated[
         str | None,
         typer.Option(
             "--schema",
             metavar="FILE",
-            help="A JSON Schema for the payloads that triggers make; none removes it.",
+            help="File with a JSON Schema for payloads; none removes it.",
             show_default=False,
         ),
     ] = None,
-    description: Annotated[str | None, typer.Option("--description", metavar="TEXT", help="What it does.")] = None,
-    timeout: Annotated[
-        str | None, typer.Option("--timeout", metavar="TIME", help="How long one attempt may take.")
-    ] = None,
+    description: Annotated[str | None, typer.Option("--description", metavar="TEXT", help="Description.")] = None,
+    timeout: Annotated[str | None, typer.Option("--timeout", metavar="TIME", help="Time limit of one attempt.")] = None,
     retries: Annotated[
-        int | None, typer.Option("--retries", metavar="N", min=0, help="How often to try again.")
+        int | None, typer.Option("--retries", metavar="N", min=0, help="Maximum number of retries.")
     ] = None,
-    queue: Annotated[str | None, typer.Option("--queue", metavar="QUEUE", help="The queue of new jobs.")] = None,
+    queue: Annotated[str | None, typer.Option("--queue", metavar="QUEUE", help="Queue of new jobs.")] = None,
     priority: Annotated[int | None, typer.Option("--priority", metavar="N", help="Lower runs first.")] = None,
     max_running: Annotated[
-        str | None, typer.Option("--max-running", metavar="N", help="Jobs that run at once; none removes the limit.")
+        str | None,
+        typer.Option(
+            "--max-running", metavar="N", help="Concurrency limit: jobs that may run at once; none removes it."
+        ),
     ] = None,
     rate: Annotated[
         str | None,
-        typer.Option("--rate", metavar="N/TIME", help="Starts per period, such as 10/1m; none removes the limit."),
+        typer.Option("--rate", metavar="N/TIME", help="Rate limit: starts per period, such as 10/1m; none removes it."),
     ] = None,
     key_max_running: Annotated[
-        str | None, typer.Option("--key-max-running", metavar="N", help="The same for each limit key.")
+        str | None,
+        typer.Option("--key-max-running", metavar="N", help="Concurrency limit of each limit key; none removes it."),
     ] = None,
     key_rate: Annotated[
-        str | None, typer.Option("--key-rate", metavar="N/TIME", help="The same for each limit key.")
+        str | None, typer.Option("--key-rate", metavar="N/TIME", help="Rate limit of each limit key; none removes it.")
     ] = None,
     search_keys: Annotated[
         list[str] | None,
         typer.Option(
             "--search-key",
             metavar="KEY",
-            help="A key of its payloads, or a path (order.customer), by which jobs are found; may be given again; none removes all.",
+            help="Payload key or path (order.customer) that jobs can be searched by; can be repeated; none removes all.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Override settings of a job definition. They win over its code until they are cleared; what is not given stays."""
+    """Override settings of a job definition. Overrides win over its code until they are cleared; other settings stay unchanged."""
     given: dict[str, Any] = {
         "active": active,
         "description": description,
@@ -118,7 +122,7 @@ async def set_(
     settings |= {**_whole("max_running", max_running), **_whole("key_max_running", key_max_running)}
     settings |= {**_rate("rate", rate), **_rate("key_rate", key_rate)}
     if not settings:
-        raise BadUsage("there is nothing to set: see plait definitions set --help")
+        raise BadUsage("no setting given; see plait definitions set --help")
     async with cli.store() as store:
         changing = store.auditing(_entry("definition.change", name, settings))
         await changing.definitions.set_definition(name, settings, author=_author())
@@ -136,10 +140,12 @@ async def clear(
     name: Name,
     settings: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SETTING]...", help="As show names them; all when none is given.", show_default=False),
+        typer.Argument(
+            metavar="[SETTING]...", help="Settings to clear, as named by show. Default: all.", show_default=False
+        ),
     ] = None,
 ) -> None:
-    """Clear overrides of a job definition: what its code says holds again."""
+    """Clear overrides of a job definition: the values of its code apply again."""
     async with cli.store() as store:
         changing = store.auditing(_entry("definition.clear", name, {"settings": settings or None}))
         cleared = await changing.definitions.clear_overrides(name, settings or None)
@@ -150,13 +156,13 @@ async def clear(
 
 
 async def show_(cli: Invocation, name: Name) -> None:
-    """Show what operators have set of a job definition, with what its code says, who set it and when."""
+    """Show the overrides of a job definition, with the values of its code, who set them and when."""
     async with cli.store() as store:
         rows = await store.definitions.list_definitions()
         overrides = await store.definitions.list_overrides(name)
     row = next((row for row in rows if row.name == name), None)
     if row is None:
-        raise NotFound(f"there is no definition {name!r}")
+        raise NotFound(f"there is no job definition {name!r}")
     if cli.json:
         decoded = [
             {**asdict(one), "value": _decoded(one.value), "code_value": _decoded(one.code_value)} for one in overrides
@@ -170,7 +176,7 @@ async def show_(cli: Invocation, name: Name) -> None:
         ("setting", "set to", "in code", "by", "at"),
         [(one.setting, one.value, one.code_value, one.author, one.set_at) for one in overrides],
         optional=("in code",),
-        empty="No setting is overridden: its code decides.",
+        empty="No setting is overridden.",
     )
 
 
@@ -181,7 +187,7 @@ def _decoded(text: str | None) -> Any:
 
 
 def _author() -> str:
-    """Who uses the command line: the machine's user, since it may be anybody's login."""
+    """The author of a change: the operating system's user, since many people may share a database login."""
     try:
         return f"cli:{getpass.getuser()}"
     except (KeyError, OSError):
@@ -203,7 +209,7 @@ def _whole(setting: str, text: str | None) -> dict[str, int | None]:
     if text in arguments.NONE:
         return {setting: None}
     if not text.isascii() or not text.isdigit():
-        raise BadUsage(f"--{setting.replace('_', '-')} must be a whole number, or none, got {text!r}")
+        raise BadUsage(f"--{setting.replace('_', '-')} must be a whole number or none, got {text!r}")
     return {setting: int(text)}
 
 
@@ -225,7 +231,7 @@ def _schema(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text()
     except OSError as error:
-        raise BadUsage(f"--schema names a file: {error}") from None
+        raise BadUsage(f"--schema must be a readable file: {error}") from None
     schema = arguments.payload([], text)
     check_schema(schema)
     return schema
@@ -234,5 +240,5 @@ def _schema(path: Path) -> dict[str, Any]:
 group.callback()(command(list_))
 group.command("set", short_help="Override settings of a job definition.")(command(set_))
 group.command("clear", short_help="Clear overrides.")(command(clear))
-group.command("show", short_help="Show overrides, with the code's values.")(command(show_))
-group.command("list", short_help="Show the kinds of job.")(command(list_))
+group.command("show", short_help="Show overrides and the values in code.")(command(show_))
+group.command("list", short_help="Show job definitions.")(command(list_))

@@ -1,8 +1,8 @@
-"""`plait demo`: a small real workload of two tenants on an embedded Postgres, shown while it runs and checked at its end.
+"""`plait demo`: a small real workload of two tenants on an embedded Postgres, shown while it runs and checked at the end.
 
-It has a data directory of its own, beside the user's, which stays: what it tells to look at must be there afterwards. Jobs of
+It has its own data directory, beside the user's, which is kept so that the suggested commands still work afterwards. Jobs of
 earlier runs stay too, so every job of a run carries the run's correlation id, and only those are counted. The directory's name
-tells which tables it has: a demo of another version, or of a change that is being worked on, never meets them.
+includes the schema, so a demo never uses the tables of another version or of a work in progress.
 """
 
 import asyncio
@@ -39,18 +39,18 @@ EXPECTED: dict[str, dict[Status, int]] = {
 
 
 def register(app: typer.Typer) -> None:
-    app.command("demo", short_help="Watch two tenants' jobs run, fail, retry and end.")(command(demo))
+    app.command("demo", short_help="Run a demo workload of two tenants.")(command(demo))
 
 
 async def demo(cli: Invocation) -> int:
-    """Run some hundred jobs of two tenants, and show what becomes of them.
+    """Run a few hundred jobs of two tenants and show their progress and outcomes.
 
-    Uses an embedded Postgres with a data directory of its own, and touches nothing of yours. Ends by itself in a few seconds,
-    and checks that everything went as it should.
+    Uses an embedded Postgres with its own data directory and does not touch your data. Takes a few seconds and checks the
+    outcomes at the end.
     """
     if cli.url is not None:
         raise BadUsage(
-            "the demo runs on an embedded Postgres of its own: --data-dir says where, --url has no place here"
+            "plait demo does not accept --url: it uses its own embedded Postgres. Use --data-dir to choose the directory."
         )
     from plait.cli import demo_report
     from plait.cli.demo_jobs import app
@@ -91,7 +91,7 @@ def _tables() -> str:
 
 
 async def _play(stop: "Stop", view: "View") -> "Run | None":
-    """Ask for the jobs, watch them, and judge; None when a signal came first."""
+    """Enqueue the jobs, watch them and check the outcomes; None if a signal came first."""
     from plait.cli.demo_jobs import app
 
     try:
@@ -118,7 +118,7 @@ async def _play(stop: "Stop", view: "View") -> "Run | None":
 
 @dataclass(slots=True, kw_only=True)
 class _Script:
-    """The jobs of this run, and what is to become of them."""
+    """The jobs of this run, and their expected outcomes."""
 
     store: "Store"
     tenants: "dict[str, Any]"
@@ -170,7 +170,7 @@ class _Script:
         )
 
     async def look(self, took_s: float) -> "Run":
-        """Where every job is now; cancels the one that is there to be canceled once it runs."""
+        """Read the state of every job; cancel the job that is meant to be canceled once it runs."""
         from plait.cli.demo_report import Run
 
         jobs = {
@@ -180,11 +180,11 @@ class _Script:
         archive = next(job for job in jobs[STUDIO] if job.id == self.canceled.id)
         if archive.status is Status.RUNNING and took_s > 1 and not self.asked_to_cancel:
             self.asked_to_cancel = True
-            await self.canceled.cancel("nobody needs it any more")
+            await self.canceled.cancel("no longer needed")
         return Run(jobs=jobs, expected=EXPECTED, took_s=took_s)
 
     async def judge(self, run: "Run") -> None:
-        """Check that what happened is what was to happen, and pick what is worth a look."""
+        """Check the outcomes, and pick the jobs to point out."""
         for slug, expected in EXPECTED.items():
             if run.counts(slug) != expected:
                 run.faults.append(f"{slug}: expected {_words(expected)}, found {_words(run.counts(slug))}")
@@ -199,7 +199,7 @@ class _Script:
             run.faults.append(f"the delayed job ran after {waited:.1f} s")
         repeats = sum(handle.deduplicated for handle in self.repeated)
         if repeats != REPEATS - 1 or len({handle.id for handle in self.repeated}) != 1:
-            run.faults.append("a dedupe key did not hold")
+            run.faults.append("the dedupe key admitted more than one job")
         retries = [
             sum(attempt.status == "failed" for attempt in await self._attempts(handle, OFFICE))
             for handle in self.deliveries
@@ -208,13 +208,13 @@ class _Script:
             run.faults.append(f"the deliveries failed {sum(retries)} times")
         busiest = self.deliveries[retries.index(max(retries))]
         failed = next((job for job in run.jobs[OFFICE] if job.status is Status.FAILED), None)
-        run.note(self.dead.id, f"failed {len(dead)} times, as often as it may: wants a human")
+        run.note(self.dead.id, f"failed {len(dead)} times and exhausted its attempts: dead letter")
         if failed is not None:
-            run.note(failed.id, "its handler said that no retry will help")
-        run.note(busiest.id, f"failed {max(retries)} times, then went through")
+            run.note(failed.id, "raised PermanentError: not retried")
+        run.note(busiest.id, f"failed {max(retries)} times, then succeeded")
         run.note(self.delayed.id, f"delayed by {DELAY_S:g} s, ran after {waited:.1f} s")
         run.note(self.canceled.id, "canceled while it ran")
-        run.note(self.repeated[0].id, f"asked for {REPEATS} times under one dedupe key, ran once")
+        run.note(self.repeated[0].id, f"enqueued {REPEATS} times with one dedupe key, ran once")
 
     async def _attempts(self, handle: "Handle[Any]", tenant: str) -> Any:
         return await self.store.jobs.list_attempts(handle.id, tenant_id=self.tenants[tenant])

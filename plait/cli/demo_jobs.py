@@ -1,6 +1,6 @@
-"""The jobs of `plait demo`: an office that sends invoices, a studio that makes thumbnails. Small, but real work.
+"""The jobs of `plait demo`: an office sends invoices, a studio makes thumbnails. They are small, but do real work.
 
-An application like any other: `plait dev plait.cli.demo_jobs` runs it.
+This is an ordinary application: `plait dev plait.cli.demo_jobs` runs it.
 """
 
 import asyncio
@@ -21,34 +21,34 @@ async def invoice(number: int, lines: list[tuple[int, Decimal]]) -> str:
     """Add up an invoice."""
     if not lines:
         raise PermanentError(f"invoice {number} has no lines")
-    await asyncio.sleep(0.1)  # the tax office takes its time
+    await asyncio.sleep(0.1)  # a slow external service
     net = sum((count * price for count, price in lines), Decimal())
     return f"{net * Decimal('1.19'):.2f} EUR"
 
 
 @app.job(retries=4, backoff=SOON)
 async def deliver(number: int) -> str:
-    """Mail an invoice. The mail server refuses some of them once, and some twice."""
+    """Mail an invoice. The mail server rejects some of them once, and some twice."""
     await asyncio.sleep(0.02)
     if current().tries < number % 3:
-        raise ConnectionError(f"the mail server is busy, try {current().tries + 1}")
+        raise ConnectionError(f"the mail server is busy, attempt {current().tries + 1}")
     return f"invoice {number} is on its way"
 
 
 @app.job(retries=2, backoff=SOON)
 async def post_ledger(month: str) -> None:
-    """Post a month to the ledger, which is never there."""
-    raise ConnectionRefusedError(f"the ledger does not answer: {month} is not posted")
+    """Post a month to the ledger, which is always down."""
+    raise ConnectionRefusedError(f"the ledger is not reachable: {month} was not posted")
 
 
 @app.job
 async def remind(number: int) -> str:
-    return f"a friendly word about invoice {number}"
+    return f"reminder of invoice {number} sent"
 
 
 @app.job(queue="pictures")
 def thumbnail(picture: str, side: int) -> str:
-    """Paint a picture, scale it down, and tell its fingerprint. A plain function: it runs in a thread."""
+    """Paint a picture, scale it down, and return its hash. A plain function, so it runs in a thread."""
     if picture.startswith("empty"):
         raise Skip(f"{picture} has no pixels")
     time.sleep(0.03)  # the disk
@@ -65,7 +65,7 @@ def thumbnail(picture: str, side: int) -> str:
 
 @app.job(queue="pictures", timeout="20s")
 async def export_archive(pictures: int) -> int:
-    """Far too slow: somebody will cancel it."""
+    """A slow job. The demo cancels it."""
     for done in range(pictures):
         current().progress(done, pictures, "packing")
         await asyncio.sleep(0.1)

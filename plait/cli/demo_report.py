@@ -1,4 +1,4 @@
-"""What `plait demo` shows: a live table on a terminal, a line now and then elsewhere, and the summary."""
+"""The output of `plait demo`: a live table on a terminal, a line per second elsewhere, and the summary."""
 
 import os
 import shlex
@@ -25,7 +25,7 @@ SHOWN = (*(status for status in Status if status is not Status.WAITING),)
 
 @dataclass(slots=True, kw_only=True)
 class Run:
-    """One look at all jobs of the demo."""
+    """A snapshot of all jobs of the demo."""
 
     jobs: "Mapping[str, list[JobRow]]"
     expected: Mapping[str, Mapping[Status, int]]
@@ -55,7 +55,7 @@ class Run:
 
 
 class View(AbstractContextManager[None], Protocol):
-    """Shows the run while it runs."""
+    """Shows the progress of the run."""
 
     def say(self, text: str) -> None: ...
     def update(self, run: Run) -> None: ...
@@ -69,17 +69,17 @@ def view(*, silent: bool) -> View:
 
 class _Silent(View):
     def say(self, text: str) -> None:
-        """Nothing."""
+        """Show nothing."""
 
     def update(self, run: Run) -> None:
-        """Nothing."""
+        """Show nothing."""
 
     def __exit__(self, *_: object) -> None:
-        """Nothing to end."""
+        """Do nothing."""
 
 
 class _Lines(_Silent):
-    """For a log: one line whenever a second has passed."""
+    """For a log: one line per second."""
 
     def __init__(self) -> None:
         self._next_s = 0.0
@@ -135,7 +135,7 @@ def _picture(run: Run) -> "Group":
 
 
 def conclude(run: Run, data_dir: Path, *, as_json: bool) -> None:
-    """Tell what happened, and where to look."""
+    """Print the summary and the next commands to try."""
     if as_json:
         show_json(_document(run, data_dir))
         return
@@ -151,10 +151,10 @@ def conclude(run: Run, data_dir: Path, *, as_json: bool) -> None:
     ]
     show_table(("tenant", *finals, "total"), rows, empty="No jobs.")
     if run.notes:
-        show("\nWorth a look\n")
+        show("\nExamples\n")
     noted = [(run.job(job_id), what) for job_id, what in run.notes]
     show_table(
-        ("id", "definition", "status", "what happened"),
+        ("id", "definition", "status", "details"),
         [(job.id, job.definition, job.status, what) for job, what in noted],
         optional=("definition",),
         empty="",
@@ -162,29 +162,29 @@ def conclude(run: Run, data_dir: Path, *, as_json: bool) -> None:
     for line in _where_to_look(run, data_dir):
         show(line)
     for fault in run.faults:
-        say(f"plait: the demo did not go as it should: {fault}")
+        say(f"plait: the demo failed: {fault}")
 
 
 def _where_to_look(run: Run, data_dir: Path) -> list[str]:
     plait, dead = _own_name(), run.notes[0][0]
     steps = [
         *([("unset PLAIT_DATABASE_URL", "")] if os.environ.get("PLAIT_DATABASE_URL") else []),
-        (f"export PLAIT_DATA_DIR={shlex.quote(str(data_dir))}", "the demo's database, which stays"),
-        (f"{plait} jobs list --all-tenants --status dead_letter", "what wants a human"),
-        (f"{plait} jobs show {dead}", "one of them, with its attempts"),
-        (f"{plait} jobs retry {dead}", "ask for it again …"),
-        (f"{plait} dev plait.cli.demo_jobs", "… and let it run; Ctrl-C ends"),
-        (f"{plait} doctor", "what will hurt, or already does"),
+        (f"export PLAIT_DATA_DIR={shlex.quote(str(data_dir))}", "use the demo's database"),
+        (f"{plait} jobs list --all-tenants --status dead_letter", "list dead letters"),
+        (f"{plait} jobs show {dead}", "show one of them, with its attempts"),
+        (f"{plait} jobs retry {dead}", "retry it …"),
+        (f"{plait} dev plait.cli.demo_jobs", "… and run it; Ctrl-C to stop"),
+        (f"{plait} doctor", "check the installation"),
     ]
     width = max(len(step) for step, _ in steps)
     return [
-        "\nWhere to look next\n",
+        "\nNext steps\n",
         *(f"  {step.ljust(width)}  # {why}" if why else f"  {step}" for step, why in steps),
     ]
 
 
 def _own_name() -> str:
-    """What to type to call this plait again."""
+    """The command that calls this plait again."""
     called = Path(sys.argv[0])
     found = shutil.which("plait")
     if called.name != "plait" or (found and Path(found).resolve() == called.resolve()):

@@ -1,4 +1,4 @@
-"""`plait dev`: everything in one process, for the machine you write code on."""
+"""`plait dev`: all services in one process, for development."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command("dev", short_help="Run an app here: Postgres, worker, leader, API.")(command(dev))
+    app.command("dev", short_help="Run an app for development: Postgres, worker, leader, API.")(command(dev))
 
 
 async def dev(
@@ -28,10 +28,10 @@ async def dev(
     host: Host = None,
     port: Port = None,
 ) -> int:
-    """Run an application's jobs here: Postgres, worker, leader and API in one process.
+    """Run an application for development: Postgres, worker, leader and API in one process.
 
-    Without a URL it starts an embedded Postgres. With a superuser's URL it migrates the database, makes plait's restricted
-    roles and works as one of them. Ctrl-C lets running jobs finish; a second one stops at once.
+    Without a URL it starts an embedded Postgres. With a superuser's URL it migrates the database, creates plait's restricted
+    roles and uses one of them. Ctrl-C lets running jobs finish; press it again to stop immediately.
     """
     limits = queue_limits(queues, default=concurrency)
     app = cli.load(app_name)
@@ -53,7 +53,7 @@ async def dev(
             return []
         key_id, link = await _login_link(app, api.url)
         made.append(key_id)
-        return [f"  sign in   {link} (works once, within 10 minutes)"]
+        return [f"  sign in   {link} (single use, valid for 10 minutes)"]
 
     async def signing_out() -> None:
         for key_id in made:
@@ -63,7 +63,7 @@ async def dev(
 
 
 async def _login_link(app: "Plait", url: str) -> tuple[UUID, str]:
-    """A key and a link that opens a browser session of a super-admin, until `plait dev` ends and for a day at most."""
+    """A key and a link that opens a super-admin's browser session, valid until `plait dev` stops and for a day at most."""
     from plait.model.roles import Role
     from plait.model.tokens import hash_of, hint_of, new_token
 
@@ -89,11 +89,11 @@ def _told(cli: Invocation, app: "Plait", app_name: str, limits: dict[str, int] |
     served = limits or {definition.queue for definition in app.definitions.values()} | {"default"}
     at = f" --data-dir {cli.data_dir}" if cli.data_dir else f" --url {shown_url(cli.url)}" if cli.url else ""
     return [
-        f"plait {__version__}: worker, leader and API in one process. Ctrl-C lets jobs finish; again stops at once.",
-        f"  jobs      {', '.join(app.definitions) or 'none yet: decorate a function with @app.job'}",
+        f"plait {__version__}: worker, leader and API in one process. Ctrl-C lets jobs finish; press it again to stop immediately.",
+        f"  jobs      {', '.join(app.definitions) or 'none yet; decorate a function with @app.job'}",
         f"  queues    {', '.join(sorted(served))}",
         f"  database  {place(cli, app)}",
         f"  api       {url}/api/v1: plait keys create NAME{at}",
-        f"  look      plait jobs list{at}",
+        f"  list      plait jobs list{at}",
         *([f"  enqueue   plait enqueue {app_name} {next(iter(app.definitions))} …{at}"] if app.definitions else []),
     ]

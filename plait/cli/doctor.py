@@ -1,4 +1,4 @@
-"""`plait doctor`: what will hurt, or already does. Each finding has a code, what was seen, and what to do."""
+"""`plait doctor`: check the installation. Each finding has a code, an observation and advice."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,19 +23,19 @@ SKEW_S = 5.0
 
 
 def register(app: typer.Typer) -> None:
-    app.command("doctor", short_help="Find what will hurt, or already does.")(command(doctor))
+    app.command("doctor", short_help="Check the installation for problems.")(command(doctor))
 
 
 async def doctor(
     cli: Invocation,
     old: Annotated[
-        str, typer.Option("--old", metavar="TIME", help="From when on an open transaction counts as old: 60s, 10m.")
+        str, typer.Option("--old", metavar="TIME", help="Report transactions open for longer than this: 60s, 10m.")
     ] = "60s",
 ) -> int:
-    """Check the database, its schema, the login, the way there and the jobs, and say what to do.
+    """Check the database, schema, login, connection and jobs, and give advice.
 
-    Ends with 1 when there is a problem, with 3 when the database is out of reach or its schema is old. A login with pg_read_all_stats
-    sees more of others' transactions.
+    Exit code 1 if there is a problem, 3 if the database is not reachable or its schema is outdated. A login with pg_read_all_stats
+    sees more of other logins' transactions.
     """
     old_s = duration(old, what="--old")
     target = cli.target()
@@ -55,12 +55,12 @@ async def doctor(
         rows = [(finding.level, finding.code, finding.finding, finding.advice) for finding in findings]
         show_table(("level", "code", "finding", "advice"), rows, empty="")
     else:
-        show("Nothing to complain about.")
+        show("No problems found.")
     return code
 
 
 async def _examine(target: "Target", facts: dict[str, str], *, old_s: float) -> "tuple[int, list[Finding]]":
-    """The facts, what is wrong, and the exit code. A database out of reach is no finding: there is nothing to examine."""
+    """The facts, the findings and the exit code. An unreachable database is an error, not a finding: there is nothing to examine."""
     from plait import __version__
     from plait.runtime.settings import Settings
     from plait.store import Database, Store
@@ -105,7 +105,7 @@ async def _examine(target: "Target", facts: dict[str, str], *, old_s: float) -> 
 
 
 async def _of_the_way(database: Any, settings: "Settings", facts: dict[str, str]) -> "list[Finding]":
-    """A pooler, notifications, clocks."""
+    """Check the pooler, notifications and clocks."""
     from plait.store import Database
     from plait.store.connection_checks import clock_skew, hears_notifications, pooling
 
@@ -116,12 +116,12 @@ async def _of_the_way(database: Any, settings: "Settings", facts: dict[str, str]
         findings.append(
             _problem(
                 "pooler_prepared",
-                "the pooler forgets prepared statements, and statements fail at random",
-                "set PLAIT_POOLER=1; or PgBouncer 1.21 or newer with max_prepared_statements",
+                "the pooler does not keep prepared statements, so statements fail at random",
+                "set PLAIT_POOLER=1, or use PgBouncer 1.21 or newer with max_prepared_statements",
                 pooler_setting=settings.pooler,
             )
         )
-        return findings  # whatever else is asked may fail
+        return findings  # any further query may fail
     if settings.listen:
         direct = settings.direct_url
         if not await hears_notifications(database, Database(direct) if direct else database):
@@ -129,11 +129,11 @@ async def _of_the_way(database: Any, settings: "Settings", facts: dict[str, str]
                 _finding(
                     "warning",
                     "notify_dead",
-                    "a notification did not come back: workers find work by polling only"
-                    + (", since the URL leads through a pooler" if pooled.transaction and not direct else ""),
-                    "set PLAIT_DIRECT_URL to a URL of the same database past the pooler"
+                    "a test notification did not arrive: workers find jobs by polling only"
+                    + (", because the URL points to a pooler" if pooled.transaction and not direct else ""),
+                    "set PLAIT_DIRECT_URL to a URL of the same database that bypasses the pooler"
                     if not direct
-                    else "PLAIT_DIRECT_URL must lead to the same database, past any pooler",
+                    else "PLAIT_DIRECT_URL must point to the same database and bypass any pooler",
                     direct_url=shown_url(direct) if direct else None,
                     pooler=pooled.transaction,
                 )
@@ -144,8 +144,8 @@ async def _of_the_way(database: Any, settings: "Settings", facts: dict[str, str]
             _finding(
                 "warning",
                 "clock_skew",
-                f"this machine's clock is {skew_s:.0f} s off the database's",
-                "no decision rests on it, but logs and ids tell wrong times: keep it by NTP",
+                f"this machine's clock differs from the database's by {skew_s:.0f} s",
+                "no decision depends on it, but times in logs and ids are wrong: synchronise the clock with NTP",
                 skew_s=round(skew_s, 1),
             )
         )
@@ -160,7 +160,7 @@ async def _of_the_schema(store: "Store", url: str, facts: dict[str, str]) -> "li
     plan = await migrate(url, plan_only=True)
     facts["schema"] = str(plan.installed)
     if not plan.empty:
-        text = "the database's functions are not those of this plait"
+        text = "the database's functions are of another plait version"
         findings.append(_problem("old_functions", text, "run plait migrate", installed=plan.installed))
     else:
         drift = await find_drift(store.database)
@@ -178,11 +178,14 @@ async def _of_the_schema(store: "Store", url: str, facts: dict[str, str]) -> "li
             findings.append(
                 _problem(
                     "schema_drift",
-                    "somebody has changed plait's schema: "
+                    "plait's schema was modified: "
                     + "; ".join(
-                        [*(f"no {one}" for one in gone), *(f"function {name} edited" for name in drift.edited)]
+                        [
+                            *(f"{one} is missing" for one in gone),
+                            *(f"function {name} was edited" for name in drift.edited),
+                        ]
                     ),
-                    "functions come back with `update plait.installed set functions_hash = ''` and plait migrate; tables from a backup",
+                    "restore functions with `update plait.installed set functions_hash = ''` and plait migrate; restore tables from a backup",
                     missing=drift.missing,
                     edited=drift.edited,
                 )
@@ -192,8 +195,8 @@ async def _of_the_schema(store: "Store", url: str, facts: dict[str, str]) -> "li
         findings.append(
             _problem(
                 "claim_plan",
-                "a claim does not go by the index live_claim: it reads every queued job",
-                "analyze plait.live; look at its indexes",
+                "claims do not use the index live_claim and read every queued job",
+                "run `analyze plait.live` and check its indexes",
                 plan=plan_text,
             )
         )
@@ -201,7 +204,7 @@ async def _of_the_schema(store: "Store", url: str, facts: dict[str, str]) -> "li
 
 
 async def _longest(store: "Store", settings: "Settings") -> "timedelta | None":
-    """How long final jobs are kept at the longest, by this process's settings and the tenants' own; None: some of them for ever."""
+    """The longest retention of final jobs, by this process's settings and the tenants' own; None if some are kept forever."""
     from datetime import timedelta
 
     ages = list(settings.retention().values())

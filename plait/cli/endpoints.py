@@ -1,4 +1,4 @@
-"""`plait endpoints`: where webhooks go, of which outcomes they are told, and the keys that sign them."""
+"""`plait endpoints`: webhook endpoints, the outcomes they receive, and their signing keys."""
 
 import re
 from datetime import timedelta
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from plait.store import Store
     from plait.store.endpoints import EndpointRow
 
-group = new_group(
-    "Show where webhooks go; add, change and try endpoints. Without a command it lists them.", "endpoints", lists=True
-)
+group = new_group("Show, add, change and test webhook endpoints. Lists them by default.", "endpoints", lists=True)
 
 Text = str | None
-Named = Annotated[str, typer.Argument(metavar="LABEL", help="Its label, or its id.", show_default=False)]
+Named = Annotated[str, typer.Argument(metavar="LABEL", help="Label or id of the endpoint.", show_default=False)]
 Tenant = Annotated[
-    Text, typer.Option("--tenant", "-t", metavar="SLUG", help="The tenant; else the default one.", show_default=False)
+    Text,
+    typer.Option("--tenant", "-t", metavar="SLUG", help="Tenant. Default: the default tenant.", show_default=False),
 ]
 AllTenants = Annotated[bool, typer.Option("--all-tenants", "-A", help="Endpoints of all tenants.")]
 On = Annotated[
@@ -33,32 +32,41 @@ On = Annotated[
     typer.Option(
         "--on",
         metavar="STATUS,…",
-        help="Of jobs that end so it is told: succeeded, failed, dead_letter, canceled, skipped; all, or none.",
+        help="Final statuses to send: succeeded, failed, dead_letter, canceled, skipped; all, or none.",
         show_default=False,
     ),
 ]
 Definitions = Annotated[
-    Text, typer.Option("--definitions", metavar="NAME,…", help="Only of jobs of these; or any.", show_default=False)
+    Text,
+    typer.Option(
+        "--definitions",
+        metavar="NAME,…",
+        help="Only send outcomes of these job definitions; or any.",
+        show_default=False,
+    ),
 ]
 Signature = Annotated[
     Text,
     typer.Option(
-        "--signature", metavar="FORM", help="standard, or sha256 or sha512 over the body.", show_default="standard"
+        "--signature",
+        metavar="FORM",
+        help="Signature: standard, or sha256 or sha512 over the body.",
+        show_default="standard",
     ),
 ]
 
 
 async def list_(cli: Invocation, tenant: Tenant = None, all_tenants: AllTenants = False) -> None:
-    """Show endpoints: where each leads, and what it is told."""
+    """Show webhook endpoints: their URLs, and the outcomes they receive."""
     if tenant is not None and all_tenants:
-        raise BadUsage("give --tenant or --all-tenants, not both")
+        raise BadUsage("--tenant and --all-tenants cannot be used together")
     async with cli.store() as store:
         rows = await store.endpoints.list_endpoints(tenant_id=await tenant_of(store, tenant), all_tenants=all_tenants)
     if cli.json:
         show_json(rows)
         return
     show_table(
-        ("label", *(("tenant",) if all_tenants else ()), "state", "url", "told of", "definitions", "key", "why"),
+        ("label", *(("tenant",) if all_tenants else ()), "state", "url", "statuses", "definitions", "key", "why"),
         [
             (
                 row.label,
@@ -79,14 +87,14 @@ async def list_(cli: Invocation, tenant: Tenant = None, all_tenants: AllTenants 
 
 async def add(
     cli: Invocation,
-    label: Annotated[str, typer.Argument(metavar="LABEL", help="What people call it.", show_default=False)],
-    to: Annotated[str, typer.Argument(metavar="URL", help="Where messages go.", show_default=False)],
+    label: Annotated[str, typer.Argument(metavar="LABEL", help="Label of the endpoint.", show_default=False)],
+    to: Annotated[str, typer.Argument(metavar="URL", help="URL that receives the messages.", show_default=False)],
     on: On = None,
     definitions: Definitions = None,
     signature: Signature = None,
     tenant: Tenant = None,
 ) -> None:
-    """Register an endpoint. With --on it is told how jobs end; workers deliver with --connectors webhook."""
+    """Add a webhook endpoint. With --on it receives the outcomes of jobs. Workers deliver with --connectors webhook."""
     settings = {"url": _checked(to), **_settings(on, definitions, signature)}
     async with cli.store() as store:
         tenant_id = await tenant_of(store, tenant)
@@ -97,33 +105,35 @@ async def add(
 async def set_(
     cli: Invocation,
     named: Named,
-    to: Annotated[Text, typer.Option("--to", metavar="URL", help="Where messages go.", show_default=False)] = None,
+    to: Annotated[
+        Text, typer.Option("--to", metavar="URL", help="URL that receives the messages.", show_default=False)
+    ] = None,
     on: On = None,
     definitions: Definitions = None,
     signature: Signature = None,
     tenant: Tenant = None,
 ) -> None:
-    """Change an endpoint. What is not given stays as it is; what it is told of counts from now."""
+    """Change a webhook endpoint. Options that are not given stay unchanged; new statuses apply to jobs that end from now on."""
     settings = _settings(on, definitions, signature)
     if to is not None:
         settings["url"] = _checked(to)
     if not settings:
-        raise BadUsage("there is nothing to set: see plait endpoints set --help")
+        raise BadUsage("no setting given; see plait endpoints set --help")
     await _change(cli, named, tenant, settings, "set")
 
 
 async def enable(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
-    """Deliver again. What happened meanwhile is not told."""
+    """Enable an endpoint. Outcomes from the time when it was disabled are not delivered."""
     await _change(cli, named, tenant, {"enabled": True}, "enabled")
 
 
 async def disable(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
-    """Deliver nothing more; what is on its way is skipped."""
+    """Disable an endpoint. Pending deliveries are skipped."""
     await _change(cli, named, tenant, {"enabled": False}, "disabled")
 
 
 async def delete(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
-    """Forget an endpoint. Deliveries that are on their way fail."""
+    """Delete an endpoint. Pending deliveries fail."""
     async with cli.store() as store:
         row = await _find(store, named, tenant)
         await store.endpoints.delete_endpoint(row.id, tenant_id=row.tenant_id)
@@ -134,7 +144,7 @@ async def delete(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
 
 
 async def keys(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
-    """Show the keys that sign now, the newest first. Needs PLAIT_SECRET_WEBHOOKS, as workers do: keys are stored nowhere."""
+    """Show the active signing keys, newest first. Needs PLAIT_SECRET_WEBHOOKS, as workers do: keys are derived, not stored."""
     async with cli.store() as store:
         row = await _find(store, named, tenant)
     _show_keys(cli, row)
@@ -144,11 +154,11 @@ async def rotate(
     cli: Invocation,
     named: Named,
     overlap: Annotated[
-        str, typer.Option("--overlap", metavar="TIME", help="How long the key before signs too: 1h, 7d.")
+        str, typer.Option("--overlap", metavar="TIME", help="How long the previous key still signs: 1h, 7d.")
     ] = "1d",
     tenant: Tenant = None,
 ) -> None:
-    """Give an endpoint a new key. The one before signs too for a while."""
+    """Rotate the signing key of an endpoint. The previous key still signs for a while."""
     lasts = arguments.duration(overlap, what="--overlap") or 0
     async with cli.store() as store:
         row = await _find(store, named, tenant)
@@ -158,7 +168,7 @@ async def rotate(
 
 
 async def try_(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
-    """Send a message of the type `test`: the job that does."""
+    """Send a message of the type `test`, and print the id of its job."""
     import msgspec
 
     from plait.model.ids import new_id
@@ -172,7 +182,7 @@ async def try_(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
     if cli.json:
         show_json({"id": new.id, "endpoint": row.id})
     else:
-        show(f"{new.id}  (look: plait jobs show {new.id})")
+        show(f"{new.id}  (see plait jobs show {new.id})")
 
 
 def _settings(on: Text, definitions: Text, signature: Text) -> dict[str, Any]:
@@ -181,7 +191,7 @@ def _settings(on: Text, definitions: Text, signature: Text) -> dict[str, Any]:
         final = [str(status) for status in Status if status.final]
         statuses = final if on == "all" else [] if on == "none" else [part.strip() for part in on.split(",")]
         if unknown := set(statuses) - set(final):
-            raise BadUsage(f"--on: {min(unknown)!r} is no outcome; there are {', '.join(final)}")
+            raise BadUsage(f"--on must be a list of {', '.join(final)}, got {min(unknown)!r}")
         settings["statuses"] = statuses
     if definitions is not None:
         named = [part.strip() for part in definitions.split(",") if part.strip()]
@@ -228,20 +238,20 @@ async def _tell(cli: Invocation, store: "Store", endpoint: UUID, tenant_id: UUID
     if cli.json:
         show_json(row)
     else:
-        told = f"told of {', '.join(row.statuses)}" if row.statuses else "told of no outcomes"
+        told = f"statuses {', '.join(row.statuses)}" if row.statuses else "no statuses"
         show(f"endpoint {row.label} {done}: {row.url}, {told} ({row.id})")
 
 
 group.callback()(command(list_))
 for name_, function, short_help in (
     ("list", list_, "Show endpoints."),
-    ("add", add, "Register an endpoint."),
+    ("add", add, "Add an endpoint."),
     ("set", set_, "Change an endpoint."),
-    ("enable", enable, "Deliver again."),
-    ("disable", disable, "Deliver nothing more."),
-    ("delete", delete, "Forget an endpoint."),
-    ("keys", keys, "Show the keys that sign."),
-    ("rotate", rotate, "Give an endpoint a new key."),
-    ("test", try_, "Send a message."),
+    ("enable", enable, "Enable an endpoint."),
+    ("disable", disable, "Disable an endpoint."),
+    ("delete", delete, "Delete an endpoint."),
+    ("keys", keys, "Show the signing keys."),
+    ("rotate", rotate, "Rotate the signing key."),
+    ("test", try_, "Send a test message."),
 ):
     group.command(name_, short_help=short_help)(command(function))

@@ -1,4 +1,4 @@
-"""`plait enqueue`: ask for a job, with its code at hand or without."""
+"""`plait enqueue`: enqueue a job, with or without its code."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +18,7 @@ Text = str | None
 
 
 def register(app: typer.Typer) -> None:
-    app.command("enqueue", short_help="Ask for a job, and print its id.")(command(enqueue))
+    app.command("enqueue", short_help="Enqueue a job and print its id.")(command(enqueue))
 
 
 async def enqueue(
@@ -27,36 +27,49 @@ async def enqueue(
         list[str],
         typer.Argument(
             metavar="[APP] JOB [KEY=VALUE]...",
-            help="The job's name, after the app that defines it if you like, and its arguments.",
+            help="The app that defines the job (optional), the job's name and its arguments.",
             show_default=False,
         ),
     ],
     payload: Payload = None,
-    queue: Annotated[Text, typer.Option("--queue", "-q", metavar="NAME", help="Another queue.")] = None,
+    queue: Annotated[
+        Text, typer.Option("--queue", "-q", metavar="NAME", help="Queue, instead of the definition's.")
+    ] = None,
     priority: Annotated[int | None, typer.Option("--priority", metavar="N", help="Lower runs first.")] = None,
-    delay: Annotated[Text, typer.Option("--delay", metavar="TIME", help="Not before this has passed: 90, 10m.")] = None,
+    delay: Annotated[
+        Text, typer.Option("--delay", metavar="TIME", help="Delay before the job may start: 90s, 10m.")
+    ] = None,
     at: Annotated[
-        Text, typer.Option("--at", metavar="WHEN", help="Not before: 2030-01-31T12:00, local unless it names a zone.")
+        Text,
+        typer.Option(
+            "--at", metavar="WHEN", help="Earliest start: 2030-01-31T12:00, in local time unless it has a time zone."
+        ),
     ] = None,
     dedupe_key: Annotated[
-        Text, typer.Option("--dedupe-key", metavar="KEY", help="Not while another job with this key is unfinished.")
+        Text,
+        typer.Option(
+            "--dedupe-key", metavar="KEY", help="Enqueue nothing while another job with this key is unfinished."
+        ),
     ] = None,
     idempotency_key: Annotated[
-        Text, typer.Option("--idempotency-key", metavar="KEY", help="Not if this key was used before.")
+        Text, typer.Option("--idempotency-key", metavar="KEY", help="Enqueue nothing if this key was used before.")
     ] = None,
     correlation_id: Annotated[
-        Text, typer.Option("--correlation-id", metavar="ID", help="What this job belongs to, to find it by.")
+        Text, typer.Option("--correlation-id", metavar="ID", help="Id that related jobs share, to find them by.")
     ] = None,
     tenant: Tenant = None,
     wait: Annotated[
-        bool, typer.Option("--wait", "-w", help="Wait for its end and print its result. A worker must be running.")
+        bool,
+        typer.Option(
+            "--wait", "-w", help="Wait until the job is final and print its result. A worker must be running."
+        ),
     ] = False,
 ) -> int:
-    """Ask for a job, and print its id.
+    """Enqueue a job and print its id.
 
     With an app (plait enqueue app.py resize path=a.png width=200) the arguments are checked against the job's signature.
-    Without one (plait enqueue resize path=a.png width=200) they are checked against the definition's JSON Schema if it has one, and
-    by its code when the job runs.
+    Without one (plait enqueue resize path=a.png width=200) they are checked against the definition's JSON Schema, if it has one,
+    and by the job's code when it runs.
     """
     app_name, job_name, pairs = split(words)
     options: dict[str, Any] = {
@@ -92,7 +105,7 @@ async def enqueue(
 
 
 def split(words: list[str]) -> tuple[str | None, str, list[str]]:
-    """APP, JOB and the arguments. A second word without = makes the first one the app."""
+    """Split into APP, JOB and the arguments. If the second word has no =, the first one is the app."""
     if len(words) > 1 and "=" not in words[1]:
         return words[0], words[1], words[2:]
     return None, words[0], words[1:]
@@ -107,7 +120,7 @@ async def _by_name(
     from plait.store.new_jobs import NewJob
 
     if name.endswith(".py"):
-        raise BadUsage(f"which job of {name}? plait enqueue {name} JOB [KEY=VALUE]...")
+        raise BadUsage(f"no job given. Usage: plait enqueue {name} JOB [KEY=VALUE]...")
     text = encode(payload, what="the payload")
     await _check(app, name, payload)
     new = NewJob(id=new_id(), definition=name, payload=text, tenant_id=await app.tenant_id(tenant), **options)
@@ -131,4 +144,4 @@ def _tell(handle: "Handle[Any]", *, as_json: bool) -> None:
         return
     show(str(handle.id))
     if handle.deduplicated:
-        say("plait: an older job holds this key; nothing new was asked for")
+        say("plait: another job has this key; no new job was enqueued")

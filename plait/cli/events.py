@@ -1,4 +1,4 @@
-"""`plait events`: tell that something happened, and look at what was told."""
+"""`plait events`: send and list events."""
 
 import json
 from typing import Annotated
@@ -10,30 +10,36 @@ from plait.cli.failures import BadUsage
 from plait.cli.invocation import Invocation, command, new_group
 from plait.cli.output import plain, show, show_json, show_table
 
-group = new_group("Tell of events, and look at them. Without a command it lists them.", "events", lists=True)
+group = new_group("Send and list events. Lists them by default.", "events", lists=True)
 
 Text = str | None
 Tenant = Annotated[
-    Text, typer.Option("--tenant", "-t", metavar="SLUG", help="The tenant; else the default one.", show_default=False)
+    Text,
+    typer.Option("--tenant", "-t", metavar="SLUG", help="Tenant. Default: the default tenant.", show_default=False),
 ]
 AllTenants = Annotated[bool, typer.Option("--all-tenants", "-A", help="Events of all tenants.")]
 
 
 async def send(
     cli: Invocation,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What happened: order.paid.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the event, such as order.paid.", show_default=False)
+    ],
     pairs: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Its data.", show_default=False)
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Data of the event.", show_default=False)
     ] = None,
     data: Annotated[
-        Text, typer.Option("--data", metavar="JSON", help="Its data as a JSON object; - reads it from stdin.")
+        Text, typer.Option("--data", metavar="JSON", help="Data of the event as a JSON object; - reads stdin.")
     ] = None,
     correlation_id: Annotated[
-        Text, typer.Option("--correlation-id", metavar="ID", help="What it belongs to; its jobs do too.")
+        Text,
+        typer.Option(
+            "--correlation-id", metavar="ID", help="Correlation id of the event and of the jobs that it triggers."
+        ),
     ] = None,
     tenant: Tenant = None,
 ) -> None:
-    """Tell that something happened, and print the event's id. A leader makes jobs of it."""
+    """Send an event and print its id. The leader enqueues the jobs of matching triggers."""
     from plait.model.ids import new_id
 
     text = json.dumps(arguments.payload(pairs or [], data))
@@ -48,15 +54,17 @@ async def send(
 async def list_(
     cli: Invocation,
     name: Annotated[Text, typer.Option("--name", metavar="NAME", help="Only events of this name.")] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Only those that a trigger refused.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Only events for which a trigger failed.")] = False,
     tenant: Tenant = None,
     all_tenants: AllTenants = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="How many.")] = 50,
-    before: Annotated[Text, typer.Option("--before", metavar="ID", help="Go on after a page's last id.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="Maximum number.")] = 50,
+    before: Annotated[
+        Text, typer.Option("--before", metavar="ID", help="Continue after the last id of a page.")
+    ] = None,
 ) -> None:
     """List events, newest first."""
     if tenant is not None and all_tenants:
-        raise BadUsage("give --tenant or --all-tenants, not both")
+        raise BadUsage("--tenant and --all-tenants cannot be used together")
     async with cli.store() as store:
         rows = await store.events.list_events(
             tenant_id=None if tenant is None else await store.tenants.tenant_id(tenant),
@@ -73,18 +81,16 @@ async def list_(
         ("id", "name", "at", "dispatched", "jobs", "error"),
         [(row.id, row.name, row.at, row.dispatched_at, row.jobs, row.error) for row in rows],
         optional=("dispatched",),
-        empty="No such events. Tell of one: plait events send NAME key=value",
+        empty="No matching events. Send one: plait events send NAME key=value",
     )
 
 
 async def show_(
     cli: Invocation,
-    event: Annotated[
-        str, typer.Argument(metavar="ID", help="A whole id, as events list shows it.", show_default=False)
-    ],
+    event: Annotated[str, typer.Argument(metavar="ID", help="Full id, as shown by events list.", show_default=False)],
     tenant: Tenant = None,
 ) -> None:
-    """Show an event, and what each trigger made of it."""
+    """Show an event and the firings of its triggers."""
     event_id = arguments.job_id(event, "an event")
     async with cli.store() as store:
         tenant_id = None if tenant is None else await store.tenants.tenant_id(tenant)
@@ -97,7 +103,7 @@ async def show_(
         ("id", row.id),
         ("name", row.name),
         ("at", plain(row.at)),
-        ("dispatched", plain(row.dispatched_at) or "not yet: a leader does it"),
+        ("dispatched", plain(row.dispatched_at) or "not yet: the leader dispatches events"),
         ("correlation", row.correlation_id),
         ("error", row.error),
         ("data", row.data),
@@ -116,7 +122,7 @@ async def show_(
 group.callback()(command(list_))
 for name_, function, short_help in (
     ("list", list_, "List events."),
-    ("send", send, "Tell that something happened."),
-    ("show", show_, "Show an event, and what became of it."),
+    ("send", send, "Send an event."),
+    ("show", show_, "Show an event and its firings."),
 ):
     group.command(name_, short_help=short_help)(command(function))

@@ -1,8 +1,8 @@
-"""The one place that turns an error into a line on stderr and an exit code.
+"""Turns an error into one line on stderr and an exit code.
 
-0  done                       3    the database is out of reach, or its schema is old
+0  success                    3    the database is not reachable, or its schema is outdated
 1  an error                   130  stopped by SIGINT
-2  the command was misused    143  stopped by SIGTERM
+2  invalid usage              143  stopped by SIGTERM
 """
 
 import json
@@ -29,16 +29,16 @@ class ExitCode(IntEnum):
 
 
 class BadUsage(PlaitError):
-    """The command was misused."""
+    """The command was used incorrectly. See its --help."""
 
 
 class BadApp(PlaitError):
-    """The application cannot be loaded."""
+    """The application could not be loaded."""
 
 
 @runtime_checkable
 class Misuse(Protocol):
-    """What typer raises for a command line that it cannot read."""
+    """The interface of typer's error for an invalid command line."""
 
     exit_code: int
 
@@ -47,7 +47,7 @@ class Misuse(Protocol):
 
 
 def report(error: BaseException, arguments: Sequence[str]) -> int:
-    """Tell the error to who called; the exit code that it stands for."""
+    """Print the error, and return its exit code."""
     error = _first(error)
     code = exit_code(error)
     if isinstance(error, KeyboardInterrupt):
@@ -79,12 +79,12 @@ def exit_code(error: BaseException) -> int:
 
 
 def is_forbidden(error: BaseException) -> bool:
-    """Whether the database says that this login may not do that."""
+    """Whether the database denied the login permission."""
     return getattr(error, "sqlstate", None) == _INSUFFICIENT_PRIVILEGE
 
 
 def _first(error: BaseException) -> BaseException:
-    """What began it: a group of tasks ends with a group of errors."""
+    """The first error of a group: a task group ends with a group of errors."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
@@ -96,7 +96,7 @@ def _message(error: Any) -> str:
     if isinstance(error, PlaitError):
         return str(error)
     if is_forbidden(error):
-        return f"this login may not do that: {error}. Operators need the role plait_admin, applications plait_client."
+        return f"permission denied: {error}. Operators need the role plait_admin, applications plait_client."
     if isinstance(error, OSError):
         return str(error)
     return f"unexpected {type(error).__name__}: {error} (--debug shows where)"

@@ -1,7 +1,7 @@
-"""What every command has in common: where the database is, how to print, and a loop to run on.
+"""Common to every command: the database, the output format, and an event loop.
 
-The common options may stand before the command or after it: `plait --json jobs list`, `plait jobs list --json`. They have no
-environment variable of their own here, since a variable would then beat an option that stands further left; `Settings` reads it.
+The common options may come before or after the command: `plait --json jobs list`, `plait jobs list --json`. They are not bound to
+environment variables here, because a variable would then override an option further left; `Settings` reads the variables.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ Url = Annotated[
     str | None,
     typer.Option(
         "--url",
-        help="The Postgres to use; else PLAIT_DATABASE_URL, else an embedded one.",
+        help="Postgres URL. Default: PLAIT_DATABASE_URL, else an embedded Postgres.",
         metavar="URL",
     ),
 ]
@@ -37,13 +37,13 @@ DataDir = Annotated[
     Path | None,
     typer.Option(
         "--data-dir",
-        help="Where the embedded Postgres keeps its data; else PLAIT_DATA_DIR.",
+        help="Data directory of the embedded Postgres. Default: PLAIT_DATA_DIR.",
         metavar="DIR",
         file_okay=False,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, errors too.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback with an error (also PLAIT_DEBUG=1).")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, including errors.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors (also PLAIT_DEBUG=1).")]
 
 MetricsPort = Annotated[
     int | None,
@@ -52,7 +52,7 @@ MetricsPort = Annotated[
         metavar="N",
         min=0,
         max=65535,
-        help="Serve metrics on this port, at /metrics, without a key; 0: any.",
+        help="Serve metrics on this port at /metrics, without authentication; 0 picks a free port.",
         show_default="PLAIT_METRICS_PORT",
     ),
 ]
@@ -60,7 +60,7 @@ MetricsPort = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """One call of plait: what the common options said."""
+    """One call of plait, with its common options."""
 
     url: str | None = None
     data_dir: Path | None = None
@@ -68,17 +68,19 @@ class Invocation:
     debug: bool = False
 
     def under(self, outer: "Invocation") -> "Invocation":
-        """These options over those that stood further left."""
+        """These options, with unset ones taken from the options further left."""
         if self.url is None and self.data_dir is None:
             inner = replace(self, url=outer.url, data_dir=outer.data_dir)
         else:
             inner = self
         if inner.url is not None and inner.data_dir is not None:
-            raise BadUsage("--url names a server, --data-dir an embedded one: give one of them")
+            raise BadUsage(
+                "--url and --data-dir cannot be used together: --url names a server, --data-dir an embedded Postgres"
+            )
         return replace(inner, json=self.json or outer.json, debug=self.debug or outer.debug)
 
     def target(self) -> "Target":
-        """Where the jobs live: by option, else by environment, else embedded."""
+        """The database: from the options, else from the environment, else embedded."""
         from plait.runtime.settings import Settings
         from plait.sdk.target import Target
 
@@ -89,7 +91,7 @@ class Invocation:
 
     @asynccontextmanager
     async def store(self) -> "AsyncIterator[Store]":
-        """The database, for one command."""
+        """Connect to the database for one command."""
         target = self.target()
         store = await stepping_down(target, lambda: target.open(max_connections=2))
         try:
@@ -99,7 +101,7 @@ class Invocation:
             await target.close()
 
     def load(self, name: str) -> "Plait":
-        """The application, on the database that the options name, with the connectors that its settings name."""
+        """Load the application, bound to the database of the options and with the connectors of its settings."""
         from plait.cli.loading import load_app
 
         app = self.bind(load_app(name))
@@ -110,14 +112,14 @@ class Invocation:
         return app
 
     def bind(self, app: "Plait") -> "Plait":
-        """Options are stronger than what the application's code says."""
+        """Apply the options, which override the application's code."""
         if self.url is not None or self.data_dir is not None:
             app.target = self.target()
         return app
 
 
 async def stepping_down(target: "Target", connect: Callable[[], Awaitable[T]]) -> T:
-    """Connect; on a superuser's URL, which is refused, as the login that `plait dev` made there, if it did."""
+    """Connect. A superuser's URL is rejected; then connect as the login that `plait dev` created there, if it exists."""
     from plait.store.roles import DEV_LOGIN
 
     try:
@@ -126,16 +128,16 @@ async def stepping_down(target: "Target", connect: Callable[[], Awaitable[T]]) -
         target.act_as(DEV_LOGIN)
         try:
             return await connect()
-        except Exception:  # noqa: BLE001 - no such login, or no superuser: then what was said first holds
+        except Exception:  # noqa: BLE001 - no such login, or not a superuser: raise the first error
             raise refused from None
 
 
 def new_group(help_text: str, name: str | None = None, *, lists: bool = False) -> typer.Typer:
-    """A group of commands; one that `lists` shows its list when no command is named."""
+    """A group of commands. With `lists`, it lists its items when no command is given."""
     return typer.Typer(
         name=name,
         help=help_text,
-        short_help=help_text.removesuffix(" Without a command it lists them."),
+        short_help=help_text.removesuffix(" Lists them by default."),
         no_args_is_help=not lists,
         invoke_without_command=lists,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -171,7 +173,7 @@ Handler = Callable[..., Coroutine[Any, Any, int | None]]
 
 
 def command(function: Handler) -> Callable[..., int]:
-    """Make a command of `async def f(cli: Invocation, …) -> int | None`: adds the common options, runs it, returns its exit code."""
+    """Turn `async def f(cli: Invocation, …) -> int | None` into a command: add the common options, run it, return its exit code."""
 
     def run(context: typer.Context, **given: Any) -> int:
         own = Invocation(
@@ -179,7 +181,7 @@ def command(function: Handler) -> Callable[..., int]:
         )
         context.obj = invocation = own.under(context.obj or Invocation())
         if context.invoked_subcommand is not None:
-            return 0  # a group's own command, and another one was named: only the options count
+            return 0  # a group's own command, but a subcommand was given: only its options are used
         return run_async(function(invocation, **given)) or 0
 
     parameters = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
@@ -202,7 +204,7 @@ def command(function: Handler) -> Callable[..., int]:
 
 
 def run_async(coroutine: Coroutine[Any, Any, int | None]) -> int | None:
-    """Run it on uvloop where that is installed."""
+    """Run the coroutine, on uvloop if it is installed."""
     new_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
     with contextlib.suppress(ImportError):
         import uvloop

@@ -1,4 +1,4 @@
-"""One job, whole, for a person: what was asked, where it is, and what happened."""
+"""`plait jobs show`: the page of one job, with its payload, state and attempts."""
 
 import json
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def show_job(
     if job.status is Status.SUCCEEDED:
         _show_block("result", job.result or "null")
     if not job.status.final:
-        show("\nwhere it is")
+        show("\nwhy it waits")
         for _, words in reasons:
             show(f"  {words}")
     if nodes:
@@ -101,10 +101,10 @@ def _when(at: "datetime | None") -> str | None:
 
 
 def _show_block(title: str, text: str) -> None:
-    """JSON, indented; cut where it is long, since --json has it whole."""
+    """Print indented JSON, truncated if it is long; --json prints all of it."""
     shown = json.dumps(json.loads(text), ensure_ascii=False, indent=2)
     if len(shown) > LONGEST:
-        shown = f"{shown[:LONGEST]}\n… ({len(text):,} bytes in all; --json shows them)"
+        shown = f"{shown[:LONGEST]}\n… ({len(text):,} bytes; --json shows all of them)"
     show(f"\n{title}")
     for line in shown.splitlines():
         show(f"  {line}")
@@ -128,7 +128,7 @@ def _show_progress(progress: dict[str, Any]) -> None:
 
 
 def _show_tail(name: str, text: str | None) -> None:
-    """The last lines that a command has said, without what would move the cursor or ring a bell."""
+    """The last output lines of a command, without characters that would move the cursor or ring the bell."""
     if text:
         show(f"\n{name}")
         for line in text.splitlines()[-20:]:
@@ -139,17 +139,17 @@ def _show_tail(name: str, text: str | None) -> None:
 
 
 _RULES = {
-    "quorum": "decided: enough nodes were done",
-    "timeout": "decided: the time for the quorum was up",
+    "quorum": "decided: quorum reached",
+    "timeout": "decided: quorum timeout",
     "node_failed": "decided: a node failed",
-    "quorum_lost": "decided: too many nodes failed",
+    "quorum_lost": "decided: quorum lost, too many nodes failed",
 }
 
 
 def _show_nodes(nodes: "Sequence[JobNode]") -> None:
     first = nodes[0]
     said = _RULES[first.rule] if first.rule else "not decided"
-    show(f"\nnodes ({first.needed} of {first.total} must be done; {said})")
+    show(f"\nnodes ({first.needed} of {first.total} must finish; {said})")
     show_table(
         ("node", "status", "attempts", "finished", "error", "job"),
         [

@@ -1,6 +1,6 @@
-"""`plait jobs`: look at jobs, and what an operator does to them.
+"""`plait jobs`: list, show and operate jobs.
 
-A job is named by its whole id. Without --tenant it is looked for in all tenants where the login may, else in its own.
+A job is named by its full id. Without --tenant, all tenants that the login may see are searched.
 """
 
 import json
@@ -22,19 +22,17 @@ if TYPE_CHECKING:
     from plait.store import Store
     from plait.store.job_rows import JobRow
 
-group = new_group(
-    "Look at jobs; cancel, retry and reschedule them. Without a command it lists them.", "jobs", lists=True
-)
+group = new_group("List, show, cancel, retry and reschedule jobs. Lists them by default.", "jobs", lists=True)
 
-Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Whole ids, as jobs list shows them.", show_default=False)]
-Id = Annotated[str, typer.Argument(metavar="ID", help="A whole id, as jobs list shows it.", show_default=False)]
+Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Full ids, as shown by jobs list.", show_default=False)]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Full id, as shown by jobs list.", show_default=False)]
 Tenant = Annotated[
-    str | None, typer.Option("--tenant", "-t", metavar="SLUG", help="The job's tenant.", show_default=False)
+    str | None, typer.Option("--tenant", "-t", metavar="SLUG", help="Tenant of the job.", show_default=False)
 ]
 Text = str | None
 
 STATUSES = " or ".join([", ".join(list(Status)[:-1]), list(Status)[-1]])
-MOVED = {Status.CANCELED: "canceled", Status.RUNNING: "asked to stop; it runs until its handler has stopped"}
+MOVED = {Status.CANCELED: "canceled", Status.RUNNING: "cancellation requested; the job runs until its handler stops"}
 
 
 async def list_(
@@ -45,39 +43,43 @@ async def list_(
             "--status",
             "-s",
             metavar="STATUS",
-            help=f"Only jobs that are {STATUSES}; may be given again.",
+            help=f"Only jobs with this status: {STATUSES}; can be repeated.",
             show_default=False,
         ),
     ] = None,
-    queue: Annotated[Text, typer.Option("--queue", "-q", metavar="NAME", help="Only jobs of this queue.")] = None,
+    queue: Annotated[Text, typer.Option("--queue", "-q", metavar="NAME", help="Only jobs in this queue.")] = None,
     definition: Annotated[
-        Text, typer.Option("--definition", "-d", metavar="NAME", help="Only jobs of this kind.")
+        Text, typer.Option("--definition", "-d", metavar="NAME", help="Only jobs of this definition.")
     ] = None,
     correlation_id: Annotated[
-        Text, typer.Option("--correlation-id", metavar="ID", help="Only jobs that share it.")
+        Text, typer.Option("--correlation-id", metavar="ID", help="Only jobs with this correlation id.")
     ] = None,
     tenant: Annotated[
-        Text, typer.Option("--tenant", "-t", metavar="SLUG", help="The tenant; else the default one.")
+        Text, typer.Option("--tenant", "-t", metavar="SLUG", help="Tenant. Default: the default tenant.")
     ] = None,
     all_tenants: Annotated[bool, typer.Option("--all-tenants", "-A", help="Jobs of all tenants.")] = False,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="How many, at most 1000.")
+        int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="Maximum number of jobs, up to 1000.")
     ] = 50,
-    before: Annotated[Text, typer.Option("--before", metavar="ID", help="Go on after a page's last id.")] = None,
-    parent: Annotated[Text, typer.Option("--parent", metavar="ID", help="Only the sub-jobs of this one.")] = None,
-    root_id: Annotated[Text, typer.Option("--root", metavar="ID", help="Only jobs below this root.")] = None,
+    before: Annotated[
+        Text, typer.Option("--before", metavar="ID", help="Continue after the last id of a page.")
+    ] = None,
+    parent: Annotated[Text, typer.Option("--parent", metavar="ID", help="Only children of this job.")] = None,
+    root_id: Annotated[
+        Text, typer.Option("--root", metavar="ID", help="Only jobs of the workflow with this root.")
+    ] = None,
     with_sub_jobs: Annotated[
         bool | None,
-        typer.Option("--with-sub-jobs/--without-sub-jobs", help="Only jobs that have, or have no, sub-jobs."),
+        typer.Option("--with-sub-jobs/--without-sub-jobs", help="Only jobs with, or without, sub-jobs."),
     ] = None,
     payload: Annotated[
         list[str] | None,
-        typer.Option("--payload", metavar="KEY=VALUE", help="Only jobs whose payload has this; may be given again."),
+        typer.Option("--payload", metavar="KEY=VALUE", help="Only jobs whose payload contains this; can be repeated."),
     ] = None,
 ) -> None:
     """List jobs, newest first."""
     if tenant is not None and all_tenants:
-        raise BadUsage("give --tenant or --all-tenants, not both")
+        raise BadUsage("--tenant and --all-tenants cannot be used together")
     async with cli.store() as store:
         rows = await store.jobs.list_jobs(
             tenant_id=await store.tenants.tenant_id(tenant) if tenant is not None else None,
@@ -95,7 +97,7 @@ async def list_(
         )
         slugs = {row.id: row.slug for row in await store.tenants.list_tenants()} if all_tenants else {}
     if rows.stopped is not None:
-        say(f"Looked only so far. Go on: --before {rows.stopped}")
+        say(f"The search stopped at its scan limit. Continue: --before {rows.stopped}")
     if cli.json:
         show_json(rows)
         return
@@ -125,19 +127,20 @@ async def list_(
             for row in rows
         ],
         optional=("queue", "attempts", "created"),
-        empty="No such jobs." + ("" if all_tenants else " Those of other tenants: --all-tenants or --tenant SLUG."),
+        empty="No matching jobs."
+        + ("" if all_tenants else " Search other tenants with --all-tenants or --tenant SLUG."),
     )
     if len(rows) == limit:
         say(f"There may be more: --before {rows[-1].id}")
 
 
 def _brief(error: str | None) -> str | None:
-    """On a terminal, the first words: `jobs show` has the rest."""
+    """On a terminal, the beginning: `jobs show` has the rest."""
     return shorten(error, 160, placeholder=" …") if error and is_terminal() else error
 
 
 async def show_(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
-    """Show one job whole: its arguments, every attempt, its result, and why it does not run."""
+    """Show a job: its payload, attempts, result, and why it does not run."""
     from plait.cli.job_page import show_job
 
     wanted = arguments.job_id(job_id)
@@ -160,49 +163,52 @@ async def show_(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
 async def cancel(
     cli: Invocation,
     ids: Ids,
-    reason: Annotated[Text, typer.Option("--reason", metavar="TEXT", help="Why, for who looks at it later.")] = None,
-    whole_tree: Annotated[bool, typer.Option("--tree", help="And all their sub-jobs.")] = False,
+    reason: Annotated[Text, typer.Option("--reason", metavar="TEXT", help="Reason, stored with the job.")] = None,
+    whole_tree: Annotated[bool, typer.Option("--tree", help="Also cancel all descendants.")] = False,
     tenant: Tenant = None,
 ) -> int:
-    """Cancel jobs. One that runs is asked to stop; one that is final stays as it is."""
+    """Cancel jobs. A running job is requested to stop; a final job is not changed."""
 
     async def do(store: "Store", job: "JobRow") -> Status:
         if whole_tree:
             done = await store.jobs.cancel_tree(job.id, tenant_id=job.tenant_id, reason=reason)
             if done.canceled or done.asked:
-                say(f"{job.id}: {done.canceled} jobs canceled, {done.asked} asked to stop")
+                say(f"{job.id}: {done.canceled} jobs canceled, {done.asked} requested to stop")
                 return Status.RUNNING if done.asked else Status.CANCELED
             return (await find_job(store, job.id, tenant)).status
         return await store.jobs.cancel(job.id, tenant_id=job.tenant_id, reason=reason)
 
-    return await _each(cli, ids, tenant, do, MOVED.get, "it had ended before: {status}")
+    return await _each(cli, ids, tenant, do, MOVED.get, "already final: {status}")
 
 
 async def retry(
     cli: Invocation,
     ids: Ids,
     whole_tree: Annotated[
-        bool, typer.Option("--tree", help="What has failed in their trees, from the root down.")
+        bool, typer.Option("--tree", help="Retry all failed jobs of their workflows, from the root down.")
     ] = False,
-    all_: Annotated[bool, typer.Option("--all", help="With --tree: all of it, as a new tree.")] = False,
+    all_: Annotated[
+        bool, typer.Option("--all", help="With --tree: run the whole workflow again, as a new one.")
+    ] = False,
     drop_steps: Annotated[
-        bool, typer.Option("--drop-steps", help="Durable jobs begin anew, and forget what they have done.")
+        bool,
+        typer.Option("--drop-steps", help="Restart durable functions from the beginning, without their checkpoints."),
     ] = False,
     tenant: Tenant = None,
 ) -> int:
-    """Run final jobs again: failed, dead letters, canceled or skipped. Their tries start anew, durable ones go on."""
+    """Retry final jobs: failed, dead letters, canceled or skipped. Attempts count from zero again; durable functions resume."""
     if all_ and not whole_tree:
-        raise BadUsage("--all goes with --tree")
+        raise BadUsage("--all requires --tree")
     if whole_tree and drop_steps:
-        raise BadUsage("--drop-steps is for one job; for a whole tree anew: --tree --all")
+        raise BadUsage("--drop-steps retries one job; to restart a whole workflow use --tree --all")
 
     async def do(store: "Store", job: "JobRow") -> Status:
         if whole_tree and all_:
-            say(f"{job.id}: its new tree is {await store.jobs.fork(job.id, tenant_id=job.tenant_id)}")
+            say(f"{job.id}: its new workflow is {await store.jobs.fork(job.id, tenant_id=job.tenant_id)}")
             return Status.QUEUED
         if whole_tree:
             retried = await store.jobs.retry_tree(job.id, tenant_id=job.tenant_id)
-            say(f"{job.id}: {retried} jobs run again")
+            say(f"{job.id}: {retried} jobs retried")
             return Status.QUEUED
         return await store.jobs.retry(job.id, tenant_id=job.tenant_id, drop_steps=drop_steps)
 
@@ -213,17 +219,20 @@ async def reschedule(
     cli: Invocation,
     job_id: Id,
     at: Annotated[
-        Text, typer.Option("--at", metavar="WHEN", help="When: 2030-01-31T12:00, local unless it names a zone.")
+        Text,
+        typer.Option(
+            "--at", metavar="WHEN", help="New time: 2030-01-31T12:00, in local time unless it has a time zone."
+        ),
     ] = None,
-    delay: Annotated[Text, typer.Option("--delay", metavar="TIME", help="In this time: 90, 10m; 0 is now.")] = None,
+    delay: Annotated[Text, typer.Option("--delay", metavar="TIME", help="Delay from now: 90s, 10m; 0 is now.")] = None,
     max_attempts: Annotated[
-        int | None, typer.Option("--max-attempts", metavar="N", min=1, help="How often it may be tried, in all.")
+        int | None, typer.Option("--max-attempts", metavar="N", min=1, help="New limit of attempts, in total.")
     ] = None,
     tenant: Tenant = None,
 ) -> int:
-    """Give a job another time, or more attempts. A final one that may be retried is retried then."""
+    """Change a job's time or its maximum number of attempts. A final job that can be retried is retried at that time."""
     if (at is None) == (delay is None) and (at is not None or max_attempts is None):
-        raise BadUsage("give --at or --delay, --max-attempts, or both")
+        raise BadUsage("give --at, --delay or --max-attempts")
     moment = arguments.moment(at, what="--at")
     delay_s = arguments.duration(delay, what="--delay")
 
@@ -244,7 +253,7 @@ async def _each(
     done: Callable[[Status], str | None],
     otherwise: str,
 ) -> int:
-    """Do it to each; one that fails does not keep the others from it. `done` has no words for what did not work."""
+    """Apply `do` to each job. If one fails, the others are still processed. `done` returns None for a job that was not changed."""
     wanted = [arguments.job_id(text) for text in ids]
     told: list[dict[str, Any]] = []
     async with cli.store() as store:
@@ -278,7 +287,7 @@ async def find_job(store: "Store", job_id: UUID, tenant: str | None) -> "JobRow"
 
 
 async def _slug(store: "Store", job: "JobRow") -> str | None:
-    """Its tenant's slug, where the login may know."""
+    """The slug of its tenant, if the login may see it."""
     try:
         return next((row.slug for row in await store.tenants.list_tenants() if row.id == job.tenant_id), None)
     except Exception as error:
@@ -290,9 +299,9 @@ async def _slug(store: "Store", job: "JobRow") -> str | None:
 group.callback()(command(list_))
 for name, function, short_help in (
     ("list", list_, "List jobs, newest first."),
-    ("show", show_, "Show one job, and why it does not run."),
+    ("show", show_, "Show a job, and why it does not run."),
     ("cancel", cancel, "Cancel jobs."),
-    ("retry", retry, "Run final jobs again."),
-    ("reschedule", reschedule, "Give a job another time, or more attempts."),
+    ("retry", retry, "Retry final jobs."),
+    ("reschedule", reschedule, "Change a job's time or maximum attempts."),
 ):
     group.command(name, short_help=short_help)(command(function))

@@ -1,4 +1,4 @@
-"""`plait keys`: who may call the API."""
+"""`plait keys`: API keys."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -11,16 +11,16 @@ from plait.cli.invocation import Invocation, command, new_group
 from plait.cli.output import say, show, show_json, show_table
 from plait.model.roles import OF_A_TENANT, Role
 
-group = new_group("Show keys of the API; create and revoke them. Without a command it lists them.", "keys", lists=True)
+group = new_group("List, create and revoke API keys. Lists them by default.", "keys", lists=True)
 
 
 async def list_(
     cli: Invocation,
     tenant: Annotated[
-        str | None, typer.Option("--tenant", "-t", metavar="SLUG", help="Only this tenant's.", show_default=False)
+        str | None, typer.Option("--tenant", "-t", metavar="SLUG", help="Only keys of this tenant.", show_default=False)
     ] = None,
 ) -> None:
-    """Show keys, newest first: never the secrets, which are not stored."""
+    """List API keys, newest first. The secrets are not stored and cannot be shown."""
     async with cli.store() as store:
         tenant_id = await store.tenants.tenant_id(tenant) if tenant is not None else None
         rows = await store.keys.list_keys(tenant_id=tenant_id, all_tenants=tenant_id is None, limit=1000)
@@ -45,32 +45,32 @@ async def list_(
             for row in rows
         ],
         optional=("created", "last used"),
-        empty="No keys. Make one: plait keys create NAME",
+        empty="No keys. Create one: plait keys create NAME",
     )
 
 
 async def create(
     cli: Invocation,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is for.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the key.", show_default=False)],
     role: Annotated[
-        Role, typer.Option("--role", "-r", metavar="ROLE", help=f"What it may do: {', '.join(Role)}.")
+        Role, typer.Option("--role", "-r", metavar="ROLE", help=f"Role: {', '.join(Role)}.")
     ] = Role.OPERATOR,
     tenant: Annotated[
         str | None,
         typer.Option(
-            "--tenant", "-t", metavar="SLUG", help="Whose it is; else the default tenant's.", show_default=False
+            "--tenant", "-t", metavar="SLUG", help="Tenant of the key. Default: the default tenant.", show_default=False
         ),
     ] = None,
     expires: Annotated[
         str | None,
-        typer.Option("--expires", metavar="TIME", help="After how long it ends: 90d, 12h.", show_default=False),
+        typer.Option("--expires", metavar="TIME", help="Expires after this time: 90d, 12h.", show_default=False),
     ] = None,
 ) -> None:
-    """Make a key, and show it: once, since only its hash is stored."""
+    """Create an API key and print it. It is printed only once, because only its hash is stored."""
     from plait.model.tokens import hash_of, hint_of, new_token
 
     if tenant is not None and role not in OF_A_TENANT:
-        raise BadUsage(f"a key of the role {role} is for all tenants: leave --tenant out")
+        raise BadUsage(f"a key with the role {role} is valid for all tenants: omit --tenant")
     lasts = arguments.duration(expires, what="--expires")
     token = new_token()
     async with cli.store() as store:
@@ -88,17 +88,18 @@ async def create(
         show_json({"id": key_id, "key": token, "role": role, "tenant_id": tenant_id})
     else:
         show(token)
-        say("It is shown this once. Send it as: Authorization: Bearer …")
+        say("The key is not shown again. Send it as: Authorization: Bearer …")
 
 
 async def revoke(
     cli: Invocation,
-    key_id: Annotated[str, typer.Argument(metavar="ID", help="A whole id, as keys list shows it.", show_default=False)],
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="Full id, as shown by keys list.", show_default=False)],
     descendants: Annotated[
-        bool, typer.Option("--descendants", help="Also revoke the keys that were made with it, and with those.")
+        bool,
+        typer.Option("--descendants", help="Also revoke all keys that were created with it, directly or indirectly."),
     ] = False,
 ) -> None:
-    """Revoke a key. It is refused within seconds. Keys that were made with it are listed, and stay valid without --descendants."""
+    """Revoke an API key, within seconds. Keys that were created with it are listed, and stay valid without --descendants."""
     wanted = arguments.job_id(key_id)
     async with cli.store() as store:
         now = await store.health.now()
@@ -110,15 +111,15 @@ async def revoke(
         return
     show(f"key {wanted} revoked")
     for row in valid:
-        show(f"key {row.id} {row.name} ({row.role}), made with it: {'revoked' if descendants else 'still valid'}")
+        show(f"key {row.id} {row.name} ({row.role}), created with it: {'revoked' if descendants else 'still valid'}")
     if valid and not descendants:
-        say(f"Revoke these too: plait keys revoke {wanted} --descendants")
+        say(f"Revoke these as well: plait keys revoke {wanted} --descendants")
 
 
 group.callback()(command(list_))
 for name_, function, short_help in (
-    ("list", list_, "Show keys."),
-    ("create", create, "Make a key."),
-    ("revoke", revoke, "End a key."),
+    ("list", list_, "List API keys."),
+    ("create", create, "Create an API key."),
+    ("revoke", revoke, "Revoke an API key."),
 ):
     group.command(name_, short_help=short_help)(command(function))

@@ -1,4 +1,4 @@
-"""`plait leader`: the duties that one process does for all, alone."""
+"""`plait leader`: run the leader as a separate process."""
 
 from typing import Annotated
 
@@ -8,20 +8,20 @@ from plait.cli.invocation import Invocation, MetricsPort, command
 
 
 def register(app: typer.Typer) -> None:
-    app.command("leader", short_help="Do what one process does for all.")(command(leader))
+    app.command("leader", short_help="Run the leader: scheduling, rescue, retention.")(command(leader))
 
 
 async def leader(
     cli: Invocation,
     app_name: Annotated[
         str | None,
-        typer.Argument(metavar="APP", help="Only to find the database that the app names.", show_default=False),
+        typer.Argument(metavar="APP", help="Application to read the database URL from.", show_default=False),
     ] = None,
     metrics_port: MetricsPort = None,
 ) -> int:
-    """Start delayed jobs and retries, notice lost workers, forget old jobs.
+    """Run the leader: promote delayed jobs and retries, fire triggers, rescue jobs of lost workers, apply retention.
 
-    Every worker does this too unless it has --no-leader; only one of all leads at a time.
+    Every worker can lead too, unless it is started with --no-leader. Leader election ensures that one process leads at a time.
     """
     from plait.cli.serving import configure_logs, metrics_server, place, serve
     from plait.leader.leader import Leader

@@ -1,7 +1,7 @@
-"""An application from `app.py`, `app.py:app`, `module` or `module:app`.
+"""Load an application from `app.py`, `app.py:app`, `module` or `module:app`.
 
-A file is imported under its own module name, with its directory on `sys.path`, and not under a made-up one: jobs with
-isolation="process" are found again in another process, by that name.
+A file is imported under its own module name, with its directory on `sys.path`, and not under an invented one: jobs with
+isolation="process" are imported by that name in another process.
 """
 
 import importlib
@@ -15,7 +15,7 @@ from plait.sdk.app import Plait
 
 
 def load_app(spec: str) -> Plait:
-    """The one Plait object that `spec` names; an error that says what to write when there is none, or several."""
+    """The one Plait object that `spec` names. If there is none, or there are several, the error says what to write."""
     where, name = _split(spec)
     module = _import_file(Path(where)) if where.endswith(".py") else _import_module(where)
     return _only(module, where) if name is None else _named(module, where, name)
@@ -29,11 +29,11 @@ def _split(spec: str) -> tuple[str, str | None]:
 def _import_file(path: Path) -> ModuleType:
     path = path.expanduser().resolve()
     if not path.is_file():
-        raise BadApp(f"there is no file {path}")
+        raise BadApp(f"file {path} not found")
     directory, name = path.parent, path.stem
     if "." in name:
-        raise BadApp(f"{path.name} cannot be imported: a module's name has no dots. Rename the file.")
-    while (directory / "__init__.py").exists():  # part of a package, whose relative imports must work
+        raise BadApp(f"{path.name} cannot be imported: a module name cannot contain dots. Rename the file.")
+    while (directory / "__init__.py").exists():  # part of a package: its relative imports must work
         directory, name = directory.parent, f"{directory.name}.{name}"
     sys.path[:0] = [str(directory)] if str(directory) not in sys.path[:1] else []
     module = _import(name, str(path))
@@ -45,7 +45,7 @@ def _import_file(path: Path) -> ModuleType:
 
 def _import_module(name: str) -> ModuleType:
     if not all(part.isidentifier() for part in name.split(".")):
-        raise BadApp(f"an app is named like app.py, app.py:app, module or module:app, not {name!r}")
+        raise BadApp(f"an app must be like app.py, app.py:app, module or module:app, got {name!r}")
     here = str(Path.cwd())
     sys.path[:0] = [here] if here not in sys.path else []
     return _import(name, name)
@@ -57,7 +57,7 @@ def _import(name: str, shown: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             hint = f" Did you mean {name}.py?" if Path(f"{name}.py").is_file() else ""
-            raise BadApp(f"there is no module {name!r} here or on PYTHONPATH.{hint}") from None
+            raise BadApp(f"module {name!r} not found in the current directory or on PYTHONPATH.{hint}") from None
         raise BadApp(f"{shown} cannot be loaded: {error}{_place(error)}") from error
     except (Exception, SystemExit) as error:
         raise BadApp(f"{shown} cannot be loaded: {type(error).__name__}: {error}{_place(error)}") from error
@@ -65,7 +65,7 @@ def _import(name: str, shown: str) -> ModuleType:
 
 def _place(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
-        return ""  # it names its place itself
+        return ""  # a syntax error already names its place
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
     return f" ({frames[-1].filename}, line {frames[-1].lineno})" if len(frames) > 1 else ""
 
@@ -83,10 +83,10 @@ def _only(module: ModuleType, where: str) -> Plait:
         case [(_, app)]:
             return app
         case []:
-            raise BadApp(f"there is no Plait object in {where}: write `app = Plait()` there")
+            raise BadApp(f"no Plait object found in {where}. Add `app = Plait()`.")
         case several:
             names = ", ".join(name for name, _ in several)
-            raise BadApp(f"{where} has several Plait objects ({names}): name one, as in {where}:{several[0][0]}")
+            raise BadApp(f"{where} has several Plait objects ({names}): choose one, as in {where}:{several[0][0]}")
 
 
 def _choices(module: ModuleType) -> str:

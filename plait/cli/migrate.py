@@ -1,4 +1,4 @@
-"""`plait migrate`: bring a database to this version's schema."""
+"""`plait migrate`: install or upgrade plait's schema."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,22 +18,26 @@ def register(app: typer.Typer) -> None:
 
 async def migrate(
     cli: Invocation,
-    plan_only: Annotated[bool, typer.Option("--plan", help="Only tell what would be done.")] = False,
+    plan_only: Annotated[bool, typer.Option("--plan", help="Only show what would be done.")] = False,
     allow_blocking: Annotated[
         bool,
         typer.Option(
-            "--allow-blocking", help="Also where all who work have to wait while a large table is gone through."
+            "--allow-blocking", help="Allow migrations that block workers while a large table is scanned or rewritten."
         ),
     ] = False,
     grant_client: Annotated[
         str | None,
-        typer.Option("--grant-client", metavar="ROLE", help="Let this login of your application enqueue and read."),
+        typer.Option(
+            "--grant-client",
+            metavar="ROLE",
+            help="Grant your application's login the role plait_client, to enqueue and read jobs.",
+        ),
     ] = None,
 ) -> None:
     """Install or upgrade plait in a database: tables, functions, roles and grants, in one transaction.
 
-    Needs a superuser's URL, or one of a role that may create roles and owns the database. Many processes may call it at once. It waits a
-    second for a table that is in use, lets others through, and tries again. --plan tells which tables it would lock, and touches none.
+    Needs the URL of a superuser, or of a role that may create roles and owns the database. It is safe to run from several processes at
+    once. If a table is in use, it waits a second, lets others proceed, and retries. --plan shows the tables it would lock, and changes nothing.
     """
     from plait.store.migrate import migrate as apply
 
@@ -57,7 +61,7 @@ async def migrate(
 
 def _lines(plan: "Plan", *, plan_only: bool) -> list[str]:
     if plan.empty:
-        return [f"schema {plan.target} is installed; there is nothing to do"]
+        return [f"schema {plan.target} is up to date"]
     if plan.installed is None:
         return [f"{'would install' if plan_only else 'installed'} schema {plan.target}"]
     word = "would apply" if plan_only else "applied"
@@ -70,11 +74,11 @@ def _lines(plan: "Plan", *, plan_only: bool) -> list[str]:
 
 
 def _locks(plan: "Plan") -> list[str]:
-    """Each table that is locked, and the statement that does it."""
+    """Each locked table, and the statement that locks it."""
     lines = [
-        f"  locks {lock}{'  <- all who work wait' if lock.blocks else ''}\n    {lock.statement[:150]}"
+        f"  locks {lock}{'  <- blocks workers' if lock.blocks else ''}\n    {lock.statement[:150]}"
         for lock in plan.locks
     ]
     if any(lock.blocks for lock in plan.locks):
-        lines.append("  it needs --allow-blocking, in a quiet hour")
+        lines.append("  requires --allow-blocking; run it when load is low")
     return lines

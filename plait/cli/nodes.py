@@ -1,4 +1,4 @@
-"""`plait nodes`: the machines of the cluster, and which of them leads."""
+"""`plait nodes`: the nodes of the cluster, and which of them leads."""
 
 import json
 
@@ -13,7 +13,7 @@ def register(app: typer.Typer) -> None:
 
 
 async def nodes(cli: Invocation) -> None:
-    """Show the machines that workers are on: those that live, those that drain, and those that were lost or have left."""
+    """Show the nodes that workers run on: active, draining, lost and left."""
     async with cli.store() as store:
         rows = await store.nodes.list_nodes()
         leader = await store.leader.get_leader()
@@ -38,9 +38,9 @@ async def nodes(cli: Invocation) -> None:
             for row in rows
         ],
         optional=("labels", "api", "version", "running"),
-        empty="No nodes. A worker is on one: plait worker APP --node NAME",
+        empty="No nodes. Start a worker: plait worker APP --node NAME",
     )
     if leader is None:
-        show("nobody leads: what is the leader's waits. Run plait worker without --no-leader")
+        show("There is no leader: leader actions wait. Run plait worker without --no-leader.")
     elif leader.node is None:
-        show(f"{leader.holder} leads, and runs no jobs: what is the leader's waits")
+        show(f"The leader {leader.holder} runs no jobs: leader actions wait.")

@@ -1,4 +1,4 @@
-"""`plait queues`: what waits where; pause, resume, limit."""
+"""`plait queues`: list, pause, resume and limit queues."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +13,7 @@ from plait.cli.output import show, show_json, show_table, span
 if TYPE_CHECKING:
     from plait.store.queues import QueueRow
 
-group = new_group("Show queues; pause, resume and limit them. Without a command it lists them.", "queues", lists=True)
+group = new_group("List, pause, resume and limit queues. Lists them by default.", "queues", lists=True)
 
 
 class Mode(StrEnum):
@@ -21,11 +21,11 @@ class Mode(StrEnum):
     SERIAL = "serial"
 
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The queue.", show_default=False)]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the queue.", show_default=False)]
 
 
 async def list_(cli: Invocation) -> None:
-    """Show every queue: what waits, what runs, who serves it."""
+    """List all queues: queued and running jobs, limits and workers."""
     async with cli.store() as store:
         rows = await store.queues.list_queues()
     if cli.json:
@@ -64,17 +64,17 @@ async def list_(cli: Invocation) -> None:
             for row in rows
         ],
         optional=("waiting", "rate", "max running", "root"),
-        empty="No queues yet. A queue is there with its first job, worker or limit.",
+        empty="No queues yet. A queue is created by its first job, worker or limit.",
     )
 
 
 async def pause(cli: Invocation, name: Name) -> None:
-    """Start no more jobs of a queue. What runs goes on; new jobs are taken and wait."""
+    """Pause a queue: start none of its jobs. Running jobs continue; new jobs are accepted and wait."""
     await _set(cli, name, {"paused": True})
 
 
 async def resume(cli: Invocation, name: Name) -> None:
-    """Start a paused queue's jobs again."""
+    """Resume a paused queue."""
     await _set(cli, name, {"paused": False})
 
 
@@ -83,18 +83,20 @@ async def set_(
     name: Name,
     max_running: Annotated[
         str | None,
-        typer.Option("--max-running", metavar="N", help="How many may run at once, over all workers; or none."),
+        typer.Option("--max-running", metavar="N", help="Concurrency limit over all workers; none removes it."),
     ] = None,
     rate: Annotated[
         str | None,
-        typer.Option("--rate", metavar="N/TIME", help="How many may start in each period: 10/1s, 100/1m; or none."),
+        typer.Option(
+            "--rate", metavar="N/TIME", help="Rate limit: starts per period, such as 10/1s, 100/1m; none removes it."
+        ),
     ] = None,
     mode: Annotated[
         Mode | None,
-        typer.Option("--mode", help="serial: one root at a time, with all its children, then the next."),
+        typer.Option("--mode", help="serial: run one workflow at a time, a root and all its descendants."),
     ] = None,
 ) -> None:
-    """Limit a queue, or make it serial, over all workers. What is not given stays as it is; none removes a limit."""
+    """Set a queue's limits or mode, over all workers. Options that are not given stay unchanged; none removes a limit."""
     settings: dict[str, Any] = {}
     if max_running is not None:
         settings["max_running"] = arguments.limit(max_running, what="--max-running")
@@ -103,7 +105,7 @@ async def set_(
     if mode is not None:
         settings["serial"] = mode is Mode.SERIAL
     if not settings:
-        raise BadUsage("there is nothing to set: give --max-running, --rate or --mode")
+        raise BadUsage("no setting given: use --max-running, --rate or --mode")
     await _set(cli, name, settings)
 
 

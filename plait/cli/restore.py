@@ -1,4 +1,4 @@
-"""`plait after-restore`: what a database that was restored from a backup needs before anything runs on it."""
+"""`plait after-restore`: prepare a database that was restored from a backup."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from plait.cli.output import show, show_json
 
 
 def register(app: typer.Typer) -> None:
-    app.command("after-restore", short_help="Make a restored backup ready to run on.")(command(after_restore))
+    app.command("after-restore", short_help="Prepare a restored backup.")(command(after_restore))
 
 
 async def after_restore(
@@ -18,14 +18,16 @@ async def after_restore(
     until: Annotated[
         str | None,
         typer.Option(
-            "--until", metavar="TIME", help="Schedules have fired up to here, on the server before; else up to now."
+            "--until",
+            metavar="TIME",
+            help="Time up to which schedules have fired on the previous server. Default: now.",
         ),
     ] = None,
 ) -> None:
-    """Make a database that was restored from a backup ready, before workers, leaders and the API start on it.
+    """Prepare a database that was restored from a backup, before workers, leaders and the API use it.
 
-    Leases are void: what ran is queued again, and a worker of before is told so. No schedule fires for a time up to now, or up to --until.
-    Sessions end.
+    All leases expire: running jobs are requeued, and old workers' writes are rejected. Schedules do not fire for times before now, or
+    before --until. Browser sessions end.
     """
     moment = arguments.moment(until, what="--until")
     async with cli.store() as store:
@@ -33,6 +35,4 @@ async def after_restore(
     if cli.json:
         show_json(done)
     else:
-        show(
-            f"ready: {done.workers} workers are gone, {done.jobs} jobs are queued again, {done.schedules} schedules moved on"
-        )
+        show(f"ready: {done.workers} workers removed, {done.jobs} jobs requeued, {done.schedules} schedules advanced")

@@ -1,4 +1,4 @@
-"""`plait run`: one job, now, with everything that it needs started and stopped around it."""
+"""`plait run`: run one job now, and start and stop everything it needs."""
 
 import asyncio
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from plait.sdk.handle import Handle
     from plait.sdk.job import Job
 
-JobName = Annotated[str, typer.Argument(metavar="JOB", help="The job's name.", show_default=False)]
+JobName = Annotated[str, typer.Argument(metavar="JOB", help="Name of the job.", show_default=False)]
 Pairs = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="KEY=VALUE",
-        help="The job's arguments. A value is JSON where it is JSON and fits, else text.",
+        help="The job's arguments. A value is parsed as JSON if it is valid and fits the type, else it is text.",
         show_default=False,
     ),
 ]
 Payload = Annotated[
     str | None,
     typer.Option(
-        "--payload", metavar="JSON", help="The arguments as a JSON object; - reads it from stdin.", show_default=False
+        "--payload", metavar="JSON", help="The arguments as a JSON object; - reads stdin.", show_default=False
     ),
 ]
 
 Tenant = Annotated[
     str | None,
-    typer.Option("--tenant", "-t", metavar="SLUG", help="The tenant that it is for.", show_default=False),
+    typer.Option("--tenant", "-t", metavar="SLUG", help="Tenant of the job.", show_default=False),
 ]
 
 
@@ -53,9 +53,9 @@ async def run(
     payload: Payload = None,
     tenant: Tenant = None,
 ) -> int:
-    """Run one job, print its result, and end.
+    """Run one job, print its result, and exit.
 
-    Starts what is needed (an embedded Postgres, a worker, a leader), enqueues the job, and waits until it is final.
+    Starts what the job needs (an embedded Postgres, a worker, a leader), enqueues it, and waits until it is final.
     """
     app = cli.load(app_name)
     job = find_job(app, app_name, job_name)
@@ -74,16 +74,16 @@ async def run(
                 waiting = group.create_task(_wait(handle, stop, as_json=cli.json))
                 group.create_task(_tell(signals, stop))
                 await run_services([Worker(app), Leader(app)], stop)
-                waiting.cancel()  # stopped before its end; else it is done
+                waiting.cancel()  # stopped before the job ended; else it is already done
     if not waiting.cancelled():
         return signals.exit_code or waiting.result()
-    say(f"plait: job {handle.id} is given back: the next worker runs it")
+    say(f"plait: job {handle.id} was released and will run on the next worker")
     return signals.exit_code
 
 
 def find_job(app: "Plait", app_name: str, name: str) -> "Job[..., Any]":
     if name not in app.jobs:
-        known = ", ".join(app.jobs) or "none at all"
+        known = ", ".join(app.jobs) or "none"
         raise BadUsage(f"{app_name} has no job called {name!r}; it has {known}")
     return app.jobs[name]
 
@@ -91,7 +91,7 @@ def find_job(app: "Plait", app_name: str, name: str) -> "Job[..., Any]":
 async def _tell(signals: "Signals", stop: "Stop") -> None:
     await stop.wait()
     if signals.received:
-        say("plait: the job may finish; again gives it back at once")
+        say("plait: waiting for the job to finish; press again to release it immediately")
 
 
 async def _wait(handle: "Handle[Any]", stop: "Stop", *, as_json: bool) -> int:
@@ -102,7 +102,7 @@ async def _wait(handle: "Handle[Any]", stop: "Stop", *, as_json: bool) -> int:
 
 
 async def wait_for(handle: "Handle[Any]", *, as_json: bool) -> int:
-    """Wait for the job's end and tell of it; 0 when it succeeded or had nothing to do."""
+    """Wait until the job is final and print its outcome; 0 if it succeeded or was skipped."""
     try:
         value = await handle.result()
     except JobFailed as error:
@@ -130,7 +130,7 @@ def _status(error: JobFailed) -> Status:
 
 
 def show_result(handle: "Handle[Any]", value: Any, *, as_json: bool) -> None:
-    """Text as it is, everything else as JSON."""
+    """Print text as it is, other values as JSON."""
     import msgspec
 
     from plait.sdk.codec import encode

@@ -1,4 +1,4 @@
-"""A process that runs services until a signal comes, and tells what it runs and where."""
+"""A process that runs services until it gets a signal, and prints what it runs and where."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ AT_END_S: Final = 5.0
 def configure_logs(
     app: "Plait", cli: "Invocation", *, level: str = "info", form: Literal["auto", "text"] = "auto"
 ) -> None:
-    """The environment decides, then --json, then what suits the command. Traces too, since they are told from the first word on."""
+    """Configure logs and traces: the environment decides, then --json, then the command's default. Tracing must start before the first span."""
     if app.settings.traces == "otlp":
         from plait.telemetry import tracing
 
@@ -41,7 +41,7 @@ def configure_logs(
 def metrics_server(
     app: "Plait", port: int | None, *sources: "Source", leads: Callable[[], bool]
 ) -> "MetricsServer | None":
-    """The listener for metrics, where one is wanted. `leads`: whether this process tells the installation's numbers too."""
+    """The metrics listener, if one is configured. `leads`: whether this process also reports the installation's metrics."""
     from plait.telemetry.database import DatabaseMetrics
     from plait.telemetry.exposition import Exposition
     from plait.telemetry.server import MetricsServer
@@ -62,8 +62,8 @@ async def serve(
     then: Callable[[], Awaitable[Sequence[str]]] | None = None,
     at_end: Callable[[], Awaitable[None]] | None = None,
 ) -> int:
-    """Connect, say `told` and what `then` gives, and run services until a signal or their own end; the exit code. `at_end` is tried for
-    a few seconds while the database is still connected."""
+    """Connect, print `told` and the lines of `then`, and run services until a signal or until they end; returns the exit code. `at_end` runs
+    for at most a few seconds while the database is still connected."""
     stop = Stop()
     with Signals(stop, grace_s=app.settings.grace) as signals:
         async with connected(app, stop, signals, develop=develop, wait_s=app.settings.wait_for_database):
@@ -84,10 +84,10 @@ async def serve(
 async def connected(
     app: "Plait", stop: Stop, signals: Signals, *, develop: bool = False, wait_s: float = 0.0
 ) -> AsyncIterator[None]:
-    """The app, connected. `develop`: prepare the database first. `wait_s`: how long a database that is down is waited for. A signal
-    before that ends the process."""
+    """Connect the app. `develop`: prepare the database first. `wait_s`: how long to wait for a database that is down. A signal before the
+    connection is made ends the process."""
     if not await _until(stop, _connect(app, develop=develop, wait_s=wait_s)):
-        # Nothing is held yet, but a thread may wait for a server that starts or is silent: Ctrl-C is not held up by it.
+        # There is no work yet, but a thread may wait for a server that starts or does not answer: Ctrl-C must not wait for it.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(signals.exit_code)
@@ -109,7 +109,7 @@ async def _connect(app: "Plait", *, develop: bool, wait_s: float) -> None:
                 await app.target.prepare_development()
             await app.store()
         except DatabaseUnreachable as error:
-            # Embedded Postgres is ours to start, and a login that the server does not know is a wrong setting: neither will pass.
+            # Waiting would not help: we start the embedded Postgres ourselves, and a login that the server rejects is a wrong setting.
             if app.target.embedded or is_refusal(error) or time.monotonic() >= deadline:
                 raise
             await asyncio.sleep(retry.failed(error))
@@ -119,7 +119,7 @@ async def _connect(app: "Plait", *, develop: bool, wait_s: float) -> None:
 
 
 async def _until(stop: Stop, work: Coroutine[Any, Any, None]) -> bool:
-    """Do the work, but not past a wish to stop; tells whether it is done."""
+    """Do the work until it is done or a stop is requested; returns whether it is done."""
     working = asyncio.ensure_future(work)
     stopping = asyncio.ensure_future(stop.wait())
     try:
@@ -135,7 +135,7 @@ async def _until(stop: Stop, work: Coroutine[Any, Any, None]) -> bool:
 
 
 def place(cli: "Invocation", app: "Plait") -> str:
-    """Where the jobs live, in words."""
+    """The database, described for people."""
     if app.target.embedded:
         from plait.embedded.postgres_place import choose_data_dir
 

@@ -1,4 +1,4 @@
-"""`plait tenants`: who the jobs are for, and what each of them may have."""
+"""`plait tenants`: list, create, limit and pause tenants."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,38 +14,44 @@ from plait.model.errors import PlaitError
 if TYPE_CHECKING:
     from plait.store import Store
 
-group = new_group("Show tenants; create, limit and pause them. Without a command it lists them.", "tenants", lists=True)
+group = new_group("List, create, limit and pause tenants. Lists them by default.", "tenants", lists=True)
 
-Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Lower-case letters, digits, - and _.", show_default=False)]
-Name = Annotated[str | None, typer.Option("--name", metavar="TEXT", help="The name that people read.")]
-TimeZone = Annotated[str | None, typer.Option("--time-zone", metavar="ZONE", help="Like Europe/Berlin.")]
-Weight = Annotated[int | None, typer.Option("--weight", metavar="N", help="Its share in the fair claim, 1 to 1000.")]
+Slug = Annotated[
+    str,
+    typer.Argument(metavar="SLUG", help="Slug of the tenant: lower-case letters, digits, - and _.", show_default=False),
+]
+Name = Annotated[str | None, typer.Option("--name", metavar="TEXT", help="Display name.")]
+TimeZone = Annotated[str | None, typer.Option("--time-zone", metavar="ZONE", help="Time zone, such as Europe/Berlin.")]
+Weight = Annotated[int | None, typer.Option("--weight", metavar="N", help="Weight in fair scheduling, 1 to 1000.")]
 MaxRunning = Annotated[
-    str | None, typer.Option("--max-running", metavar="N", help="How many of its jobs may run at once; or none.")
+    str | None,
+    typer.Option("--max-running", metavar="N", help="Concurrency limit: jobs that may run at once; none removes it."),
 ]
 MaxQueued = Annotated[
-    str | None, typer.Option("--max-queued", metavar="N", help="How many unfinished jobs it may have; or none.")
+    str | None, typer.Option("--max-queued", metavar="N", help="Quota: unfinished jobs it may have; none removes it.")
 ]
 MaxTriggers = Annotated[
     str | None,
-    typer.Option("--max-triggers", metavar="N", help="How many triggers it may have beside those in code; or none."),
+    typer.Option(
+        "--max-triggers", metavar="N", help="Maximum number of triggers, besides those in code; none removes it."
+    ),
 ]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
         "--keep",
         metavar="STATUS=AGE",
-        help="How long its final jobs are kept, like failed=30d or succeeded=forever; again for each status. default: as for all.",
+        help="Retention of its final jobs, such as failed=30d or succeeded=forever; can be repeated. default: the installation's setting.",
     ),
 ]
 
 
 class TenantExists(PlaitError):
-    """There is such a tenant already. Change it with `plait tenants set`."""
+    """The tenant already exists. Change it with `plait tenants set`."""
 
 
 async def list_(cli: Invocation) -> None:
-    """Show every tenant, and what it has unfinished."""
+    """List all tenants, with their unfinished jobs."""
     async with cli.store() as store:
         rows = await store.tenants.list_tenants()
         kept = await store.tenants.list_retention()
@@ -98,21 +104,19 @@ async def set_(
     slug: Slug,
     name: Name = None,
     time_zone: TimeZone = None,
-    paused: Annotated[
-        bool | None, typer.Option("--pause/--resume", help="Start none of its jobs, or start them again.")
-    ] = None,
+    paused: Annotated[bool | None, typer.Option("--pause/--resume", help="Pause or resume all its jobs.")] = None,
     weight: Weight = None,
     max_running: MaxRunning = None,
     max_queued: MaxQueued = None,
     max_triggers: MaxTriggers = None,
     keep: Keep = None,
 ) -> None:
-    """Change a tenant. What is not given stays as it is; none removes a limit."""
+    """Change a tenant. Options that are not given stay unchanged; none removes a limit."""
     settings = _settings(name, time_zone, paused, weight, max_running, max_queued, max_triggers, keep)
     if not settings:
-        raise BadUsage("there is nothing to set: see plait tenants set --help")
+        raise BadUsage("no setting given; see plait tenants set --help")
     async with cli.store() as store:
-        await store.tenants.tenant_id(slug)  # an unknown one is a typing error, not a new tenant
+        await store.tenants.tenant_id(slug)  # an unknown slug is a typo, not a new tenant
         await store.tenants.set_tenant(slug, settings)
         await _tell(store, slug, "set", as_json=cli.json)
 
@@ -120,23 +124,23 @@ async def set_(
 async def bind(
     cli: Invocation,
     login: Annotated[
-        str, typer.Argument(metavar="LOGIN", help="A login with the role plait_tenant.", show_default=False)
+        str, typer.Argument(metavar="LOGIN", help="Database login with the role plait_tenant.", show_default=False)
     ],
     slug: Annotated[
-        str | None, typer.Argument(metavar="SLUG", help="Its tenant; left out with --unbind.", show_default=False)
+        str | None, typer.Argument(metavar="SLUG", help="Tenant; omit it with --unbind.", show_default=False)
     ] = None,
-    unbind: Annotated[bool, typer.Option("--unbind", help="Bind it to none.")] = False,
+    unbind: Annotated[bool, typer.Option("--unbind", help="Remove the binding.")] = False,
 ) -> None:
-    """Bind a database login to one tenant: it can see and do nothing of the others."""
+    """Bind a database login to one tenant. It cannot see or change anything of other tenants."""
     if unbind == (slug is not None):
-        raise BadUsage("name the tenant to bind the login to, or give --unbind")
+        raise BadUsage("give the tenant to bind the login to, or --unbind")
     async with cli.store() as store:
         tenant_id = await store.tenants.tenant_id(slug) if slug is not None else None
         await store.tenants.bind_login(login, tenant_id)
     if cli.json:
         show_json({"login": login, "tenant": slug, "tenant_id": tenant_id})
     else:
-        show(f"{login} acts for {slug} alone" if slug else f"{login} is bound to no tenant")
+        show(f"{login} is bound to {slug}" if slug else f"{login} is bound to no tenant")
 
 
 def _settings(
@@ -149,7 +153,7 @@ def _settings(
     max_triggers: str | None,
     keep: list[str] | None,
 ) -> dict[str, Any]:
-    """What was given; a limit of none is a null, which removes it."""
+    """The given settings. The limit none is a null, which removes it."""
     given = {"name": name, "time_zone": time_zone, "paused": paused, "weight": weight}
     settings: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if max_running is not None:
@@ -174,7 +178,7 @@ async def _tell(store: "Store", slug: str, done: str, *, as_json: bool) -> None:
 
 group.callback()(command(list_))
 for name_, function, short_help in (
-    ("list", list_, "Show every tenant."),
+    ("list", list_, "List tenants."),
     ("create", create, "Create a tenant."),
     ("set", set_, "Change a tenant."),
     ("bind", bind, "Bind a database login to one tenant."),

@@ -1,4 +1,4 @@
-"""`plait top`: what is queued, runs and waits, live. One query for each look, whatever is shown."""
+"""`plait top`: queued, running and waiting jobs, live. Each refresh is one query."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 STATES: Final = ("queued", "running", "scheduled", "waiting")
 WINDOW_S: Final = 30.0
-"""Rates are over so long: the leader counts every few seconds."""
+"""The window of rates: the leader updates its counts every few seconds."""
 NAME: Final = 28
 OTHERS: Final = "*"
 
@@ -52,12 +52,12 @@ class View:
 
 
 Row = tuple[str, dict[str, float], float | None]
-"""Name, jobs by state, and how long the oldest queued one waits, which is known of queues."""
+"""Name, jobs by state, and the age of the oldest queued job, which is known for queues."""
 
 
 @dataclass(slots=True)
 class Look:
-    """One look at the installation, and what has happened lately."""
+    """One snapshot of the installation, with recent rates."""
 
     reading: "Reading"
     rates: dict[str, float] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Look:
 
 
 def _weight(row: Row, sort: Sort) -> float:
-    """The heaviest come first."""
+    """The sort key: largest first."""
     match sort:
         case Sort.QUEUED | Sort.RUNNING:
             return row[1].get(sort, 0.0)
@@ -89,20 +89,18 @@ def register(app: typer.Typer) -> None:
 
 async def top(
     cli: Invocation,
-    by: Annotated[By, typer.Option("--by", help="A line for each queue, or for each tenant.")] = By.QUEUE,
-    sort: Annotated[Sort, typer.Option("--sort", help="What comes first.")] = Sort.QUEUED,
-    every: Annotated[str, typer.Option("--every", metavar="TIME", help="How often to look: 2s, 500ms.")] = "2s",
-    once: Annotated[
-        bool, typer.Option("--once", help="Look once, and end. So does a call without a terminal.")
-    ] = False,
+    by: Annotated[By, typer.Option("--by", help="Group by queue or by tenant.")] = By.QUEUE,
+    sort: Annotated[Sort, typer.Option("--sort", help="Sort order.")] = Sort.QUEUED,
+    every: Annotated[str, typer.Option("--every", metavar="TIME", help="Refresh interval: 2s, 500ms.")] = "2s",
+    once: Annotated[bool, typer.Option("--once", help="Print once and exit. Default without a terminal.")] = False,
 ) -> None:
     """Watch queues, workers and rates, live.
 
-    Keys: s another order, b by queue or tenant, q the end. Needs a login with the role plait_admin.
+    Keys: s changes the order, b groups by queue or tenant, q quits. Needs a login with the role plait_admin.
     """
     every_s = duration(every, what="--every")
     if not every_s or every_s < 0.1:
-        raise BadUsage("--every is at least 100ms")
+        raise BadUsage("--every must be at least 100ms")
     view = View(by, sort)
     async with cli.store() as store:
         from plait.telemetry.database import Growth
@@ -163,7 +161,7 @@ def _next(value: Choice) -> Choice:
 
 @contextlib.contextmanager
 def _keys() -> "Iterator[asyncio.Queue[str]]":
-    """The keys that are pressed, without Enter, and without showing them."""
+    """Pressed keys, read without Enter and not echoed."""
     pressed: asyncio.Queue[str] = asyncio.Queue()
     if not sys.stdin.isatty():
         yield pressed
@@ -192,7 +190,7 @@ def _summary(look: Look) -> list[str]:
     reading, rates = look.reading, look.rates
     total = {state: sum(n for (_, status), n in reading.queue_jobs.items() if status == state) for state in STATES}
     workers = ", ".join(f"{n:.0f} {state}" for state, n in sorted(reading.workers.items())) or "none"
-    leader = f"term {reading.single.get('leader_term', 0):.0f}" if reading.single.get("leader_present") else "NOBODY"
+    leader = f"term {reading.single.get('leader_term', 0):.0f}" if reading.single.get("leader_present") else "NONE"
     happened = (
         "  ".join(
             f"{name} {rates[kind]:.1f}/s"
@@ -205,7 +203,7 @@ def _summary(look: Look) -> list[str]:
             )
         )
         if rates
-        else "rates come with the next looks"
+        else "rates appear after a few refreshes"
     )
     return [
         "jobs     " + "  ".join(f"{state} {n:,.0f}" for state, n in total.items()),
@@ -228,7 +226,7 @@ def _lines(look: Look, view: View) -> list[str]:
     columns, rows = _table(look, view)
     lines = [*_summary(look), ""]
     if not rows:
-        return [*lines, "nothing is live"]
+        return [*lines, "no unfinished jobs"]
     widths = [max(len(line[n]) for line in [columns, *rows]) for n in range(len(columns))]
     for line in [[column.upper() for column in columns], *rows]:
         cells = [
@@ -247,7 +245,7 @@ def _screen(look: Look, view: View, height: int) -> "RenderableType":
     if len(lines) > room:
         lines = [*lines[: room - 1], f"… and {len(lines) - room + 1} more"]
     text = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
-    keys = f"\n\nby {view.by} (b)  sorted by {view.sort} (s)  end (q)"
+    keys = f"\n\nby {view.by} (b)  sorted by {view.sort} (s)  quit (q)"
     return text.append(keys, style="dim")
 
 

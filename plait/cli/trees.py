@@ -1,4 +1,4 @@
-"""`plait jobs tree | steps | history | signal | fork`: what durable jobs have beside the others."""
+"""`plait jobs tree | steps | history | signal | fork`: workflows and durable functions."""
 
 import json
 from typing import TYPE_CHECKING, Annotated
@@ -23,10 +23,10 @@ SHOWN = 1000
 async def tree(
     cli: Invocation,
     job_id: Id,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="How many jobs at most.")] = SHOWN,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of jobs.")] = SHOWN,
     tenant: Tenant = None,
 ) -> None:
-    """Show the whole tree that a job belongs to, from its root."""
+    """Show the workflow of a job as a tree, from its root."""
     wanted = arguments.job_id(job_id)
     nodes: list[NodeRow] = []
     async with cli.store() as store:
@@ -71,15 +71,15 @@ def drawn(nodes: "Sequence[NodeRow]") -> list[str]:
 
 
 def _took(node: "NodeRow") -> str:
-    """How long its handler ran, and in all, with its children and waits, where that is longer."""
+    """How long its handler ran, and its total time with children and waits, if that is longer."""
     if node.own_s is None:
         return ""
-    in_all = f", {span(node.total_s)} in all" if node.total_s is not None and node.total_s - node.own_s >= 0.1 else ""
+    in_all = f", {span(node.total_s)} in total" if node.total_s is not None and node.total_s - node.own_s >= 0.1 else ""
     return f" {span(node.own_s)}{in_all}"
 
 
 async def steps(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
-    """Show what a durable job has done so far, step by step."""
+    """Show the steps of a durable function."""
     wanted = arguments.job_id(job_id)
     async with cli.store() as store:
         job = await find_job(store, wanted, tenant)
@@ -88,7 +88,7 @@ async def steps(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
         show_json(rows)
         return
     show_table(
-        ("step", "name", "kind", "attempt", "done", "what happened"),
+        ("step", "name", "kind", "attempt", "done", "details"),
         [(row.seq, _name(row), row.kind, row.attempt, row.at, _outcome(row)) for row in rows],
         optional=("attempt", "done"),
         empty="This job has no steps.",
@@ -96,9 +96,9 @@ async def steps(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
 
 
 async def history(cli: Invocation, job_id: Id, tenant: Tenant = None) -> None:
-    """Export what a durable job has on record, as JSON, to replay it against other code in a test.
+    """Export the recorded history of a durable function as JSON, to replay it against other code in a test.
 
-    The document holds the job's arguments and results as they are stored. Replay it with `plait.testing.replay`.
+    The document contains the job's arguments and results as they are stored. Replay it with `plait.testing.replay`.
     """
     wanted = arguments.job_id(job_id)
     async with cli.store() as store:
@@ -123,18 +123,20 @@ def _outcome(row: "StepView") -> str | None:
 async def signal(
     cli: Invocation,
     job_id: Id,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What the job waits for.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the signal that the job waits for.", show_default=False)
+    ],
     payload: Annotated[
-        str, typer.Argument(metavar="JSON", help="What it is told, as JSON.", show_default=False)
+        str, typer.Argument(metavar="JSON", help="Payload of the signal, as JSON.", show_default=False)
     ] = "null",
     tenant: Tenant = None,
 ) -> None:
-    """Send a signal to a job. It is kept until the job waits for it."""
+    """Send a signal to a job. It is stored until the job waits for it."""
     wanted = arguments.job_id(job_id)
     try:
         json.loads(payload)
     except ValueError as error:
-        raise BadUsage(f"the payload is JSON, and this is not: {error}. Text is in quotes: '\"yes\"'") from None
+        raise BadUsage(f"payload is not valid JSON: {error}. Quote text: '\"yes\"'") from None
     async with cli.store() as store:
         job = await find_job(store, wanted, tenant)
         status = await store.jobs.signal(wanted, name, payload, tenant_id=job.tenant_id)
@@ -149,11 +151,11 @@ async def fork(
     job_id: Id,
     from_: Annotated[
         Text,
-        typer.Option("--from", metavar="STEP", help="Do this step and all after it anew: its number, name or name:2."),
+        typer.Option("--from", metavar="STEP", help="First step to run again: its number, name or name:2."),
     ] = None,
     tenant: Tenant = None,
 ) -> None:
-    """Start a new job from a step of an old one, with what that had done before. Without --from, from the beginning."""
+    """Start a new job from a step of an existing one, with the results of the steps before it. Default: from the beginning."""
     wanted = arguments.job_id(job_id)
     async with cli.store() as store:
         job = await find_job(store, wanted, tenant)
@@ -172,15 +174,15 @@ def _seq(rows: "Sequence[StepView]", wanted: str | None) -> int:
         if wanted in (str(row.seq), _name(row), f"{row.name}:{row.occurrence}"):
             return row.seq
     there = ", ".join(f"{row.seq} {_name(row)}" for row in rows) or "none"
-    raise BadUsage(f"this job has no step {wanted!r}; it has {there}")
+    raise BadUsage(f"step {wanted!r} not found; the job has the steps {there}")
 
 
 def register(group: typer.Typer) -> None:
     for name, function, short_help in (
-        ("tree", tree, "Show a job's whole tree."),
-        ("steps", steps, "Show what a durable job has done."),
-        ("history", history, "Export a durable job's history for a replay."),
+        ("tree", tree, "Show a job's workflow as a tree."),
+        ("steps", steps, "Show the steps of a durable function."),
+        ("history", history, "Export a job's history for a replay."),
         ("signal", signal, "Send a signal to a job."),
-        ("fork", fork, "Start a new job from a step of an old one."),
+        ("fork", fork, "Start a new job from a step of an existing one."),
     ):
         group.command(name, short_help=short_help)(command(function))

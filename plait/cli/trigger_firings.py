@@ -1,4 +1,4 @@
-"""`plait triggers preview | test | fires`: a trigger's occasions, those to come and those that were."""
+"""`plait triggers preview | test | fires`: a trigger's next and past firings."""
 
 import json
 from typing import Annotated, Any
@@ -14,14 +14,14 @@ from plait.model.errors import PlaitError
 
 
 class NothingToTry(PlaitError):
-    """The trigger would make no job of this."""
+    """The trigger would enqueue no job for this."""
 
 
 def register(group: typer.Typer) -> None:
     for name, function, short_help in (
         ("preview", preview, "Show when a schedule fires next."),
-        ("test", try_, "Show what a trigger would make now."),
-        ("fires", fires, "Show what became of a trigger's occasions."),
+        ("test", try_, "Show the job that a trigger would enqueue now."),
+        ("fires", fires, "Show a trigger's past firings."),
     ):
         group.command(name, short_help=short_help)(command(function))
 
@@ -29,20 +29,20 @@ def register(group: typer.Typer) -> None:
 async def preview(
     cli: Invocation,
     named: Annotated[
-        Text, typer.Argument(metavar="[LABEL]", help="A schedule's label or id; else --cron.", show_default=False)
+        Text, typer.Argument(metavar="[LABEL]", help="Label or id of a schedule; or use --cron.", show_default=False)
     ] = None,
     cron: Cron = None,
     time_zone: Zone = None,
-    count: Annotated[int, typer.Option("--count", "-n", metavar="N", min=1, max=1000, help="How many.")] = 10,
-    after: Annotated[Text, typer.Option("--after", metavar="WHEN", help="From when on; else from now.")] = None,
+    count: Annotated[int, typer.Option("--count", "-n", metavar="N", min=1, max=1000, help="Number of firings.")] = 10,
+    after: Annotated[Text, typer.Option("--after", metavar="WHEN", help="Start of the preview. Default: now.")] = None,
     tenant: Tenant = None,
 ) -> None:
-    """Show when a schedule fires next, and what a change of clocks does to it."""
+    """Show when a schedule fires next, with notes about daylight-saving changes."""
     from plait.model.schedules import Timing, check_cron, check_zone
     from plait.model.schedules import preview as previewed
 
     if (named is None) == (cron is None):
-        raise BadUsage("name a schedule, or give --cron")
+        raise BadUsage("give the label of a schedule, or --cron")
     start = arguments.moment(after, what="--after")
     if cron is not None:
         async with cli.store() as store:
@@ -53,7 +53,7 @@ async def preview(
         async with cli.store() as store:
             row = await find(store, named, tenant)
         if row.kind != "schedule":
-            raise BadUsage(f"{row.label} fires for events of the name {row.event_name}, not at a time")
+            raise BadUsage(f"{row.label} is not a schedule: it fires for {row.event_name} events")
         now = start or row.now
         timing = Timing(
             zone=time_zone or row.time_zone or "UTC", anchor=row.anchor_at, cron=row.cron, every_s=row.every_s
@@ -73,12 +73,12 @@ async def try_(
     cli: Invocation,
     named: Named,
     data: Annotated[
-        Text, typer.Option("--data", metavar="JSON", help="The event's data, for an event's trigger.")
+        Text, typer.Option("--data", metavar="JSON", help="Data of the event, for an event trigger.")
     ] = None,
-    run: Annotated[bool, typer.Option("--run", help="Ask for the job, too; schedules take no notice of it.")] = False,
+    run: Annotated[bool, typer.Option("--run", help="Also enqueue the job; the schedule is not affected.")] = False,
     tenant: Tenant = None,
 ) -> None:
-    """Show what a trigger would make now: its payload, filled in and checked."""
+    """Show the job that a trigger would enqueue now, with its payload rendered and validated."""
     from plait.model.ids import new_id
     from plait.model.rendering import event_scope, rendered, schedule_scope, tenant_scope, trigger_scope
     from plait.store.new_jobs import NewJob
@@ -125,10 +125,10 @@ async def try_(
 async def fires(
     cli: Invocation,
     named: Named,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="How many.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="Maximum number.")] = 50,
     tenant: Tenant = None,
 ) -> None:
-    """Show what became of a trigger's occasions, newest first."""
+    """Show a trigger's past firings, newest first."""
     async with cli.store() as store:
         row = await find(store, named, tenant)
         rows = await store.triggers.list_fires(trigger_id=row.id, tenant_id=row.tenant_id, limit=limit)

@@ -1,4 +1,4 @@
-"""`plait triggers`: what makes jobs by itself, at a time or for an event."""
+"""`plait triggers`: schedules and event triggers."""
 
 import re
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,25 +17,26 @@ if TYPE_CHECKING:
     from plait.store.triggers import TriggerRow
 
 group = new_group(
-    "Show what makes jobs by itself; add, pause and try it. Without a command it lists them.", "triggers", lists=True
+    "List, add, change, pause and test schedules and event triggers. Lists them by default.", "triggers", lists=True
 )
 
 Text = str | None
-Named = Annotated[str, typer.Argument(metavar="LABEL", help="Its label, or its id.", show_default=False)]
+Named = Annotated[str, typer.Argument(metavar="LABEL", help="Label or id of the trigger.", show_default=False)]
 Tenant = Annotated[
-    Text, typer.Option("--tenant", "-t", metavar="SLUG", help="The tenant; else the default one.", show_default=False)
+    Text,
+    typer.Option("--tenant", "-t", metavar="SLUG", help="Tenant. Default: the default tenant.", show_default=False),
 ]
 AllTenants = Annotated[bool, typer.Option("--all-tenants", "-A", help="Triggers of all tenants.")]
 
 
 class TriggerExists(PlaitError):
-    """There is such a trigger already. Change it with `plait triggers set`."""
+    """The trigger already exists. Change it with `plait triggers set`."""
 
 
 async def list_(cli: Invocation, tenant: Tenant = None, all_tenants: AllTenants = False) -> None:
-    """Show triggers: when each fires, when it last did, and what it left out."""
+    """List triggers: when each fires, when it last fired, and its missed firings."""
     if tenant is not None and all_tenants:
-        raise BadUsage("give --tenant or --all-tenants, not both")
+        raise BadUsage("--tenant and --all-tenants cannot be used together")
     async with cli.store() as store:
         rows = await store.triggers.list_triggers(tenant_id=await tenant_of(store, tenant), all_tenants=all_tenants)
     if cli.json:
@@ -77,17 +78,20 @@ async def list_(cli: Invocation, tenant: Tenant = None, all_tenants: AllTenants 
 
 
 Cron = Annotated[
-    Text, typer.Option("--cron", metavar="CRON", help="Five fields: minute hour day month weekday.", show_default=False)
+    Text,
+    typer.Option("--cron", metavar="CRON", help="Cron expression: minute hour day month weekday.", show_default=False),
 ]
-Every = Annotated[Text, typer.Option("--every", metavar="TIME", help="Every so often: 90, 10m, 1h.")]
-Event = Annotated[Text, typer.Option("--event", metavar="NAME", help="For each event of this name.")]
-Zone = Annotated[Text, typer.Option("--time-zone", metavar="ZONE", help="Like Europe/Berlin; else the tenant's.")]
+Every = Annotated[Text, typer.Option("--every", metavar="TIME", help="Interval: 90s, 10m, 1h.")]
+Event = Annotated[Text, typer.Option("--event", metavar="NAME", help="Fire for each event with this name.")]
+Zone = Annotated[
+    Text, typer.Option("--time-zone", metavar="ZONE", help="Time zone, such as Europe/Berlin. Default: the tenant's.")
+]
 CatchUp = Annotated[
     Text,
     typer.Option(
         "--catch-up",
         metavar="POLICY",
-        help="What becomes of instants that nobody was there for: none, one, all, or a window like 1h.",
+        help="Catch-up of missed firings: none, one, all, or a window such as 1h.",
         show_default="one",
     ),
 ]
@@ -96,39 +100,44 @@ Overlap = Annotated[
     typer.Option(
         "--overlap",
         metavar="POLICY",
-        help="While its last job is unfinished: allow, skip, queue.",
+        help="Overlap policy while its last job is unfinished: allow, skip, queue.",
         show_default="allow",
     ),
 ]
-Jitter = Annotated[Text, typer.Option("--jitter", metavar="TIME", help="Up to so much later, spread out.")]
+Jitter = Annotated[
+    Text, typer.Option("--jitter", metavar="TIME", help="Jitter: delay each firing by a random time up to this.")
+]
 Template = Annotated[
     Text,
     typer.Option(
         "--payload",
         metavar="JSON",
-        help='The arguments, with {{event.…}}, {{schedule.instant}}, {{trigger.…}} or {{tenant.…}} in them; "-" reads stdin.',
+        help='Payload template; may use {{event.…}}, {{schedule.instant}}, {{trigger.…}} and {{tenant.…}}; "-" reads stdin.',
         show_default=False,
     ),
 ]
-Queue = Annotated[Text, typer.Option("--queue", "-q", metavar="NAME", help="Another queue than the job's own.")]
+Queue = Annotated[Text, typer.Option("--queue", "-q", metavar="NAME", help="Queue, instead of the definition's.")]
 Priority = Annotated[int | None, typer.Option("--priority", metavar="N", help="Lower runs first.")]
-Retries = Annotated[int | None, typer.Option("--retries", metavar="N", min=0, help="How often to try again.")]
-Correlation = Annotated[Text, typer.Option("--correlation-id", metavar="TEMPLATE", help="What its jobs belong to.")]
+Retries = Annotated[int | None, typer.Option("--retries", metavar="N", min=0, help="Maximum number of retries.")]
+Correlation = Annotated[Text, typer.Option("--correlation-id", metavar="TEMPLATE", help="Correlation id of its jobs.")]
 DedupeKey = Annotated[
-    Text, typer.Option("--dedupe-key", metavar="TEMPLATE", help="One job for each key, unfinished or in the window.")
+    Text,
+    typer.Option(
+        "--dedupe-key", metavar="TEMPLATE", help="Enqueue one job per key while it is unfinished or within the window."
+    ),
 ]
 Window = Annotated[
     Text,
     typer.Option(
-        "--dedupe-window", metavar="TIME", help="How long the same counts once; 0 for never.", show_default="5m"
+        "--dedupe-window", metavar="TIME", help="How long a duplicate is ignored; 0 disables this.", show_default="5m"
     ),
 ]
 
 
 async def add(
     cli: Invocation,
-    label: Annotated[str, typer.Argument(metavar="LABEL", help="What people call it.", show_default=False)],
-    definition: Annotated[str, typer.Argument(metavar="JOB", help="The job that it makes.", show_default=False)],
+    label: Annotated[str, typer.Argument(metavar="LABEL", help="Label of the trigger.", show_default=False)],
+    definition: Annotated[str, typer.Argument(metavar="JOB", help="Job that it enqueues.", show_default=False)],
     cron: Cron = None,
     every: Every = None,
     event: Event = None,
@@ -145,9 +154,9 @@ async def add(
     dedupe_window: Window = None,
     tenant: Tenant = None,
 ) -> None:
-    """Add a trigger: a schedule by --cron or --every, or one for an event."""
+    """Add a trigger: a schedule with --cron or --every, or an event trigger with --event."""
     if sum(given is not None for given in (cron, every, event)) != 1:
-        raise BadUsage("say when: --cron, --every or --event")
+        raise BadUsage("give --cron, --every or --event")
     settings = _settings(
         cron, every, event, time_zone, catch_up, overlap, jitter, payload, queue, priority, retries, correlation_id,
         dedupe_key, dedupe_window,
@@ -179,28 +188,28 @@ async def set_(
     dedupe_window: Window = None,
     tenant: Tenant = None,
 ) -> None:
-    """Change a trigger. What is not given stays as it is; a new time counts from now."""
+    """Change a trigger. Options that are not given stay unchanged; a new schedule applies from now on."""
     settings = _settings(
         cron, every, None, time_zone, catch_up, overlap, jitter, payload, queue, priority, retries, correlation_id,
         dedupe_key, dedupe_window,
     )  # fmt: skip
     if not settings:
-        raise BadUsage("there is nothing to set: see plait triggers set --help")
+        raise BadUsage("no setting given; see plait triggers set --help")
     await _change(cli, named, tenant, settings, "set")
 
 
 async def pause(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
-    """Fire no more. What comes meanwhile is neither made up for nor counted as missed."""
+    """Pause a trigger. Firings during the pause are neither caught up nor counted as missed."""
     await _change(cli, named, tenant, {"enabled": False}, "paused")
 
 
 async def resume(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
-    """Let a paused trigger fire again, from now on."""
+    """Resume a paused trigger, from now on."""
     await _change(cli, named, tenant, {"enabled": True}, "enabled")
 
 
 async def delete(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
-    """Delete a trigger. What it has made stays, and still names it."""
+    """Delete a trigger. Its jobs stay and still refer to it."""
     async with cli.store() as store:
         row = await find(store, named, tenant)
         await store.triggers.delete_trigger(row.id, tenant_id=row.tenant_id)
@@ -211,7 +220,7 @@ async def delete(cli: Invocation, named: Named, tenant: Tenant = None) -> None:
 
 
 def when(row: "TriggerRow") -> str:
-    """When a trigger fires, in a few words."""
+    """When a trigger fires, as text."""
     if row.event_name is not None:
         return f"on {row.event_name}"
     return f"{row.cron} {row.time_zone}" if row.cron is not None else f"every {span(row.every_s or 0)}"
@@ -221,11 +230,11 @@ def _settings(
     cron: Text, every: Text, event: Text, time_zone: Text, catch_up: Text, overlap: Text, jitter: Text, payload: Text,
     queue: Text, priority: int | None, retries: int | None, correlation_id: Text, dedupe_key: Text, dedupe_window: Text,
 ) -> dict[str, Any]:  # fmt: skip
-    """What was given, checked as far as it can be without the database."""
+    """The given settings, validated as far as possible without the database."""
     from plait.model.schedules import check_cron, check_zone
 
     if cron is not None and every is not None:
-        raise BadUsage("give --cron or --every, not both")
+        raise BadUsage("--cron and --every cannot be used together")
     if catch_up is not None and catch_up not in ("none", "one", "all"):
         settings: dict[str, Any] = {
             "catch_up": "window",
@@ -290,11 +299,11 @@ async def _tell(cli: Invocation, store: "Store", trigger: UUID, tenant_id: UUID 
 
 group.callback()(command(list_))
 for name_, function, short_help in (
-    ("list", list_, "Show triggers."),
-    ("add", add, "Add a schedule, or a trigger for an event."),
+    ("list", list_, "List triggers."),
+    ("add", add, "Add a schedule or an event trigger."),
     ("set", set_, "Change a trigger."),
-    ("pause", pause, "Fire no more."),
-    ("resume", resume, "Let a paused trigger fire again."),
+    ("pause", pause, "Pause a trigger."),
+    ("resume", resume, "Resume a paused trigger."),
     ("delete", delete, "Delete a trigger."),
 ):
     group.command(name_, short_help=short_help)(command(function))

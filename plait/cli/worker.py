@@ -1,4 +1,4 @@
-"""`plait worker`: runs jobs, and leads where nobody else does."""
+"""`plait worker`: runs jobs, and takes part in leader election."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from plait.cli.invocation import Invocation, MetricsPort, command
 
 App = Annotated[
     str,
-    typer.Argument(metavar="APP", help="app.py, app.py:app, module or module:app.", show_default=False),
+    typer.Argument(metavar="APP", help="Application: app.py, app.py:app, module or module:app.", show_default=False),
 ]
 Queues = Annotated[
     str | None,
@@ -17,12 +17,12 @@ Queues = Annotated[
         "--queues",
         "-q",
         metavar="NAME[:N],…",
-        help="The queues to serve, and how many jobs of each at once: analytics:4,default:50. All of the app's when not given.",
+        help="Queues to serve, with the concurrency of each: analytics:4,default:50. Default: all queues of the app.",
         show_default=False,
     ),
 ]
 Concurrency = Annotated[
-    int, typer.Option("--concurrency", "-c", metavar="N", min=1, help="How many jobs to run at once, over all queues.")
+    int, typer.Option("--concurrency", "-c", metavar="N", min=1, help="Jobs to run at once, over all queues.")
 ]
 
 
@@ -41,18 +41,18 @@ async def worker(
             "--processes",
             metavar="N",
             min=1,
-            help='How many jobs with isolation="process" to run at once; one for each CPU when not given.',
+            help='Jobs with isolation="process" to run at once. Default: the number of CPUs.',
             show_default=False,
         ),
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="End when there is nothing left to run.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Exit when no job is left to run.")] = False,
     node: Annotated[
         str | None,
         typer.Option(
             "--node",
             metavar="NAME",
-            help="The machine that this worker is on, for node jobs.",
-            show_default="the host's name, or PLAIT_NODE",
+            help="Name of this worker's node, for node jobs.",
+            show_default="the host name, or PLAIT_NODE",
         ),
     ] = None,
     build: Annotated[
@@ -60,34 +60,30 @@ async def worker(
         typer.Option(
             "--build",
             metavar="NAME",
-            help="The build of the code: durable jobs that begin on this worker resume on workers of the same build.",
+            help="Build of the code. Durable functions that start on this worker resume on workers with the same build.",
             show_default="none, or PLAIT_BUILD",
         ),
     ] = None,
     label: Annotated[
         list[str] | None,
-        typer.Option(
-            "--label", metavar="KEY=VALUE", help="Something to know the node by; may be repeated.", show_default=False
-        ),
+        typer.Option("--label", metavar="KEY=VALUE", help="Label of the node; can be repeated.", show_default=False),
     ] = None,
     connectors: Annotated[
         str | None,
         typer.Option(
             "--connectors",
             metavar="KIND,…",
-            help="Built-in jobs to run too: http, webhook, report; or all.",
+            help="Connectors to run: http, webhook, report; or all. Disabled by default.",
             show_default="none, or PLAIT_CONNECTORS",
         ),
     ] = None,
-    leads: Annotated[
-        bool, typer.Option("--leader/--no-leader", help="Take the leader's duties too where nobody else has them.")
-    ] = True,
+    leads: Annotated[bool, typer.Option("--leader/--no-leader", help="Take part in leader election.")] = True,
     grace: Annotated[
         str | None,
         typer.Option(
             "--grace",
             metavar="TIME",
-            help="How long running jobs may take to finish when the worker is stopped: 30s, 5m. Then they are given back.",
+            help="Graceful shutdown: how long running jobs may take to finish, such as 30s or 5m, before they are released.",
             show_default="30s, or PLAIT_GRACE",
         ),
     ] = None,
@@ -95,8 +91,8 @@ async def worker(
 ) -> int:
     """Run an application's jobs until stopped.
 
-    Needs a login with the role plait_worker, and refuses a superuser's. Ctrl-C or SIGTERM lets running jobs finish; a second
-    one gives them back at once.
+    Needs a login with the role plait_worker; superusers are rejected. Ctrl-C or SIGTERM starts a graceful shutdown: running jobs may
+    finish. A second signal releases them immediately.
     """
     limits = queue_limits(queues, default=concurrency)
     grace_s = duration(grace, what="--grace")

@@ -1,4 +1,4 @@
-"""`plait workers`: who runs jobs, and since when nobody has heard of whom."""
+"""`plait workers`: list workers and their heartbeats."""
 
 import json
 
@@ -9,18 +9,18 @@ from plait.cli.output import plain, say, show_json, show_table, span
 
 
 def register(app: typer.Typer) -> None:
-    app.command("workers", short_help="Show the workers.")(command(workers))
+    app.command("workers", short_help="List workers.")(command(workers))
 
 
 async def workers(cli: Invocation) -> None:
-    """Show the workers that live, and those that left or were lost within the last hour."""
+    """List active workers, and those that left or were lost within the last hour."""
     async with cli.store() as store:
         rows = await store.workers.list_workers()
     if cli.json:
         show_json([plain(row) for row in rows])
         return
     show_table(
-        ("worker", "state", "host", "pid", "running", "prefetched", "at most", "queues", "seen", "version"),
+        ("worker", "state", "host", "pid", "running", "prefetched", "slots", "queues", "seen", "version"),
         [
             (
                 row.id,
@@ -36,7 +36,7 @@ async def workers(cli: Invocation) -> None:
             )
             for row in rows
         ],
-        optional=("version", "prefetched", "at most", "pid"),
+        optional=("version", "prefetched", "slots", "pid"),
         empty="No workers. Start one: plait worker APP",
     )
     for row in rows:

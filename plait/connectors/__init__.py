@@ -1,20 +1,20 @@
-"""Built-in handlers that reach other people's servers, and the one way by which they do.
+"""Connectors: built-in handlers that send requests to other servers, and the one HTTP client that they use.
 
-    addresses.py       which addresses are the public internet's
-    urls.py            URLs, read strictly and once
-    policy.py          what the operator allows: hosts, networks, ports, schemes
-    client.py          the only way out: resolve once, check, pin, follow redirects the same way, read within bounds
-    secrets.py         `{{secret.NAME}}`, and where each may go
-    breaker.py         servers that fail are left alone, by all workers together
-    configurations.py  what a tenant sets for its jobs
-    exchange.py        all of these for the handlers, and what an answer makes of a job
+    addresses.py       which IP addresses are public
+    urls.py            URLs, parsed strictly and once
+    policy.py          the network policy of the operator: hosts, networks, ports, schemes
+    client.py          the HTTP client: resolve once, check, pin, follow redirects the same way, read with limits
+    secrets.py         `{{secret.NAME}}`, and the hosts that each may be sent to
+    breaker.py         the circuit breaker, shared by all workers
+    configurations.py  a tenant's defaults for its jobs
+    exchange.py        all of these for the handlers, and the outcome of a job by its response
     http_request.py    connector.http.request
-    webhook.py         connector.webhook.deliver; its signatures: signing.py; where it goes: endpoints.py
-    report.py          connector.report.generate; its forms: report_forms.py
-    registry.py        which of them a worker runs
+    webhook.py         connector.webhook.deliver; signatures: signing.py; endpoints: endpoints.py
+    report.py          connector.report.generate; formats: report_forms.py
+    registry.py        the connectors that a worker runs
 
-Whoever may enqueue chooses payloads, so nothing of a payload decides where a request may go: the operator's settings do, and for webhooks
-what the tenant's administrators have registered.
+Everyone who may enqueue chooses payloads, so a payload never decides where a request may go: the operator's settings do, and for webhooks
+the endpoints that the tenant's administrators have registered.
 """
 
 from plait.connectors.registry import install

@@ -1,8 +1,8 @@
-"""Which addresses are the public internet's. What is not said to be public here is not: new special ranges are refused by default for
-IPv6, where all that is public lies in one block, and listed for IPv4, where it does not.
+"""Which IP addresses are public. IPv6 is deny by default, because all public addresses are in one block; new special ranges are therefore
+rejected. For IPv4, special ranges are listed.
 
-Python's own `is_global` is not asked: it calls NAT64 and 6to4 forms of internal addresses global, and knows nothing of addresses of
-cloud providers that look public and are not (T120).
+Python's `is_global` is not used: it treats NAT64 and 6to4 forms of internal addresses as global, and does not know addresses of cloud
+providers that look public and are not (T120).
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
@@ -14,11 +14,11 @@ Network = IPv4Network | IPv6Network
 _NOT_PUBLIC: Final = tuple(
     IPv4Network(text)
     for text in (
-        "0.0.0.0/8",  # this network; Linux takes 0.0.0.0 for itself
+        "0.0.0.0/8",  # this network; Linux treats 0.0.0.0 as itself
         "10.0.0.0/8",
-        "100.64.0.0/10",  # carriers' own, and a provider's metadata at 100.100.100.200
+        "100.64.0.0/10",  # carrier-grade NAT, and a provider's metadata at 100.100.100.200
         "127.0.0.0/8",
-        "168.63.129.16/32",  # a provider's own host, in public clothes
+        "168.63.129.16/32",  # a provider's internal host with a public address
         "169.254.0.0/16",  # link-local: metadata of most providers
         "172.16.0.0/12",
         "192.0.0.0/24",  # protocols, and a provider's metadata at 192.0.0.192
@@ -39,9 +39,9 @@ _PUBLIC_V6: Final = IPv6Network("2000::/3")
 _NOT_PUBLIC_V6: Final = tuple(
     IPv6Network(text)
     for text in (
-        "2001::/23",  # protocols; Teredo, which carries an IPv4 address, is 2001::/32
+        "2001::/23",  # protocols; Teredo, which embeds an IPv4 address, is 2001::/32
         "2001:db8::/32",
-        "2002::/16",  # 6to4 carries one too
+        "2002::/16",  # 6to4 embeds one too
         "2620:4f:8000::/48",
         "3fff::/20",
     )
@@ -51,9 +51,9 @@ _ISATAP: Final = 0x5EFE
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is one that anybody on the internet could reach too."""
+    """Whether an address is reachable from anywhere on the internet."""
     if isinstance(address, IPv6Address) and address in _NAT64:
-        # Where there is no IPv4, resolvers give every IPv4 host such an address.
+        # In networks without IPv4, resolvers map every IPv4 host to such an address.
         address = embedded(address)
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _NOT_PUBLIC)
@@ -68,14 +68,14 @@ def embedded(address: IPv6Address) -> IPv4Address:
 
 
 def forms(address: Address) -> list[Address]:
-    """The address, and the IPv4 address that it stands for: whoever lists one means the other too."""
+    """The address, and the IPv4 address that it embeds: a list with one of them means both."""
     if isinstance(address, IPv6Address) and (address in _NAT64 or address.ipv4_mapped is not None):
         return [address, embedded(address)]
     return [address]
 
 
 def network(text: str) -> Network | None:
-    """A network that an operator wrote; None where it is something else, like a name."""
+    """A network in an operator's setting; None if it is something else, such as a name."""
     try:
         return ip_network(text.strip("[]"))
     except ValueError:

@@ -1,8 +1,8 @@
-"""The only way out: every request that plait makes to somebody else's server is made here (tests/connectors/test_way_out.py).
+"""The HTTP client: every request of plait to another server is made here (tests/connectors/test_way_out.py).
 
-A name is resolved once, every address that comes back is checked, and the connection goes to an address that was checked, while Host,
-SNI and the certificate's check stay the name's: between the check and the use there is nothing that could change (T120). Each
-redirect begins anew. Proxies of the environment are not looked at, cookies are not kept, and connections are not shared.
+A name is resolved once, every returned address is checked, and the connection is made to a checked address, while Host, SNI and the
+certificate check use the name: nothing can change between the check and the use (T120). Each redirect is checked again. Proxies of the
+environment are ignored, cookies are not kept, and connections are not shared.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
 
 
 class Fill(Protocol):
-    """What a text becomes that goes to this URL: secrets are put in as late as that, and only where they may go."""
+    """Replaces secrets in a text for this URL: as late as possible, and only if they may be sent there."""
 
     async def __call__(self, url: Url, text: str, *, in_json: bool) -> str: ...
 
@@ -41,7 +41,7 @@ CONNECT_S: Final = 10.0
 MOST_BODY: Final = 1_048_576
 MOST_HEADERS: Final = 100
 LOOKUPS: Final = 16
-"""So many names are resolved at once; one whose servers are slow holds one of them."""
+"""How many names are resolved at once; a slow one occupies one of them."""
 
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]{0,8192}")
@@ -49,18 +49,18 @@ _OURS: Final = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer", "expect"}
     | {"proxy-authorization", "proxy-connection", "accept-encoding", "http2-settings"}
 )
-"""Headers that say how a request is sent: nobody else's to choose."""
+"""Headers of the transport, which payloads cannot set."""
 _ONE_SERVERS: Final = frozenset({"authorization", "cookie", "idempotency-key"})
-"""Headers that are meant for one server, and left out when it sends us to another; and so are all that are called like secrets."""
+"""Headers that are meant for one server, and dropped on a redirect to another; as are all with names of secrets."""
 _OF_THE_BODY: Final = frozenset({"content-type", "content-encoding", "content-language", "content-location"})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
-# It would write headers into the application's log, below all that redacts.
+# It would write headers into the application's log, below all redaction.
 logging.getLogger("httpcore2").setLevel(logging.WARNING)
 
 
 class Unreachable(PlaitError):
-    """No whole answer came. It may be otherwise at the next try."""
+    """No complete response arrived. A retry may succeed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,21 +70,21 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: str | None = field(default=None, repr=False)
     body_is: Literal["text", "json", "data"] = "text"
-    """What is put into JSON must not break out of its string; into data nothing is put."""
+    """Secrets in JSON must not break out of their string; nothing is inserted into binary data."""
     timeout_s: float = 30.0
     redirects: int = 0
-    """So many are followed; one more is an error."""
+    """The maximum number of redirects; one more is an error."""
     hosts: Hosts | None = None
-    """Only these, of those that the policy allows; also after a redirect."""
+    """Only these of the allowed hosts, also after a redirect."""
     most: int = MOST_BODY
-    """So many bytes of the answer are read, also after decompression."""
+    """The maximum number of bytes to read, also after decompression."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     status: int
     url: str
-    """Of the last redirect, without its query."""
+    """The URL of the last redirect, without its query."""
     headers: list[tuple[str, str]] = field(repr=False)
     body: bytes = field(repr=False)
     truncated: bool
@@ -101,16 +101,16 @@ class Client:
         self._tls: ssl.SSLContext | None = None
 
     async def send(self, request: Request, *, fill: Fill | None = None) -> Answer:
-        """The answer, whatever its status. `Refused` where it may not go, `Unreachable` where none came."""
+        """The response, with any status. `Refused` if the request is not allowed, `Unreachable` if there was no response."""
         if request.method not in METHODS:
-            raise Refused(f"a method is one of {', '.join(sorted(METHODS))}, not {shown(request.method)}")
+            raise Refused(f"method must be one of {', '.join(sorted(METHODS))}, got {shown(request.method)}")
         if len(request.headers) > MOST_HEADERS:
-            raise Refused(f"a request has at most {MOST_HEADERS} headers")
+            raise Refused(f"a request must have at most {MOST_HEADERS} headers")
         try:
             async with asyncio.timeout(request.timeout_s):
                 return await self._follow(request, parse(request.url), fill)
         except TimeoutError:
-            raise Unreachable(f"no answer within {request.timeout_s:g} s") from None
+            raise Unreachable(f"no response within {request.timeout_s:g} s") from None
 
     async def _follow(self, request: Request, url: Url, fill: Fill | None) -> Answer:
         for _ in range(request.redirects + 1):
@@ -120,10 +120,10 @@ class Client:
                 return answer
             following = follow(url, location)
             if url.scheme == "https" and following.scheme == "http":
-                raise Refused(f"{url.host} sends from https to http")
+                raise Refused(f"{url.host} redirects from https to http")
             request = _sent_on(request, answer.status, same_server=url.origin == following.origin)
             url = following
-        raise Refused(f"it was sent on more than {request.redirects} times")
+        raise Refused(f"more than {request.redirects} redirects")
 
     async def _once(self, request: Request, url: Url, fill: Fill | None) -> Answer:
         if request.hosts is not None and not request.hosts.has(url):
@@ -153,7 +153,7 @@ class Client:
                     status=response.status, url=url.without_query, headers=found, body=content, truncated=truncated
                 )
         except httpcore2.LocalProtocolError as error:
-            raise Refused(f"this is no request that HTTP has: {message_of(error, 200)}") from None
+            raise Refused(f"not a valid HTTP request: {message_of(error, 200)}") from None
         except (
             httpcore2.NetworkError,
             httpcore2.TimeoutException,
@@ -162,10 +162,10 @@ class Client:
             OSError,
         ) as error:
             said = message_of(error, 200) or type(error).__name__
-            raise Unreachable(f"{url.host} gave no whole answer: {said}") from None
+            raise Unreachable(f"{url.host} sent no complete response: {said}") from None
 
     async def _checked(self, url: Url) -> list[Address]:
-        """The addresses that a URL may be reached at: all that its name has, or none."""
+        """The addresses of a URL's host, if all of them are allowed."""
         self._policy.check_url(url)
         addresses = [url.address] if url.address is not None else list(await self._resolve(url.host, url.port))
         for address in addresses:
@@ -187,7 +187,7 @@ _lookups: Final = ThreadPoolExecutor(LOOKUPS, "plait-lookup")
 
 
 async def look_up(host: str, port: int) -> Sequence[Address]:
-    """What the system's resolver says, as everything else on this machine asks it."""
+    """Resolve with the system's resolver, like everything else on this machine."""
     try:
         found = await asyncio.get_running_loop().run_in_executor(_lookups, _addresses, host, port)
     except OSError as error:
@@ -196,12 +196,12 @@ async def look_up(host: str, port: int) -> Sequence[Address]:
 
 
 def _addresses(host: str, port: int) -> list[str]:
-    # An IPv6 address comes with its scope, `fe80::1%eth0`, where it has one: and is refused with it.
+    # An IPv6 address includes its scope, `fe80::1%eth0`, if it has one, and is rejected with it.
     return [str(one[4][0]) for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 class _Pinned(httpcore2.AsyncNetworkBackend):
-    """Connects to addresses that were checked, whatever name it is given."""
+    """Connects to checked addresses, whatever name it is given."""
 
     def __init__(self, addresses: Sequence[Address]) -> None:
         self._addresses = addresses
@@ -209,7 +209,7 @@ class _Pinned(httpcore2.AsyncNetworkBackend):
 
     async def connect_tcp(
         self,
-        host: str,  # noqa: ARG002 - it is what must not be asked again
+        host: str,  # noqa: ARG002 - it must not be resolved again
         port: int,
         timeout: float | None = None,
         local_address: str | None = None,
@@ -221,11 +221,11 @@ class _Pinned(httpcore2.AsyncNetworkBackend):
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 if number == len(self._addresses):
                     raise
-        raise AssertionError("there is an address")
+        raise AssertionError("unreachable: there is an address")
 
 
 def _sent_on(request: Request, status: int, *, same_server: bool) -> Request:
-    """The request that a redirect asks for."""
+    """The request that follows a redirect."""
     method, body, headers = request.method, request.body, dict(request.headers)
     if not same_server:
         headers = {
@@ -244,11 +244,11 @@ async def _filled(request: Request, url: Url, fill: Fill | None) -> tuple[list[t
     given = {"user-agent": f"plait/{__version__}", "accept": "*/*"}
     for name, value in request.headers.items():
         if not _NAME.fullmatch(name) or name.lower() in _OURS:
-            raise Refused(f"{shown(name[:80])} is no header that can be given here")
+            raise Refused(f"header {shown(name[:80])} cannot be set")
         given[name.lower()] = await fill(url, value, in_json=False) if fill is not None else value
     for name, value in given.items():
         if not _VALUE.fullmatch(value):
-            raise Refused(f"header {name}: a value is one line of at most 8,192 printable characters")
+            raise Refused(f"header {name}: the value must be one line of at most 8,192 printable characters")
         headers.append((name, value))
     body = None
     if request.body is not None:
@@ -267,14 +267,14 @@ def _encoding(headers: list[tuple[str, str]]) -> str:
 
 
 async def _read(stream: Any, encoding: str, most: int) -> tuple[bytes, bool]:
-    """At most so many bytes, and whether there were more. Another encoding than was asked for stays as it is."""
+    """At most `most` bytes, and whether there were more. An encoding that was not requested is left undecoded."""
     unpack = zlib.decompressobj(wbits=47) if encoding in ("gzip", "x-gzip", "deflate") else None
     content = bytearray()
     async for chunk in stream:
         try:
             content += chunk if unpack is None else unpack.decompress(chunk, most + 1 - len(content))
         except zlib.error as error:
-            raise Unreachable(f"the answer can't be unpacked: {error}") from None
+            raise Unreachable(f"the response cannot be decompressed: {error}") from None
         if len(content) > most:
             return bytes(content[:most]), True
     return bytes(content), False

@@ -1,4 +1,4 @@
-"""What a tenant sets for a kind of connector: what holds for its jobs where their payloads say nothing. Checked where it is written."""
+"""A tenant's defaults for a connector, which payloads override. Validated when they are set."""
 
 import time
 from typing import Any, Final, Literal, TypeVar
@@ -23,7 +23,7 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     redirects: int = 5
     preview: int = 65_536
     hosts: list[str] | None = None
-    """Only these, of those that the operator allows."""
+    """Only these of the hosts that the operator allows."""
 
 
 class WebhookSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -43,33 +43,35 @@ S = TypeVar("S", HttpSettings, WebhookSettings, ReportSettings)
 
 
 def check_settings(type_: str, settings: Any) -> str:
-    """What was given as JSON text, where it is valid. A secret is named, never given: it would be stored."""
+    """The settings as JSON text, validated. Secrets must be references: values would be stored."""
     if type_ not in _OF:
-        raise InvalidEndpoint(f"a connector is {', '.join(TYPES)}, not {type_!r}")
+        raise InvalidEndpoint(f"connector must be one of {', '.join(TYPES)}, got {type_!r}")
     try:
         found = msgspec.convert(settings, _OF[type_])
     except msgspec.ValidationError as error:
         raise InvalidEndpoint(f"settings of {type_}: {error}") from None
     if isinstance(found, HttpSettings | WebhookSettings):
         if not 0 < found.timeout <= 300:
-            raise InvalidEndpoint("a timeout is at most 300 s")
+            raise InvalidEndpoint("timeout must be more than 0 and at most 300 s")
         for name, value in found.headers.items():
             if names_secret(name) and not REFERENCE.search(value):
-                raise InvalidEndpoint(f"header {name}: name a secret, {{{{secret.NAME}}}}; its value would be stored")
+                raise InvalidEndpoint(
+                    f"header {name}: use a reference, {{{{secret.NAME}}}}, because a secret's value would be stored"
+                )
     if isinstance(found, HttpSettings):
         if not (0 <= found.redirects <= 10 and 0 <= found.preview <= 262_144):
-            raise InvalidEndpoint("redirects are 10 at most, and a preview 262,144 bytes")
+            raise InvalidEndpoint("redirects must be between 0 and 10, and preview between 0 and 262,144 bytes")
         try:
             Hosts.of(found.hosts or (), what="hosts")
         except InvalidDefinition as error:
             raise InvalidEndpoint(str(error)) from None
     if isinstance(found, ReportSettings) and not 0 < found.days <= 90:
-        raise InvalidEndpoint("a report is of 90 days at most")
+        raise InvalidEndpoint("a report must cover at most 90 days")
     return msgspec.json.encode(settings).decode()
 
 
 class Configurations:
-    """What tenants have set, read again after a few seconds."""
+    """The tenants' defaults, reloaded after a few seconds."""
 
     def __init__(self) -> None:
         self._known: dict[UUID, tuple[float, dict[str, str]]] = {}
@@ -95,9 +97,9 @@ class Configurations:
 
 
 def _read(text: str, kind: type[S]) -> S:
-    """What came in by SQL was not checked where it was written."""
+    """Settings that were written by SQL were not validated then."""
     try:
         check_settings(_NAMES[kind], msgspec.json.decode(text))
         return msgspec.json.decode(text, type=kind)
     except (InvalidEndpoint, msgspec.DecodeError, RecursionError) as error:
-        raise PermanentError(f"what this tenant has set can't be used: {error}") from None
+        raise PermanentError(f"the tenant's connector defaults are not valid: {error}") from None

@@ -1,4 +1,4 @@
-"""What is known of an endpoint before anything is sent to it: whether its URL may be one, and its keys."""
+"""Checks of a webhook endpoint before anything is sent: its URL and its keys."""
 
 from plait.connectors.exchange import policy_of
 from plait.connectors.signing import MASTER, key_of, masters
@@ -10,8 +10,8 @@ from plait.store.endpoints import EndpointRow
 
 
 def check_url(url: str, settings: Settings) -> None:
-    """As far as it can be told without resolving its name, by this process's settings. Deliveries check it by the worker's, and what it
-    resolves to."""
+    """Check as far as possible without resolving the name, by this process's settings. Deliveries check the worker's settings and the resolved
+    addresses."""
     try:
         policy_of(settings, settings.connector_webhook_hosts).check_url(parse(url))
     except Refused as error:
@@ -19,7 +19,7 @@ def check_url(url: str, settings: Settings) -> None:
 
 
 def keys_of(row: EndpointRow, settings: Settings) -> list[tuple[int, str]]:
-    """The keys that sign for an endpoint now, by their versions, the newest first."""
+    """The active keys of an endpoint, with their versions, newest first."""
     found = masters(read_secret(MASTER, settings.secrets_dir))
     return [
         (version, key_of(master, row.tenant_id, row.id, version)) for version in row.key_versions for master in found

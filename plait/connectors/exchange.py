@@ -1,4 +1,4 @@
-"""What the handlers share: the clients and their policies, the breaker, secrets, settings; and what an answer makes of a job."""
+"""Common to the handlers: HTTP clients and their policies, circuit breaker, secrets, defaults; and the outcome of a job by its response."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +21,7 @@ from plait.store import Store
 from plait.telemetry.tracing import captured, span
 
 LONGEST_S: Final = 86_400.0
-"""No server keeps a job waiting for longer than that by its Retry-After."""
+"""The maximum delay that a server's Retry-After can request."""
 _AGAIN: Final = frozenset({408, 425, 429})
 
 
@@ -41,7 +41,7 @@ class Exchange:
         return await self._app.store()
 
     async def send(self, client: Client, request: Request, job: Current) -> Answer:
-        """One request of a job's, and its answer. What must be tried again, or never, is raised; 4xx and 3xx are the caller's to judge."""
+        """Send one request of a job. Errors to retry, or never to retry, are raised; 4xx and 3xx are left to the caller."""
         store = await self.store()
         origin = _origin(request.url)
         try:
@@ -55,7 +55,7 @@ class Exchange:
             raise RequestFailed(str(error)) from None
         await self._breaker.report(store, job.tenant_id, origin, ok=answer.status < 500)
         if answer.status >= 500 or answer.status in _AGAIN:
-            told = f"{answer.url} answered {answer.status}"
+            told = f"{answer.url} responded {answer.status}"
             wait_s = retry_after(answer)
             if wait_s is not None:
                 raise RetryLater(wait_s, told)
@@ -79,17 +79,23 @@ class _Filling:
 
 
 def policy_of(settings: Settings, hosts: str) -> Policy:
-    """What the operator allows; an error where it can't be read, before anything runs."""
+    """The operator's network policy; an invalid setting is an error before anything runs."""
     schemes = frozenset(filter(None, (part.strip().lower() for part in settings.connector_schemes.split(","))))
     if not schemes or not schemes <= {"http", "https"}:
-        raise InvalidDefinition(f"PLAIT_CONNECTOR_SCHEMES is https or https,http, not {settings.connector_schemes!r}")
+        raise InvalidDefinition(
+            f"PLAIT_CONNECTOR_SCHEMES must be https or https,http, got {settings.connector_schemes!r}"
+        )
     try:
         ports = frozenset(int(part) for part in settings.connector_ports.split(",") if part.strip())
     except ValueError:
-        raise InvalidDefinition(f"PLAIT_CONNECTOR_PORTS: {settings.connector_ports!r} are no ports") from None
+        raise InvalidDefinition(
+            f"PLAIT_CONNECTOR_PORTS must be a list of ports, got {settings.connector_ports!r}"
+        ) from None
     networks = Hosts.of(settings.connector_networks.split(","), what="PLAIT_CONNECTOR_NETWORKS")
     if networks.any or networks.names or networks.suffixes:
-        raise InvalidDefinition("PLAIT_CONNECTOR_NETWORKS: a network is 10.1.0.0/16; names go where hosts are allowed")
+        raise InvalidDefinition(
+            "PLAIT_CONNECTOR_NETWORKS must be networks like 10.1.0.0/16; names belong in PLAIT_CONNECTOR_HOSTS"
+        )
     return Policy(
         hosts=Hosts.of(hosts.split(","), what="PLAIT_CONNECTOR_HOSTS"),
         deny=Hosts.of(settings.connector_deny.split(","), what="PLAIT_CONNECTOR_DENY"),
@@ -100,7 +106,7 @@ def policy_of(settings: Settings, hosts: str) -> Policy:
 
 
 def retry_after(answer: Answer) -> float | None:
-    """How long the server wants to be left alone; a date is understood by the server's own clock, which the answer tells."""
+    """The delay that the server requests; a date is compared with the server's own clock in the response."""
     text = answer.header("retry-after")
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""`connector.http.request`: a request to another server as a job. What the server said, shortened and without secrets, is its result."""
+"""`connector.http.request`: a request to another server as a job. The response, truncated and redacted, is the job's result."""
 
 import asyncio
 import base64
@@ -26,7 +26,7 @@ _CHARSETS: Final = frozenset(
     | {f"cp{page}" for page in (874, 932, 949, 950, *range(1250, 1259))}
     | {"shift_jis", "euc_jp", "iso2022_jp", "gb2312", "gbk", "gb18030", "big5", "euc_kr"}
 )
-"""As Python's modules are called. All are decoded in C and in linear time. Others are not: punycode takes seconds."""
+"""Python's names. All are decoded in C and in linear time. Others are not: punycode takes seconds."""
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -42,13 +42,13 @@ def handler(exchange: Exchange) -> Callable[..., Any]:
         redirects: int | None = None,
         preview: int | None = None,
     ) -> dict[str, Any]:
-        """Ask another server. Transport errors, 5xx and 429 are tried again, as Retry-After says; other 4xx end the job."""
+        """Send a request to another server. Transport errors, 5xx and 429 are retried, with Retry-After; other 4xx fail the job."""
         job = current()
         set_ = await exchange.configurations.http(await exchange.store(), job.tenant_id)
         given = _headers(set_.headers, headers or {})
         if json is not None:
             if body is not None:
-                raise PermanentError("give body or json, not both")
+                raise PermanentError("body and json cannot be used together")
             body = msgspec.json.encode(json).decode()
             given.setdefault("content-type", "application/json")
         if method.upper() not in _SAFE:
@@ -67,15 +67,15 @@ def handler(exchange: Exchange) -> Callable[..., Any]:
         answer = await exchange.send(exchange.http, asked, job)
         if 400 <= answer.status < 500:
             said = hide(answer.body[:500].decode(errors="replace"))
-            raise PermanentError(f"{answer.url} answered {answer.status}: {said}")
-        # To redact 256 kB takes up to 0.4 s of CPU, which the worker's loop has not got.
+            raise PermanentError(f"{answer.url} responded {answer.status}: {said}")
+        # Redacting 256 kB takes up to 0.4 s of CPU, which would block the worker's event loop.
         return await asyncio.to_thread(shown, answer) if len(answer.body) > SMALL else shown(answer)
 
     return request
 
 
 def _headers(*given: dict[str, str]) -> dict[str, str]:
-    """By their names in lower case; the later wins."""
+    """Merge by lower-case names; later ones win."""
     return {name.lower(): value for headers in given for name, value in headers.items()}
 
 
@@ -87,7 +87,7 @@ def _with_query(url: str, query: dict[str, str] | None) -> str:
 
 
 def shown(answer: Answer) -> dict[str, Any]:
-    """An answer as a result."""
+    """A response as a result."""
     found: dict[str, Any] = {
         "status": answer.status,
         "url": hide(answer.url),
@@ -99,7 +99,7 @@ def shown(answer: Answer) -> dict[str, Any]:
     if (kind == "application/json" or kind.endswith("+json")) and not answer.truncated:
         try:
             value = hide_in(msgspec.json.decode(answer.body))
-            encode(value, what="the answer")  # what can't be stored as it is, is kept as text
+            encode(value, what="the answer")  # a value that cannot be stored is kept as text
         except (msgspec.DecodeError, RecursionError, NotSerializable, ValueError):
             pass
         else:
@@ -108,7 +108,7 @@ def shown(answer: Answer) -> dict[str, Any]:
     if text is not None:
         try:
             encode(text, what="the answer")
-        except NotSerializable:  # most of it is written as escapes
+        except NotSerializable:  # most of it would be escaped
             return {**found, "body": hide(text[:10_000]), "truncated": True}
         return {**found, "body": hide(text)}
     raw = answer.body.decode("latin-1")
@@ -116,13 +116,13 @@ def shown(answer: Answer) -> dict[str, Any]:
 
 
 def _text(body: bytes, parameters: str, *, truncated: bool) -> str | None:
-    """What the bytes say, None where they say nothing."""
+    """Decode the bytes; None if they are not text."""
     charset = parameters.strip().lower().partition("charset=")[2].partition(";")[0].strip("\"' ") or "utf-8"
     if len(charset) > 40 or not charset.isascii():
         return None
     name = normalize_encoding(charset)
     name = aliases.get(name, name)
-    if name not in _CHARSETS:  # and not `codecs.lookup`, which remembers every name that it was ever asked for
+    if name not in _CHARSETS:  # not `codecs.lookup`, which caches every name forever
         return None
     try:
         text = body.decode(name, "ignore" if truncated else "strict")

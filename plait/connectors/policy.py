@@ -1,4 +1,4 @@
-"""What the operator allows: which hosts, networks, ports and schemes a worker's connectors may reach. It comes from the worker's own
+"""The operator's network policy: the hosts, networks, ports and schemes that a worker's connectors may use. It comes from the worker's own
 settings, never from a payload or a table (T122)."""
 
 import re
@@ -13,12 +13,12 @@ from plait.model.errors import InvalidDefinition
 _NAME: Final = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?")
 
 _INTERNAL_NAMES: Final = ("localhost", "local", "internal", "localdomain", "home.arpa", "lan", "intranet", "corp")
-"""They are nobody's on the internet. Whatever they resolve to is checked as well."""
+"""Names that do not exist on the internet. Their addresses are checked as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """Hosts by name (`api.example.com`), by all names below one (`*.example.com`), by network (`10.0.0.0/8`); `*` is any."""
+    """Hosts by name (`api.example.com`), by subdomain (`*.example.com`), by network (`10.0.0.0/8`); `*` is any."""
 
     any: bool = False
     names: frozenset[str] = frozenset()
@@ -38,7 +38,7 @@ class Hosts:
                 networks.append(found)
             elif not _NAME.fullmatch(entry):
                 raise InvalidDefinition(
-                    f"{what}: a host is api.example.com, *.example.com, 10.0.0.0/8 or *, not {entry!r}"
+                    f"{what} must be hosts like api.example.com, *.example.com, 10.0.0.0/8 or *, got {entry!r}"
                 )
             elif entry.startswith("*."):
                 suffixes.append(entry[1:])  # with its dot: `*.example.com` is not evilexample.com (T121)
@@ -50,7 +50,7 @@ class Hosts:
         return self.any or bool(self.names or self.suffixes or self.networks)
 
     def has(self, url: Url) -> bool:
-        """Whether a URL's host is among them, by its name; an address is in a network."""
+        """Whether a URL's host is among them: by its name, or its address in a network."""
         if self.any or url.host in self.names or any(url.host.endswith(suffix) for suffix in self.suffixes):
             return True
         return url.address is not None and self.has_address(url.address)
@@ -61,7 +61,7 @@ class Hosts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """`hosts` may be asked for, `deny` never, whatever else is said. `networks` are internal ones that may be reached all the same."""
+    """`hosts` are allowed; `deny` overrides everything else. `networks` are internal networks that are allowed."""
 
     hosts: Hosts
     deny: Hosts = field(default_factory=Hosts)
@@ -70,15 +70,15 @@ class Policy:
     schemes: frozenset[str] = frozenset({"https"})
 
     def check_url(self, url: Url) -> None:
-        """All that can be said before a name is resolved."""
+        """All checks that need no name resolution."""
         if url.scheme not in self.schemes:
-            raise Refused(f"{url.scheme} is not allowed here: use https, or the operator allows it")
+            raise Refused(f"{url.scheme} is not allowed: use https, or set PLAIT_CONNECTOR_SCHEMES")
         if url.port not in self.ports:
-            raise Refused(f"port {url.port} is not allowed here")
+            raise Refused(f"port {url.port} is not allowed by PLAIT_CONNECTOR_PORTS")
         if self.deny.has(url):
-            raise Refused(f"{url.host} is denied here")
+            raise Refused(f"{url.host} is denied by PLAIT_CONNECTOR_DENY")
         if not self.hosts.has(url):
-            raise Refused(f"{url.host} is not among the hosts that the operator allows")
+            raise Refused(f"{url.host} is not allowed: the operator's settings list the allowed hosts")
         if url.address is not None:
             self.check_address(url, url.address)
         elif not self._named(url) and (
@@ -88,12 +88,12 @@ class Policy:
 
     def check_address(self, url: Url, address: Address) -> None:
         if self.deny.has_address(address):
-            raise Refused(f"{url.host} leads to {address}, which is denied here")
+            raise Refused(f"{url.host} resolves to {address}, which is denied by PLAIT_CONNECTOR_DENY")
         if not is_public(address) and not self.networks.has_address(address):
-            raise Refused(f"{url.host} leads to {address}, which is not a public address")
+            raise Refused(f"{url.host} resolves to {address}, which is not a public address")
 
     def _named(self, url: Url) -> bool:
-        """An internal name that the operator has written down is meant."""
+        """Whether the operator has listed an internal name explicitly."""
         return bool(self.networks) and (
             url.host in self.hosts.names or any(url.host.endswith(suffix) for suffix in self.hosts.suffixes)
         )

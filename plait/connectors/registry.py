@@ -1,4 +1,4 @@
-"""Which connectors an app's workers run. None, before somebody says so: a worker that makes requests for whoever may enqueue is a decision."""
+"""The connectors that an app's workers run. Disabled by default: a worker that sends requests for everyone who may enqueue is a deliberate choice."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +15,7 @@ from plait.sdk.job import Job
 
 _HANDLERS: Final[dict[Type, tuple[str, Callable[[Exchange], Callable[..., Any]], dict[str, Any]]]] = {
     "http": (http_request.NAME, http_request.handler, {"timeout": 600}),
-    # Twelve tries over a day: receivers are down for a night.
+    # Twelve attempts over a day: receivers may be down for a night.
     "webhook": (
         webhook.NAME,
         webhook.handler,
@@ -26,8 +26,8 @@ _HANDLERS: Final[dict[Type, tuple[str, Callable[[Exchange], Callable[..., Any]],
 
 
 def install(app: Plait, *types: Type, resolve: Resolve | None = None) -> list[Job[..., Any]]:
-    """Let an app's workers run connectors: those that are named, else those of its settings (PLAIT_CONNECTORS). What they may reach is in
-    its settings alone. `resolve`: another resolver than the system's."""
+    """Enable connectors for an app's workers: the given ones, else those of its settings (PLAIT_CONNECTORS). Only its settings decide what they may
+    connect to. `resolve`: a resolver instead of the system's."""
     wanted = types or types_in(app.settings.connectors)
     exchange = Exchange(app, resolve=resolve) if wanted else None
     jobs = []
@@ -44,11 +44,13 @@ def install(app: Plait, *types: Type, resolve: Resolve | None = None) -> list[Jo
 
 
 def types_in(text: str) -> tuple[Type, ...]:
-    """`http, webhook`, or `all`, or nothing."""
+    """Parse `http, webhook`, `all`, or nothing."""
     named = [part.strip() for part in text.split(",") if part.strip()]
     if named == ["all"]:
         return TYPES
     for name in named:
         if name not in TYPES:
-            raise InvalidDefinition(f"PLAIT_CONNECTORS: there are {', '.join(get_args(Type))} and all, not {name!r}")
+            raise InvalidDefinition(
+                f"PLAIT_CONNECTORS must be a list of {', '.join(get_args(Type))}, or all, got {name!r}"
+            )
     return tuple(type_ for type_ in TYPES if type_ in named)

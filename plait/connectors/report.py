@@ -1,4 +1,4 @@
-"""`connector.report.generate`: a report about the job's own tenant, as JSON, CSV or a page. Numbers come from counts and bounded looks (T113)."""
+"""`connector.report.generate`: a report about the job's own tenant, as JSON, CSV or HTML. Its numbers come from counts and limited queries (T113)."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,26 +17,26 @@ NAME: Final = "connector.report.generate"
 MOST_DAYS: Final = 90.0
 STATUSES: Final = ("succeeded", "failed", "dead_letter", "canceled", "skipped")
 NODES: Final = 1_000
-"""So many jobs of a tree are looked at."""
+"""The maximum number of jobs of a workflow to read."""
 
 
 def handler(exchange: Exchange) -> Callable[..., Any]:
     async def generate(
         report: Literal["jobs", "usage", "workflow"],
-        format: Literal["json", "html", "csv"] | None = None,  # noqa: A002 - as everybody calls it
+        format: Literal["json", "html", "csv"] | None = None,  # noqa: A002 - the usual name
         days: float | None = None,
         end: datetime | None = None,
         job_id: UUID | None = None,
     ) -> dict[str, Any]:
-        """Make a report: `jobs`, how they went by definition and over time; `usage`, what the tenant has and may have, day by day; `workflow`,
-        one job's tree (`job_id`)."""
+        """Generate a report: `jobs`, outcomes by definition and over time; `usage`, the tenant's usage and limits by day; `workflow`, the workflow of
+        one job (`job_id`)."""
         job, store = current(), await exchange.store()
         set_ = await exchange.configurations.report(store, job.tenant_id)
         span = set_.days if days is None else days
         if not 0 < span <= MOST_DAYS:
-            raise PermanentError(f"a report is of {MOST_DAYS:g} days at most")
+            raise PermanentError(f"a report must cover at most {MOST_DAYS:g} days")
         if end is not None and end.tzinfo is None:
-            raise PermanentError("`end` has a time zone: 2026-01-31T00:00:00Z")
+            raise PermanentError("`end` must have a time zone, such as 2026-01-31T00:00:00Z")
         until = end or await store.health.now()
         made = await _make(report, store, job, until - timedelta(days=span), until, job_id)
         match format or set_.format:
@@ -67,7 +67,7 @@ async def _make(
             return await _usage(store, job, start, end)
         case "workflow":
             if job_id is None:
-                raise PermanentError("a report of a workflow names it: job_id")
+                raise PermanentError("a workflow report requires job_id")
             return await _workflow(store, job, job_id, end)
 
 
@@ -77,7 +77,7 @@ async def _jobs(store: Store, job: Current, start: datetime, end: datetime) -> R
     history = [row for row in await _history(store, job, start, step) if row["at"] < end]
     rows = [{name: value for name, value in asdict(kind).items() if name != "complete"} for kind in kinds]
     totals = {name: sum(row[name] for row in rows) for name in ("jobs", "live", *STATUSES, "attempts")}
-    notes = [] if all(kind.complete for kind in kinds) else ["Only the newest 10,000 jobs were looked at."]
+    notes = [] if all(kind.complete for kind in kinds) else ["Only the newest 10,000 jobs are included."]
     return Report(
         title="Jobs",
         start=start,
@@ -103,10 +103,10 @@ async def _usage(store: Store, job: Current, start: datetime, end: datetime) -> 
         start=start,
         end=end,
         totals=totals,
-        tables=[Table("Day by day", days)],
+        tables=[Table("By day", days)],
         charts=[
-            Chart("Jobs asked for, day by day", [(row["at"], row["enqueued"]) for row in days]),
-            Chart("Seconds that handlers ran, day by day", [(row["at"], row["run_s"]) for row in days]),
+            Chart("Enqueued jobs by day", [(row["at"], row["enqueued"]) for row in days]),
+            Chart("Handler run time in seconds by day", [(row["at"], row["run_s"]) for row in days]),
         ],
         notes=[],
     )
@@ -154,7 +154,7 @@ async def _workflow(store: Store, job: Current, root: UUID, now: datetime) -> Re
             **{name: sum(kind[name] for kind in kinds.values()) for name in (*STATUSES, "live")},
         },
         tables=[Table("By definition", list(kinds.values())), Table("Jobs", rows)],
-        charts=[Chart("The slowest, in seconds", [(node.definition, round(node.own_s or 0, 3)) for node in slowest])],
+        charts=[Chart("Slowest jobs, in seconds", [(node.definition, round(node.own_s or 0, 3)) for node in slowest])],
         notes=[f"Only {NODES:,} of its jobs are shown."] if len(nodes) >= NODES else [],
     )
 
@@ -168,7 +168,7 @@ def _ended(row: dict[str, Any]) -> int:
 
 
 def _step(span: timedelta) -> timedelta:
-    """A hundred points or so."""
+    """A step for about a hundred points."""
     for minutes in (1, 5, 15, 60, 360):
         if span <= timedelta(minutes=minutes * 150):
             return timedelta(minutes=minutes)

@@ -1,4 +1,4 @@
-"""A report as JSON, as CSV and as a page. What is in it was said by jobs, and stays text: no formula in CSV, no markup on the page (S20)."""
+"""A report as JSON, CSV and HTML. Its contents come from jobs and stay text: no formulas in CSV, no markup in HTML (S20)."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Points over time where they are at moments, else a bar for each name."""
+    """Points over time if they have times, else a bar for each name."""
 
     title: str
     points: list[tuple[Any, float]]
@@ -62,7 +62,7 @@ def as_json(report: Report) -> dict[str, Any]:
 
 
 def as_csv(report: Report) -> str:
-    """Totals and tables below each other, with an empty line between."""
+    """Totals and tables, separated by empty lines."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow([cell(report.title), report.start.isoformat(), report.end.isoformat()])
@@ -79,7 +79,7 @@ def as_csv(report: Report) -> str:
 
 
 def cell(value: Any) -> Any:
-    """A value of CSV. Text that a spreadsheet would take for a formula is marked as text; a number stays one."""
+    """A CSV value. Text that a spreadsheet would parse as a formula is marked as text; a number stays one."""
     value = plain(value)
     if not isinstance(value, str):
         return "" if value is None else value
@@ -93,9 +93,9 @@ def as_html(report: Report) -> str:
 
 
 def svg(chart: Chart) -> Markup:
-    """A picture without a script. Every text in it is escaped by `Markup.format`."""
+    """An image without scripts. All its text is escaped by `Markup.format`."""
     if not chart.points:
-        return Markup("<p>Nothing in this time.</p>")
+        return Markup("<p>No data in this period.</p>")
     most = max([1e-9, *(value for _, value in chart.points)])
     return _line(chart, most) if isinstance(chart.points[0][0], datetime) else _bars(chart, most)
 
@@ -138,7 +138,7 @@ def _bars(chart: Chart, most: float) -> Markup:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """A value in JSON's types."""
     return value.isoformat() if isinstance(value, datetime) else value
 
 

@@ -1,7 +1,7 @@
-"""Secrets in requests: `{{secret.NAME}}` in a header or a body stands for one that the worker has.
+"""Secrets in requests: `{{secret.NAME}}` in a header or a body is replaced by a secret of the worker.
 
-The payload only names it. Which secret may go to which host, and for which tenant, is the operator's to say (PLAIT_CONNECTOR_SECRETS): else
-whoever can enqueue a job could send any of them to a server of their own.
+The payload only has its name. The operator decides which secret may be sent to which host, and for which tenant (PLAIT_CONNECTOR_SECRETS).
+Otherwise everyone who can enqueue a job could send any secret to their own server.
 """
 
 import json
@@ -23,7 +23,7 @@ _GRANT: Final = re.compile(r"([A-Z][A-Z0-9_]{0,99})(?:@([a-z0-9][a-z0-9_-]*))?:(
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One secret may go to these hosts: for one tenant, by its slug, or for all."""
+    """One secret may be sent to these hosts: for one tenant, by its slug, or for all."""
 
     name: str
     tenant: str | None
@@ -31,12 +31,12 @@ class Grant:
 
 
 def grants_of(text: str) -> list[Grant]:
-    """`NAME:host` and `NAME@tenant:host`, with commas between."""
+    """Parse `NAME:host` and `NAME@tenant:host`, separated by commas."""
     grants = []
     for entry in filter(None, (part.strip() for part in text.split(","))):
         found = _GRANT.fullmatch(entry)
         if found is None:
-            raise InvalidDefinition(f"PLAIT_CONNECTOR_SECRETS: NAME:host or NAME@tenant:host, not {entry!r}")
+            raise InvalidDefinition(f"PLAIT_CONNECTOR_SECRETS must be NAME:host or NAME@tenant:host, got {entry!r}")
         hosts = Hosts.of([found[3]], what="PLAIT_CONNECTOR_SECRETS")
         grants.append(Grant(found[1], found[2], hosts))
     return grants
@@ -48,11 +48,11 @@ class Secrets:
         self._directory = directory
 
     async def fill(self, store: Store, tenant_id: UUID, url: Url, text: str, *, in_json: bool) -> str:
-        """The text with its references replaced. What is put in is not looked at again."""
+        """The text with its references replaced. Inserted values are not rendered again."""
         values: dict[str, str] = {}
         for name in set(REFERENCE.findall(text)):
             if not await self._may_go(store, tenant_id, url, name):
-                raise Refused(f"the secret {name} may not be sent to {url.host}: PLAIT_CONNECTOR_SECRETS says where to")
+                raise Refused(f"the secret {name} must not be sent to {url.host}: allow it in PLAIT_CONNECTOR_SECRETS")
             value = read_secret(name, self._directory)
             values[name] = json.dumps(value)[1:-1] if in_json else value
         return REFERENCE.sub(lambda found: values[found[1]], text) if values else text

@@ -1,7 +1,7 @@
-"""Signatures of webhooks: as Standard Webhooks 1.0.0 says, by its own library; or `sha256=…` over the body, for receivers that know that form.
+"""Signatures of webhooks: Standard Webhooks 1.0.0, with its own library; or `sha256=…` over the body, for receivers that use that form.
 
-Keys are stored nowhere: each is worked out from the operator's one secret (PLAIT_SECRET_WEBHOOKS), the endpoint and the number of its key. So
-a new number is a new key, and whoever reads the database can sign nothing.
+Keys are not stored: each is derived from the operator's secret (PLAIT_SECRET_WEBHOOKS), the endpoint and the version of its key. So a new version
+is a new key, and someone who can read the database cannot sign.
 """
 
 import base64
@@ -23,16 +23,18 @@ SHORTEST: Final = 24
 
 
 def masters(secret: str) -> list[str]:
-    """One, or several with white space between: the first is the newest, and all of them sign until the old ones are taken out."""
+    """One secret, or several separated by white space: the first is the newest, and all of them sign until the old ones are removed."""
     found = secret.split()
     if not found or min(map(len, found)) < SHORTEST:
-        raise SecretMissing(f"PLAIT_SECRET_{MASTER} is {SHORTEST} characters or more: openssl rand -base64 32")
+        raise SecretMissing(
+            f"PLAIT_SECRET_{MASTER} must have at least {SHORTEST} characters. Generate one: openssl rand -base64 32"
+        )
     redaction.learn(found)
     return found
 
 
 def key_of(master: str, tenant_id: UUID, endpoint_id: UUID, version: int) -> str:
-    """An endpoint's key in the form that receivers use: `whsec_…`."""
+    """An endpoint's key in the form for receivers: `whsec_…`."""
     said = f"plait webhook {tenant_id} {endpoint_id} {version}"
     key = base64.b64encode(hmac.digest(master.encode(), said.encode(), "sha256")).decode()
     redaction.learn([key])
@@ -40,7 +42,7 @@ def key_of(master: str, tenant_id: UUID, endpoint_id: UUID, version: int) -> str
 
 
 def signed(form: str, keys: Sequence[str], message_id: str, at: datetime, body: str) -> dict[str, str]:
-    """The headers that say who sent a message: a signature for each key, so that a key can be exchanged while both are known."""
+    """The signature headers of a message: one signature for each key, so that a key can be rotated while both are valid."""
     headers = {"webhook-id": message_id, "webhook-timestamp": str(int(at.timestamp()))}
     if form == "standard":
         return {**headers, "webhook-signature": " ".join(Webhook(key).sign(message_id, at, body) for key in keys)}

@@ -1,7 +1,7 @@
-"""URLs, read strictly and once. What is sent is made of the parts found here, so that no second reader can understand them otherwise.
+"""URLs, parsed strictly and once. Requests are built from the parts found here, so that no second parser can interpret them differently.
 
-Only what everybody reads alike is taken: no credentials, no backslash, no control character, no number that some resolvers take for an
-address (`127.1`, `0x7f.1`, `2130706433`, `0177.0.0.1`), no scope of an IPv6 address.
+Only unambiguous URLs are accepted: no credentials, no backslash, no control character, no number that some resolvers parse as an address
+(`127.1`, `0x7f.1`, `2130706433`, `0177.0.0.1`), no scope of an IPv6 address.
 """
 
 import contextlib
@@ -27,28 +27,28 @@ _PRINTABLE: Final = "".join(map(chr, range(0x21, 0x7F)))
 
 
 class Refused(PlaitError):
-    """The request was not made: it may not go there."""
+    """The request was not sent: the network policy does not allow it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Url:
-    """`host` is a name in lower case, or an address as it is usually written; `target` is the path and the query."""
+    """`host` is a name in lower case, or an address in its usual form; `target` is the path and the query."""
 
     scheme: str
     host: str
     port: int
     target: str
     address: Address | None
-    """Where the host is one."""
+    """The address, if the host is one."""
 
     @property
     def origin(self) -> str:
-        """Where it leads, in one word: two URLs of one origin are one server's."""
+        """Scheme, host and port: URLs with one origin belong to one server."""
         return f"{self.scheme}://{self._shown_host}:{self.port}"
 
     @property
     def authority(self) -> str:
-        """As the Host header has it."""
+        """The form of the Host header."""
         return self._shown_host if self.port == PORTS[self.scheme] else f"{self._shown_host}:{self.port}"
 
     @property
@@ -60,29 +60,29 @@ class Url:
 
     @property
     def without_query(self) -> str:
-        """For messages: a query may have a secret in it."""
+        """For messages: a query may contain a secret."""
         return str(replace(self, target=self.target.partition("?")[0]))
 
 
 def parse(text: str) -> Url:
-    """A URL's parts; `Refused` for all that is not plainly an http or https URL."""
+    """Parse a URL; `Refused` if it is not a plain http or https URL."""
     if len(text) > MOST:
-        raise Refused(f"a URL is at most {MOST:,} characters")
+        raise Refused(f"a URL must have at most {MOST:,} characters")
     if any(ord(char) <= 0x20 or 0x7F <= ord(char) <= 0x9F for char in text) or "\\" in text:
-        raise Refused("a URL has no white space, control characters or backslashes")
+        raise Refused("a URL must not contain white space, control characters or backslashes")
     parts = _PARTS.fullmatch(text)
     if parts is None:
-        raise Refused(f"a URL begins with https:// or http://, not {shown(text[:20])}")
+        raise Refused(f"a URL must begin with https:// or http://, got {shown(text[:20])}")
     scheme, authority, target = parts[1].lower(), parts[2], parts[3]
     if "@" in authority:
-        raise Refused("a URL has no user name or password in it: they belong into a header")
+        raise Refused("a URL must not contain a user name or password: use a header")
     found = _AUTHORITY.fullmatch(authority)
     if found is None:
-        raise Refused(f"a URL's host is a name or an address, with a port at most, not {shown(authority[:80])}")
+        raise Refused(f"a URL's host must be a name or an address with an optional port, got {shown(authority[:80])}")
     host, address = _host(found[1])
     port = PORTS[scheme] if found[2] is None else int(found[2])
     if not 1 <= port <= 65535:
-        raise Refused("a URL's port is between 1 and 65535")
+        raise Refused("a URL's port must be between 1 and 65535")
     target = quote(target, safe=_PRINTABLE)
     if not target.startswith("/"):
         target = f"/{target}"
@@ -90,13 +90,13 @@ def parse(text: str) -> Url:
 
 
 def follow(url: Url, location: str) -> Url:
-    """Where an answer of `url` sends its client."""
+    """The target of a redirect."""
     with contextlib.suppress(UnicodeError):
-        location = location.encode("latin-1").decode()  # it came as bytes, and those are UTF-8 where they are not ASCII
+        location = location.encode("latin-1").decode()  # it arrived as bytes, which are UTF-8 if they are not ASCII
     try:
         return parse(urljoin(str(url), location.strip(" \t")))
     except ValueError as error:
-        raise Refused(f"it was sent on to what is no URL: {error}") from None
+        raise Refused(f"redirected to an invalid URL: {error}") from None
 
 
 def _host(text: str) -> tuple[str, Address | None]:
@@ -104,30 +104,28 @@ def _host(text: str) -> tuple[str, Address | None]:
         try:
             address = IPv6Address(text[1:-1])
         except AddressValueError as error:
-            raise Refused(f"{shown(text)} is no IPv6 address: {error}") from None
+            raise Refused(f"{shown(text)} is not a valid IPv6 address: {error}") from None
         return str(address), address
     if not text.isascii():
         try:
             text = idna.encode(text.lower()).decode()
         except (idna.IDNAError, UnicodeError) as error:
-            raise Refused(f"{shown(text[:80])} is no name of a host: {error}") from None
+            raise Refused(f"{shown(text[:80])} is not a valid host name: {error}") from None
     host = text.lower().removesuffix(".")
     labels = host.split(".")
     if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
-        raise Refused(f"{shown(text[:80])} is no name of a host")
+        raise Refused(f"{shown(text[:80])} is not a valid host name")
     if any(label.startswith("xn--") for label in labels):
         try:
             idna.decode(host)
         except (idna.IDNAError, UnicodeError) as error:
-            raise Refused(f"{shown(text[:80])} is no name of a host: {error}") from None
-    if labels[-1][0].isdigit():  # no top-level domain begins with a digit, and addresses do in all their forms
+            raise Refused(f"{shown(text[:80])} is not a valid host name: {error}") from None
+    if labels[-1][0].isdigit():  # no top-level domain begins with a digit, but all forms of addresses do
         try:
             address4 = IPv4Address(host)
         except AddressValueError:
-            raise Refused(
-                f"{shown(text[:80])} is neither a name nor an address in the usual form, four numbers"
-            ) from None
+            raise Refused(f"{shown(text[:80])} is neither a host name nor an address of four numbers") from None
         if text.endswith("."):
-            raise Refused("an address has no dot at its end")
+            raise Refused("an address must not end with a dot")
         return str(address4), address4
     return host, None

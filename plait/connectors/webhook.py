@@ -1,5 +1,5 @@
-"""`connector.webhook.deliver`: a signed message to an endpoint that the tenant has registered. The payload names the endpoint and never a URL:
-whoever may enqueue can't choose where it goes."""
+"""`connector.webhook.deliver`: a signed message to an endpoint that the tenant has registered. The payload names the endpoint and never a URL, so
+a caller that enqueues cannot choose where it is sent."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -24,11 +24,11 @@ PREVIEW: Final = 1_000
 def handler(exchange: Exchange) -> Callable[..., Any]:
     async def deliver(
         endpoint: str,
-        type: str,  # noqa: A002 - as the message calls it
+        type: str,  # noqa: A002 - named as in the message
         data: Any = None,
         timestamp: str | None = None,
     ) -> dict[str, Any]:
-        """Send a message. All but 2xx is tried again, but for 410, which disables the endpoint, and other 4xx."""
+        """Deliver a message. Retries all responses except 2xx, 410, which disables the endpoint, and other 4xx."""
         job = current()
         row = await _endpoint(exchange, endpoint, job)
         if not row.enabled:
@@ -37,7 +37,7 @@ def handler(exchange: Exchange) -> Callable[..., Any]:
         message = {"type": type, "timestamp": timestamp or _asked_at(job), "data": data}
         body = msgspec.json.encode(message).decode()
         keys = [key for _, key in keys_of(row, exchange.settings)]
-        now = datetime.now(UTC)  # clock: the receiver compares it with its own
+        now = datetime.now(UTC)  # clock: the receiver compares it with its own clock
         headers = {
             **{name.lower(): value for name, value in set_.headers.items()},
             "content-type": "application/json",
@@ -56,14 +56,14 @@ def handler(exchange: Exchange) -> Callable[..., Any]:
             ),
             job,
         )
-        told = f"{answer.url} answered {answer.status}"
+        told = f"{answer.url} responded {answer.status}"
         if answer.status == 410:
             store = await exchange.store()
-            await store.endpoints.close_endpoint(row.id, job.job_id, job.attempt, "it answered 410: gone")
+            await store.endpoints.close_endpoint(row.id, job.job_id, job.attempt, "it responded 410 Gone")
             raise PermanentError(f"{told}: the endpoint is disabled")
         if 400 <= answer.status < 500:
             raise PermanentError(f"{told}: {hide(answer.body.decode(errors='replace'))}")
-        if not 200 <= answer.status < 300:  # T127: nothing else is a success, a redirect neither
+        if not 200 <= answer.status < 300:  # T127: nothing else is a success, not even a redirect
             raise RequestFailed(told)
         return {"status": answer.status, "endpoint": str(row.id), "message_id": f"msg_{job.job_id.hex}"}
 
@@ -83,5 +83,5 @@ async def _endpoint(exchange: Exchange, named: str, job: Current) -> EndpointRow
 
 
 def _asked_at(job: Current) -> str:
-    """When the job was asked for, as its id says: the same at every try, so that the message is."""
+    """When the job was enqueued, from its id: the same in every attempt, so that the message is the same."""
     return datetime.fromtimestamp((job.job_id.int >> 80) / 1000, UTC).isoformat()

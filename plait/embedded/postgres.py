@@ -1,13 +1,13 @@
-"""A real Postgres with nothing to install: started when first needed, shared, stopped when nobody uses it.
+"""Embedded Postgres: a real server with nothing to install, started when first needed, shared, and stopped when no process uses it.
 
     with EmbeddedPostgres() as server:
         connection = await asyncpg.connect(server.url())
 
-Several processes share one server. Each holds a lock for as long as it uses it, which the kernel releases
-even after SIGKILL; the keeper (see the package `keeper`, which tells the whole protocol) watches that lock and stops
-Postgres a moment after the last user has gone. So nothing here ever signals a process: to stop is to let go.
+Several processes share one server. Each holds a lock while it uses the server; the kernel releases it even after SIGKILL. The keeper
+(see the package `keeper` for the protocol) watches that lock and stops Postgres shortly after the last user has gone. So nothing here ever signals
+a process: to stop the server is to release the lock.
 
-Where the files are and which user runs Postgres when we are root: postgres_place.py.
+The location of the files, and the user that runs Postgres if we are root: postgres_place.py.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PROGRAM: Final = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """Where a running server is. It has no TCP port: the socket's directory is what guards it."""
+    """The address of a running server. It has no TCP port: access is protected by the socket's directory."""
 
     socket_dir: Path
     port: int
@@ -63,9 +63,9 @@ class Server:
 
 
 class EmbeddedPostgres:
-    """One use of the server of a data directory. Threads may share it; two in one process are fine.
+    """One use of the server of a data directory. Threads may share it, and one process may have several.
 
-    A forked child counts as a user for as long as it lives, but only the process that called `start` lets go.
+    A forked child counts as a user while it lives, but only the process that called `start` can release the server.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class EmbeddedPostgres:
         self._use: _Use | None = None
 
     def start(self) -> Server:
-        """Start the server, or join those who use it already. Again: make sure that it still runs."""
+        """Start the server, or join its other users. Call again to make sure that it still runs."""
         with self._mutex:
             deadline = time.monotonic() + self._start_timeout
             try:
@@ -103,7 +103,7 @@ class EmbeddedPostgres:
             return server
 
     def stop(self, *, wait: bool = True, timeout: float = 30) -> None:
-        """Let go of the server. `wait`: if we were the last user, return when it has stopped."""
+        """Release the server. `wait`: if we were the last user, return when it has stopped."""
         with self._mutex:
             use, self._use = self._use, None
         if use is None:
@@ -130,7 +130,7 @@ class EmbeddedPostgres:
             raise DataDirectoryDenied(str(error)) from error
         use = _Use(data_dir=data_dir, place=place, binaries=binaries, lock=lock, pid=os.getpid())
         try:
-            # Not to be had while a keeper stops its server: wait for it to be gone.
+            # Locked while a keeper stops its server: wait until it is gone.
             while not lock.try_shared():
                 _pause(deadline, place)
         except BaseException:
@@ -149,7 +149,7 @@ class EmbeddedPostgres:
             _pause(deadline, use.place)
 
     def _start_keeper(self, use: _Use, lock: Lock, deadline: float) -> None:
-        """Start a keeper that inherits the lock, and hear from it how it went."""
+        """Start a keeper that inherits the lock, and read its answer."""
         ours, theirs = os.pipe()
         try:
             try:
@@ -160,7 +160,7 @@ class EmbeddedPostgres:
             readable, _, _ = select.select([ours], [], [], max(0, deadline - time.monotonic()))
             if not readable:
                 raise StartTimeout(_tails(use.place))
-            # At the end of the pipe without a word: the keeper itself broke, and its log says why.
+            # The pipe ended without an answer: the keeper failed, and its log has the reason.
             answer = os.read(ours, 16_384).decode(errors="replace") or _tails(use.place)
         finally:
             os.close(ours)
@@ -189,10 +189,10 @@ class EmbeddedPostgres:
         try:
             said = json.loads((use.place.run / "server.json").read_text())
         except FileNotFoundError:
-            return None  # it began to stop between our two looks
+            return None  # it began to stop between our two checks
         differing = {name: value for name, value in self._settings.items() if said["settings"].get(name) != value}
         if differing:
-            raise SettingsDiffer(f"asked for {differing}, running with {said['settings']}")
+            raise SettingsDiffer(f"requested {differing}, running with {said['settings']}")
         return Server(
             socket_dir=Path(said["socket_dir"]),
             port=said["port"],
@@ -210,7 +210,7 @@ class _Use:
     pid: int
 
     def let_go(self) -> None:
-        # Releasing, unlike closing, also ends the lock of forked children: theirs was a share in ours.
+        # Unlocking, unlike closing, also releases the lock of forked children, which share ours.
         if self.pid == os.getpid():
             self.lock.release()
         self.lock.close()
@@ -228,7 +228,7 @@ def _pause(deadline: float, place: Place) -> None:
 
 
 def _make_socket_dir(place: Place) -> Path:
-    """A directory that the keeper gives to Postgres's user: whoever can enter it is trusted."""
+    """A directory that the keeper gives to Postgres's user: everyone who can enter it is trusted."""
     directory = place.run / "sock"
     if postgres_settings.fits_a_socket(directory):
         directory.mkdir(mode=0o700, exist_ok=True)
@@ -240,21 +240,21 @@ def _make_socket_dir(place: Place) -> Path:
         if candidate.is_absolute() and reachable and postgres_settings.fits_a_socket(short):
             with contextlib.suppress(OSError):
                 return Path(tempfile.mkdtemp(prefix="plait-", dir=candidate))
-    raise StartFailed(f"The path {directory} is too long for a socket, and there is no shorter place for one.")
+    raise StartFailed(f"The path {directory} is too long for a socket, and no shorter directory was found.")
 
 
 def _spawn(plan: Plan, place: Place) -> None:
-    # A few lines per start; begun anew before it could grow large.
+    # A few lines per start; truncated before it grows large.
     log = place.log / "keeper.log"
     if os.path.lexists(log) and log.lstat().st_size > LOG_LIMIT:
         log.unlink()
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "PATH") if name in os.environ}
-    # By its path and isolated: nothing else of the package or the environment is imported, nor can be in the way.
+    # By its path and isolated: nothing else of the package or the environment is imported or can interfere.
     command = [sys.executable, "-I", "-S", "-B", str(PROGRAM), json.dumps(plan._asdict())]
     with open(open_file(log, os.O_WRONLY | os.O_APPEND), "ab") as output:  # noqa: PTH123 - a descriptor
         starting = subprocess.Popen(  # noqa: S603 - our own interpreter and file
             command,
-            cwd="/",  # whoever deletes the directory that we were started in should not be hindered
+            cwd="/",  # so that the current directory can be deleted
             env={**kept, "TZ": "UTC", "LC_ALL": "C"},
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -262,7 +262,7 @@ def _spawn(plan: Plan, place: Place) -> None:
             pass_fds=(plan.lock_fd, plan.status_fd),
             start_new_session=True,
         )
-        starting.wait()  # it forks the keeper at once and ends
+        starting.wait()  # it forks the keeper and exits
 
 
 def _tails(place: Place) -> str:
@@ -274,7 +274,7 @@ def _tails(place: Place) -> str:
 
 
 def _wait_until_stopped(run: Path, deadline: float) -> None:
-    """Wake the keeper and wait for it to go, unless somebody else uses the server."""
+    """Wake the keeper and wait until it is gone, unless another process uses the server."""
     with (
         contextlib.closing(Lock(run / "users.lock")) as users,
         contextlib.closing(Lock(run / "keeper.lock")) as gone,
@@ -284,14 +284,14 @@ def _wait_until_stopped(run: Path, deadline: float) -> None:
                 return
             if users.try_exclusive():
                 users.release()
-                _wake(run)  # nobody uses it, and the keeper lingers
+                _wake(run)  # unused, and the keeper lingers
             elif users.try_shared():
                 return  # others use it
             time.sleep(POLL)
 
 
 def _wake(run: Path) -> None:
-    # No reader: the keeper has gone already.
+    # No reader: the keeper is already gone.
     with contextlib.suppress(OSError):
         pipe = os.open(run / "wake", os.O_WRONLY | os.O_NONBLOCK)
         try:

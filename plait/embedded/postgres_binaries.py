@@ -1,7 +1,7 @@
-"""Where the Postgres programs are, and a copy of them that the server's user can run.
+"""The Postgres programs, and a copy of them that the server's user can run.
 
-The wheel is found, never imported: importing it would bring its own launcher, which leaves servers behind and
-can signal foreign processes.
+The wheel is located but never imported: importing it would load its own launcher, which leaves servers running and can signal
+processes that are not ours.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ class Binaries:
     "Postgres's major version."
 
     def runnable_by(self, account: Account | None) -> Binaries:
-        """These programs, or a copy when the account can't reach them (an environment in root's home)."""
+        """These programs, or a copy if the account cannot access them (an environment in root's home)."""
         if account is None or (barred := account.barred_by(self.bin_dir / "postgres")) is None:
             return self
         prefix = self.bin_dir.parent
         if not (prefix / "share").is_dir():
-            # A distribution keeps its share directory elsewhere, so the programs can't be moved alone.
-            raise UnreachableDirectory(f"{barred} keeps user {account.name!r} from {self.bin_dir}")
+            # A distribution has its share directory elsewhere, so the programs cannot be copied alone.
+            raise UnreachableDirectory(f"user {account.name!r} cannot enter {barred}, which contains {self.bin_dir}")
         return Binaries(bin_dir=_copy(prefix, self.version), version=self.version)
 
 
 def find(bin_dir: Path | None) -> Binaries:
-    """The programs in `bin_dir`, by default those of the wheel that the extra `embedded` installs."""
+    """The programs in `bin_dir`. Default: those of the wheel that the extra `embedded` installs."""
     if bin_dir is not None:
         return Binaries(bin_dir=bin_dir.resolve(), version=_ask_version(bin_dir))
     spec = importlib.util.find_spec(WHEEL)
-    # The wheel carries several versions: pginstall18 is the newest, plain pginstall an old one.
+    # The wheel has several versions: pginstall18 is the newest, plain pginstall an old one.
     found = [
         Binaries(bin_dir=path, version=int(named[1]))
         for root in (spec.submodule_search_locations or [] if spec else [])
@@ -57,7 +57,7 @@ def find(bin_dir: Path | None) -> Binaries:
 
 def _ask_version(bin_dir: Path) -> int:
     try:
-        # The caller names the programs to run: that is what this argument is for.
+        # The caller chooses the programs to run: this argument is for that.
         said = subprocess.run([bin_dir / "postgres", "--version"], capture_output=True, text=True, check=True)  # noqa: S603
     except (OSError, subprocess.CalledProcessError) as error:
         raise NoPostgresThere(f"{bin_dir}: {error}") from error
@@ -68,11 +68,11 @@ def _ask_version(bin_dir: Path) -> int:
 
 
 def _copy(prefix: Path, version: int) -> Path:
-    """The programs in one copy for all environments that hold the same; it appears whole or not at all."""
+    """One copy of the programs for all environments that have the same; it is created atomically."""
     made = (prefix / "bin" / "postgres").stat()
     home = postgres_place.MACHINE_HOME / "bin"
     copy = home / f"{version}-{made.st_size:x}-{made.st_mtime_ns:x}"
-    # A wheel keeps foreign libraries beside its package, and the programs look for them there.
+    # A wheel has third-party libraries beside its package, and the programs look for them there.
     package = prefix.parent
     libraries = package.with_name(f"{package.name}.libs")
     if not copy.exists():
@@ -80,17 +80,17 @@ def _copy(prefix: Path, version: int) -> Path:
             make_directory(directory, passable=True)
         half = Path(tempfile.mkdtemp(prefix=".copying-", dir=home))
         try:
-            # Headers and static libraries are a third of the wheel, and a server needs none of them.
+            # Headers and static libraries are a third of the wheel, and a server does not need them.
             unneeded = shutil.ignore_patterns("include", "*.a", "pkgconfig")
             shutil.copytree(prefix, half / package.name / prefix.name, symlinks=True, ignore=unneeded)
             if libraries.is_dir():
                 shutil.copytree(libraries, half / libraries.name, symlinks=True)
             for directory in (half, half / package.name):
-                directory.chmod(0o755)  # whatever our umask is
+                directory.chmod(0o755)  # independent of our umask
             try:
                 half.rename(copy)
             except OSError:
-                if not copy.exists():  # else a neighbour was quicker, and its copy is as good
+                if not copy.exists():  # else another process was faster, and its copy is the same
                     raise
         finally:
             shutil.rmtree(half, ignore_errors=True)

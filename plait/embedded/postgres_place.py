@@ -1,29 +1,29 @@
-"""Where the embedded Postgres keeps its files, and as whom it runs.
+"""The location of the embedded Postgres's files, and the user that runs it.
 
 The data directory is the argument, else PLAIT_DATA_DIR, else `.plait/` if the current directory has one, else
-a directory of the user. Each major version of Postgres has a *place* inside it, so that a newer one never
-opens an older one's files:
+a directory of the user. Each major version of Postgres has its own *place* in it, so that a newer version never
+opens an older version's files:
 
-    <data directory>/pg18/data/   the cluster, entered by Postgres's own user only
+    <data directory>/pg18/data/   the cluster, which only Postgres's user can enter
                           run/    locks, the server's address, the socket's directory
                           log/    postgres.log, keeper.log
 
-**Root.** Postgres refuses to run as root, so root runs it as somebody else: PLAIT_EMBEDDED_USER, else whoever
-owns the cluster, else whoever owns the data directory or the directory it is made in (a project of alice's
-stays alice's under sudo), else `postgres`, else `nobody`. That user must be able to pass every directory
-above its files, and below root's home (mode 0700) it can't. plait never opens up a directory that is not its
-own, so:
+**Root.** Postgres refuses to run as root, so root runs it as another user: PLAIT_EMBEDDED_USER, else the owner
+of the cluster, else the owner of the data directory or of its parent (a project of alice's stays alice's under
+sudo), else `postgres`, else `nobody`. That user must be able to enter every directory above its files, and it
+cannot enter root's home (mode 0700). plait never opens up a directory that is not its own, so:
+
 
 - root's default data directory is /var/lib/plait, not one below its home;
-- a data directory below a barred one keeps a link `pg18` to a place made in /var/lib/plait/elsewhere;
-- but only on the same file system. On another one (a volume mounted there) moving the data away would
-  lose exactly what the volume is there to keep, so that is an error which names the barring directory.
+- a data directory below an inaccessible one has a link `pg18` to a place in /var/lib/plait/elsewhere;
+- but only on the same file system. On another one (a mounted volume) moving the data away would lose exactly
+  what the volume is for, so that is an error which names the inaccessible directory.
 
-Somebody else's directory is no safe place for root: its owner could put links there. As root, links are followed only where root has made them, files
-are opened without following any, and what is not what it should be is an error (`UnsafeDirectory`). These are checks at the start: as root, use
-directories of people whom you trust.
+Another user's directory is not safe for root: its owner could put links there. As root, only links that root created are followed, files
+are opened without following any, and anything unexpected is an error (`UnsafeDirectory`). These checks are made at the start: as root, use
+directories of trusted users only.
 
-Whether a user may pass is read from the mode bits; an access control list that lets it pass is not seen.
+Access is determined from the mode bits; access control lists are not considered.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MACHINE_HOME = Path("/var/lib/plait")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """The user that Postgres runs as when we are root."""
+    """The user that runs Postgres if we are root."""
 
     name: str
     uid: int
@@ -58,14 +58,14 @@ class Account:
     groups: tuple[int, ...]
 
     def barred_by(self, path: Path) -> Path | None:
-        """The topmost directory above `path` that this user can't pass."""
+        """The topmost directory above `path` that this user cannot enter."""
         return next((parent for parent in reversed(path.absolute().parents) if not self._may_pass(parent)), None)
 
     def _may_pass(self, directory: Path) -> bool:
         try:
             found = directory.stat()
         except FileNotFoundError:
-            return True  # we are about to make it
+            return True  # we are about to create it
         if found.st_uid == self.uid:
             return bool(found.st_mode & stat.S_IXUSR)
         if found.st_gid in {self.gid, *self.groups}:
@@ -75,7 +75,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """The files of one major version of Postgres, and the user that serves them (None: ourselves)."""
+    """The files of one major version of Postgres, and the user that runs it (None: ourselves)."""
 
     path: Path
     account: Account | None
@@ -99,7 +99,7 @@ def choose_data_dir(given: Path | None = None) -> Path:
         return _user_data_dir()
     owner = here.stat().st_uid
     if owner not in (os.geteuid(), Path.cwd().stat().st_uid):
-        # Found, not named: in /tmp, for one, anybody could have put it there.
+        # Found, not configured: in /tmp, for example, any user could have created it.
         raise UnsafeDirectory(f"{here} belongs to uid {owner}, which is neither you nor the owner of {Path.cwd()}")
     return here
 
@@ -115,7 +115,7 @@ def _user_data_dir() -> Path:
 
 
 def make_place(data_dir: Path, version: int) -> Place:
-    """Find or make the place of this version below the data directory."""
+    """Find or create the place of this version in the data directory."""
     try:
         for name in ("", "data", "run", "log", "run/sock"):
             refuse_links(data_dir / f"pg{version}" / name)
@@ -136,7 +136,7 @@ def _account(data_dir: Path, version: int) -> Account:
         try:
             chosen = pwd.getpwnam(named)
         except KeyError:
-            raise NoUnprivilegedUser(f"There is no user {named!r}.") from None
+            raise NoUnprivilegedUser(f"User {named!r} does not exist.") from None
         if chosen.pw_uid == 0:
             raise NoUnprivilegedUser(f"{named!r} is root.")
         return _of(chosen)
@@ -145,14 +145,14 @@ def _account(data_dir: Path, version: int) -> Account:
         try:
             chosen = pwd.getpwuid(candidate) if isinstance(candidate, int) else pwd.getpwnam(candidate)
         except KeyError:
-            continue  # initdb insists on a user with a name
+            continue  # initdb requires a user with a name
         if chosen.pw_uid != 0:
             return _of(chosen)
     raise NoUnprivilegedUser
 
 
 def _is_ours(data_dir: Path, version: int) -> bool:
-    """Whether we may let others pass: who names root's own home as data directory does not want it opened."""
+    """Whether we may grant others access: if root's own home is the data directory, it must not be opened."""
     place = data_dir / f"pg{version}"
     return not data_dir.exists() or not any(data_dir.iterdir()) or (place.is_dir() and not place.is_symlink())
 
@@ -167,20 +167,20 @@ def _of(user: pwd.struct_passwd) -> Account:
 
 
 def _settle(path: Path, account: Account | None) -> Path:
-    """Follow the link to a place elsewhere, and make one where the account could not reach the files."""
+    """Follow the link to a place elsewhere, and create one if the account could not access the files."""
     if account and not path.is_symlink() and (barred := account.barred_by(path)):
         moves_volume = path.parent.stat().st_dev != _nearest(MACHINE_HOME).stat().st_dev
         if path.exists() or moves_volume:
-            raise UnreachableDirectory(f"{barred} keeps user {account.name!r} from {path}")
+            raise UnreachableDirectory(f"user {account.name!r} cannot enter {barred}, which contains {path}")
         elsewhere = MACHINE_HOME / "elsewhere"
-        # A random name: who deletes the data directory and begins anew must not get the old data back.
+        # A random name: after deleting the data directory, a new one must not get the old data back.
         place = elsewhere / f"{path.parent.parent.name}-{secrets.token_hex(4)}"
         for directory in (MACHINE_HOME, elsewhere, place):
             make_directory(directory, passable=True)
         try:
             path.symlink_to(place)
         except FileExistsError:
-            place.rmdir()  # a neighbour was quicker, and its link holds for both
+            place.rmdir()  # another process was faster, and its link is used by both
     if path.is_symlink() and not path.exists():
         raise ClusterGone(f"{path} -> {path.readlink()}")
     return path.resolve()
@@ -198,11 +198,11 @@ def make_directory(directory: Path, *, passable: bool) -> None:
         directory.mkdir(mode=0o700, exist_ok=True)
         inherit_owner(directory)
     if passable:
-        # By a descriptor: what was checked is what is changed. A link of root's own may be followed.
+        # By a descriptor: the checked directory is the one that is changed. Links that root created may be followed.
         handle = os.open(directory.resolve(), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             mode = stat.S_IMODE(os.fstat(handle).st_mode)
             if mode & 0o011 != 0o011:
-                os.fchmod(handle, mode | 0o011)  # it is ours: pass, but not look
+                os.fchmod(handle, mode | 0o011)  # our own: allow entering, but not listing
         finally:
             os.close(handle)

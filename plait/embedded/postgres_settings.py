@@ -1,7 +1,7 @@
-"""What the embedded Postgres is told when it is made and when it starts.
+"""Settings of the embedded Postgres, for initdb and for the server.
 
-Everything is said on the command line, where neither an edited postgresql.conf nor an ALTER SYSTEM can
-override it: durability above all. Nothing here may weaken it.
+All settings are passed on the command line, where neither an edited postgresql.conf nor an ALTER SYSTEM can
+override them, above all those for durability. Nothing here may weaken it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from plait.embedded.postgres_errors import ReservedSetting, UnsafeSetting
 
 PORT = 5432
-"Every server has a socket directory of its own, so the number never clashes."
+"Every server has its own socket directory, so the port never conflicts."
 LONGEST_SOCKET_DIR = 103 - len(f"/.s.PGSQL.{PORT}")
 "In bytes: Linux allows 107 for the path of a socket, macOS 103."
 
@@ -45,8 +45,8 @@ RESERVED = {
 
 
 def checked(settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings under their plain names. Refuses what would cost durability or break the launcher."""
-    # Postgres reads a name in any case, and on its command line `-` for `_`.
+    """The settings under their plain names. Rejects those that would weaken durability or break the launcher."""
+    # Postgres accepts a name in any case, and on its command line `-` for `_`.
     plain = {name.lower().replace("-", "_"): value for name, value in settings.items()}
     for name, value in plain.items():
         if name in RESERVED or not re.fullmatch(r"[a-z_][a-z0-9_.]*", name):
@@ -57,10 +57,10 @@ def checked(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def initdb_options(version: int) -> list[str]:
-    # initdb syncs what it wrote before it ends, and keeps doing so: that is under a tenth of a second.
+    # initdb syncs its files before it exits. This stays enabled: it takes less than a tenth of a second.
     options = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--data-checksums"]
     if version >= 17:
-        # The order of C, but letters beyond ASCII are known: the same on every system.
+        # The sort order of C, with character classes beyond ASCII: the same on every system.
         options += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     return [*options, "--no-instructions"]
 
@@ -71,7 +71,7 @@ def server_options(socket_dir: Path, settings: Mapping[str, str]) -> list[str]:
         "unix_socket_directories": f'"{socket_dir}"',
         "unix_socket_permissions": "0700",
         "port": str(PORT),
-        # The keeper bounds the log; the collector would be one more process and never deletes a file.
+        # The keeper limits the log; the collector would be one more process and never deletes a file.
         "logging_collector": "off",
         "log_destination": "stderr",
     }
@@ -80,5 +80,5 @@ def server_options(socket_dir: Path, settings: Mapping[str, str]) -> list[str]:
 
 
 def fits_a_socket(directory: Path) -> bool:
-    """Whether the path is short enough, and free of signs that Postgres or a driver would take for a list."""
+    """Whether the path is short enough, and has no characters that Postgres or a driver would parse as a list."""
     return len(os.fsencode(directory)) <= LONGEST_SOCKET_DIR and not re.search(r"[,\"'\\\s]", str(directory))

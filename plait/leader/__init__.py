@@ -1,13 +1,13 @@
-"""The leader: one process that does what must be done once for all, so that the others need not.
+"""The leader: one elected process that runs maintenance for the whole installation.
 
-    leader.py   the lease, and the loop of each duty while it is held
-    promote.py  scheduled jobs that are due become queued
-    resume.py   sleeps, signals and fan-outs whose time has come; children that a decided fan-out left open
-    rescue.py   what lost workers ran comes back; what was asked to stop and did not is ended
-    fire.py     schedules whose instants are due make jobs
-    dispatch.py events make jobs, one for each trigger that they match
-    prune.py    old final jobs are forgotten
-    announce.py endpoints are told how jobs ended
+    leader.py   leader election, and the loop of each duty while this process leads
+    promote.py  moves due scheduled jobs to their queues
+    resume.py   resumes jobs whose sleep, signal or fan-out timeout is due; cancels open children of decided fan-outs
+    rescue.py   requeues jobs of lost workers; cancels jobs that did not stop in time
+    fire.py     enqueues jobs for due schedules
+    dispatch.py enqueues jobs for events, one for each matching trigger
+    prune.py    retention: deletes old final jobs
+    announce.py enqueues webhooks about outcomes
 
-Each duty is one SQL function that is safe to run anywhere, at once, with or without the lease: the lease only saves work.
+Each duty is one SQL function that is safe to run anywhere, concurrently, with or without the leader's lease: the lease only saves work.
 """

@@ -1,9 +1,9 @@
-"""Announce: endpoints that want to know are told how jobs ended."""
+"""Announce: deliver outcomes to the webhook endpoints that subscribe to them."""
 
 from plait.store import Store
 
 EVERY_S, SHARE = 1.0, 20.0
-"""Not more often than that, and a twentieth of the time at most; half of it while there is more."""
+"""The minimum interval. Uses at most a twentieth of the time, or half of it while there is more to do."""
 
 
 class Announce:

@@ -1,9 +1,9 @@
-"""The archive: jobs that retention forgets, as they were, one file for each batch and tenant.
+"""The archive: jobs that retention deletes, as stored, one file for each batch and tenant.
 
     tenant=acme/day=2030-01-01/<first job's id>-<random>.jsonl
 
-A batch is on disk before the transaction that forgets its jobs commits. So a job that is gone is in the archive; a process that dies
-between the two leaves a file whose jobs are still there, and they are archived again: a job may be told twice, with the same id.
+A batch is written before the transaction that deletes its jobs commits. So every deleted job is in the archive. A process that dies between
+the two leaves a file whose jobs still exist, and they are archived again: a job may be in the archive twice, with the same id.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ Format = Literal["jsonl", "parquet"]
 
 PATIENCE_S = 10.0
 AT_ONCE = 8
-"""Files; each waits for the disk or the network."""
+"""Concurrent files; each waits for the disk or the network."""
 
 
 class _Job(msgspec.Struct):
@@ -35,7 +35,7 @@ class _Job(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    """What of a line is looked at. The rest passes through as it is: nobody here can say what is in a payload (T101)."""
+    """The fields of a line that are read. The rest is copied unchanged: a payload may contain anything (T101)."""
 
     tenant: str
     status: str
@@ -49,17 +49,17 @@ _DECODER = msgspec.json.Decoder(_Line)
 class Archive:
     def __init__(self, objects: Objects, form: Format = "jsonl") -> None:
         if form == "parquet" and not find_spec("pyarrow"):
-            raise StorageFailed("an archive in Parquet needs the extra: pip install 'plait[parquet]'")
+            raise StorageFailed("a Parquet archive requires an extra: pip install 'plait[parquet]'")
         self._objects = objects
         self._form = form
 
     async def put(self, lines: Sequence[str], now: datetime) -> None:
-        """They are safe when this returns. A transaction waits for it, and an old one slows everybody down: not for long."""
+        """Returns when the lines are stored. A transaction waits for it, and a long one slows everything down, so the time is limited."""
         try:
             async with asyncio.timeout(PATIENCE_S):
                 await self._put(lines, now)
         except TimeoutError:
-            raise StorageFailed(f"to archive {len(lines)} jobs took more than {PATIENCE_S:g} s") from None
+            raise StorageFailed(f"archiving {len(lines)} jobs took more than {PATIENCE_S:g} s") from None
 
     async def _put(self, lines: Sequence[str], now: datetime) -> None:
         by_tenant: defaultdict[str, list[tuple[_Line, str]]] = defaultdict(list)
@@ -82,7 +82,7 @@ def _jsonl(jobs: list[tuple[_Line, str]]) -> bytes:
 
 
 def _parquet(jobs: list[tuple[_Line, str]]) -> bytes:
-    """A column for each thing that people look for by, and the whole line."""
+    """A column for each common search field, and the whole line."""
     import pyarrow as arrow
     import pyarrow.parquet
 

@@ -1,9 +1,9 @@
-"""Count: how many jobs are live, and how attempts ended minute by minute, so that nobody who looks at a page has to count them."""
+"""Count: maintain the number of live jobs and the outcomes per minute, so that no page has to count them."""
 
 from plait.store import Store
 
 SHORTEST_S, SHARE = 5.0, 20.0
-"""Not more often than that, and a twentieth of the time at most."""
+"""The minimum interval; uses at most a twentieth of the time."""
 
 
 class Count:

@@ -1,7 +1,7 @@
-"""Dispatch: events make jobs, one for each trigger that they match.
+"""Dispatch: enqueue jobs for events, one for each matching trigger.
 
-Templates are filled in and payloads checked here; that each (event, trigger) makes exactly one job, and the event is done with it, is
-`plait.dispatch`'s. What can't be filled in or does not fit is kept with the event: nothing is lost in silence.
+Templates are rendered and payloads validated here. `plait.dispatch` ensures that each (event, trigger) enqueues exactly one job and that the
+event is then done. Errors of templates and payloads are stored with the event: nothing is dropped silently.
 """
 
 import asyncio
@@ -26,15 +26,15 @@ log = get_logger("leader")
 BATCH = 100
 EVERY_S = 0.1
 PART = 4_000_000
-"""So many bytes of rendered payloads are sent at once, but for a single event's."""
+"""The maximum bytes of rendered payloads in one call, except for a single event."""
 HELD_AT_ONCE = 5
-"""So many events that wait for another transaction are tried in one page."""
+"""How many events that wait for another transaction are retried per page."""
 MOST = 16_000_000
-"""So many bytes may one event make in all: a small event may meet a thousand triggers that repeat it."""
+"""The maximum bytes that one event may produce in total: a small event may match a thousand triggers that repeat it."""
 
 
 SMALL = 32_768
-"""An event with this much text in its data and templates is rendered on the loop, a larger one in a thread."""
+"""An event with at most this much text in its data and templates is rendered on the loop, a larger one in a thread."""
 
 
 class Dispatch:
@@ -53,7 +53,7 @@ class Dispatch:
         return 0.0 if done else EVERY_S
 
     async def _send(self, store: Store, part: list[bytes]) -> int:
-        """Make jobs of events; how many are done with. Where the database refuses them, it is one event's fault, and not the others'."""
+        """Enqueue the jobs of events; returns how many events are done. If the database rejects a batch, one event is the cause, and the others are retried."""
         try:
             return await store.events.dispatch([msgspec.Raw(event) for event in part])
         except DatabaseUnreachable:
@@ -64,7 +64,7 @@ class Dispatch:
             if is_held(error):
                 event_id = UUID(msgspec.json.decode(part[0])["event"])
                 if self._held.add(event_id):
-                    log.info("an event waits for another transaction", event_id=str(event_id), error=str(error))
+                    log.info("event waits for another transaction", event_id=str(event_id), error=str(error))
                 return 0
             return await _send_again(store, part[0], error)
 
@@ -73,12 +73,12 @@ class Dispatch:
         for event in part:
             done += await self._send(store, [event])
             if len(self._held) >= held + HELD_AT_ONCE:
-                break  # each was waited for a little: the next page is without them
+                break  # each was given a short wait: the next page skips them
         return done
 
 
 async def _send_again(store: Store, event: bytes, refused: Exception) -> int:
-    """The first refusal may have been a race; an event that is at fault itself is refused."""
+    """The first rejection may have been a race; an event that is the cause itself is recorded as refused."""
     try:
         return await store.events.dispatch([msgspec.Raw(event)])
     except DatabaseUnreachable:
@@ -87,21 +87,21 @@ async def _send_again(store: Store, event: bytes, refused: Exception) -> int:
         at_fault = all(isinstance(one, DatabaseError) or is_own_fault(one) for one in (refused, error))
         if at_fault and not is_held(error):
             return await _refuse(store, event, message_of(error))
-        log.info("an event could not be dispatched; it is tried again", error=str(error))
+        log.info("event not dispatched, retrying", error=str(error))
         return 0
 
 
 async def _refuse(store: Store, event: bytes, error: str) -> int:
     told = msgspec.json.decode(event)
-    log.error("an event could not be dispatched", event_id=told["event"], error=error)
-    said = refused(f"it could not be dispatched: {error}")
+    log.error("event cannot be dispatched", event_id=told["event"], error=error)
+    said = refused(f"the event could not be dispatched: {error}")
     fires = [{"trigger": fire["trigger"], "revision": fire["revision"], **said} for fire in told["fires"]]
     try:
         return await store.events.dispatch([{"event": told["event"], "fires": fires}])
     except DatabaseUnreachable:
         raise
     except (PlaitError, asyncpg.PostgresError) as again:
-        log.error("an event could not even be refused; it is tried again", event_id=told["event"], error=str(again))
+        log.error("event could not be recorded as refused, retrying", event_id=told["event"], error=str(again))
         return 0
 
 
@@ -123,8 +123,8 @@ async def _parts(events: Sequence[PendingEvent]) -> AsyncIterator[list[bytes]]:
 def _dispatched(event: PendingEvent) -> bytes:
     try:
         data, trouble = msgspec.json.decode(event.data), None
-    except (ValueError, RecursionError) as error:  # JSON that Postgres takes, and Python does not
-        data, trouble = None, f"the event's data cannot be read: {error}"
+    except (ValueError, RecursionError) as error:  # JSON that Postgres accepts, but Python does not
+        data, trouble = None, f"the event's data cannot be decoded: {error}"
     fires: list[msgspec.Raw] = []
     left = MOST
     for trigger in event.triggers:
@@ -132,13 +132,13 @@ def _dispatched(event: PendingEvent) -> bytes:
         try:
             said = _fire(event, data, trigger) if trouble is None else refused(trouble)
             text = msgspec.json.encode({**named, **said})
-        except Exception as error:  # noqa: BLE001 - an event that raises here would be tried for ever, and with it its whole batch
+        except Exception as error:  # noqa: BLE001 - an event that raises here would be retried forever, with its whole batch
             text = msgspec.json.encode(
-                {**named, **refused(f"it cannot be dispatched: {message_of(error) or type(error).__name__}")}
+                {**named, **refused(f"the event cannot be dispatched: {message_of(error) or type(error).__name__}")}
             )
         if len(text) > left:
             text = msgspec.json.encode(
-                {**named, **refused(f"what this event makes is more than {MOST:,} bytes in all")}
+                {**named, **refused(f"the jobs of this event must have at most {MOST:,} bytes in total")}
             )
         left -= len(text)
         fires.append(msgspec.Raw(text))

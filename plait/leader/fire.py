@@ -1,7 +1,7 @@
-"""Fire: the instants of schedules that are due make jobs.
+"""Fire: enqueue jobs for due instants of schedules.
 
-Which instants, is worked out here, from what the database said it is and by the database's clock. That each makes exactly one job,
-and the schedule moves on with it, is `plait.fire`'s: where two leaders do this at once, the second finds the schedule moved on.
+The instants are computed here, from the stored schedule and by the database's clock. `plait.fire` ensures that each enqueues exactly one job
+and advances the schedule with it: if two leaders do this at once, the second finds the schedule already advanced.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ log = get_logger("leader")
 
 BATCH = 100
 AT_ONCE = 4
-"""Each is a transaction of its own, and waits for its commit: thousands are due at midnight."""
+"""Concurrent firings. Each is a separate transaction and waits for its commit: thousands are due at midnight."""
 EVERY_S = 0.2
 SMALL = 32_768
 """Payload templates up to this many characters are rendered on the loop, larger ones in a thread."""
@@ -42,7 +42,7 @@ class Fire:
 
     async def run(self, store: Store) -> float:
         due = await store.triggers.due_schedules(BATCH, after=self._after)
-        # On past those that can't be fired now, and at the end from the start: nobody keeps the others waiting.
+        # Continue after those that cannot be fired now, then from the start, so that no schedule blocks the others.
         self._after = due[-1].id if len(due) == BATCH else None
         more = self._after is not None
         left_alone = set(self._held.left_alone())
@@ -57,25 +57,23 @@ class Fire:
         return 0.0 if more else EVERY_S
 
     async def _fire(self, store: Store, schedule: DueSchedule) -> bool:
-        """Whether it has more to catch up with."""
+        """Whether it has more to catch up."""
         try:
             more = await fire(store, schedule) == schedules.BATCH
         except DatabaseUnreachable:
             raise
-        except (PlaitError, asyncpg.PostgresError) as error:  # one schedule's trouble is not the others'
+        except (PlaitError, asyncpg.PostgresError) as error:  # one schedule's error must not affect the others
             if not is_held(error):
-                log.warning(
-                    "a schedule could not be fired; it is tried again", trigger=schedule.label, error=str(error)
-                )
+                log.warning("schedule not fired, retrying", trigger=schedule.label, error=str(error))
             elif self._held.add(schedule.id):
-                log.info("a schedule waits for another transaction", trigger=schedule.label, error=str(error))
+                log.info("schedule waits for another transaction", trigger=schedule.label, error=str(error))
             return False
         self._held.discard(schedule.id)
         return more
 
 
 async def fire(store: Store, schedule: DueSchedule) -> int | None:
-    """Fire what is due of one schedule; how many jobs it made, or None where another leader was faster."""
+    """Fire the due instants of one schedule; returns the number of jobs, or None if another leader was faster."""
     timing = Timing(zone=schedule.time_zone, anchor=schedule.anchor_at, cron=schedule.cron, every_s=schedule.every_s)
     planning = partial(
         plan,
@@ -88,8 +86,8 @@ async def fire(store: Store, schedule: DueSchedule) -> int | None:
     try:
         far_behind = schedule.now - schedule.cursor_at > LONG_AGO
         planned = await asyncio.to_thread(planning) if far_behind else planning()
-        error = None if planned.next else "it has no further instant"
-    except Exception as failure:  # noqa: BLE001 - cron of any kind may have come in by SQL: it is told, and the others go on
+        error = None if planned.next else "it has no further firing"
+    except Exception as failure:  # noqa: BLE001 - any cron text may have been stored by SQL: report it, and continue with the others
         told = str(failure) if isinstance(failure, InvalidTrigger) else f"cron {schedule.cron!r}: {failure}"
         return await store.triggers.fire(
             schedule, upto=schedule.cursor_at, next_at=None, fires=[], missed=0, error=told
@@ -111,13 +109,13 @@ async def fire(store: Store, schedule: DueSchedule) -> int | None:
     except (PlaitError, asyncpg.PostgresError) as failure:
         if is_transient(failure) or not fires:
             raise
-        # What the database refuses it refuses again: the instants are recorded as refused, and the schedule moves on.
+        # A rejection would repeat: the firings are recorded as refused, and the schedule advances.
         told = message_of(failure)
-        log.error("a schedule's jobs could not be enqueued", trigger=schedule.label, error=told)
-        said = refused(f"it could not be fired: {told}")
+        log.error("jobs of a schedule could not be enqueued", trigger=schedule.label, error=told)
+        said = refused(f"the schedule could not be fired: {told}")
         fired = await firing(fires=[{"instant": instant.isoformat(), **said} for instant in planned.fires])
     if planned.missed:
-        log.warning("a schedule missed instants", trigger=schedule.label, missed=planned.missed)
+        log.warning("schedule missed firings", trigger=schedule.label, missed=planned.missed)
     return fired
 
 

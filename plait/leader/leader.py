@@ -1,4 +1,4 @@
-"""The leader's lease as a service. Whoever holds it runs the duties; whoever does not looks again before it could expire."""
+"""Leader election as a service. The leader runs the duties; the other processes try again before its lease could expire."""
 
 import asyncio
 import time
@@ -35,7 +35,7 @@ LEASE_S = 10.0
 
 class Duty(Protocol):
     async def run(self, store: Store) -> float:
-        """Do it once; in how many seconds to do it again."""
+        """Run the duty once; returns the seconds until the next run."""
 
 
 class Leader:
@@ -49,9 +49,9 @@ class Leader:
         holder: str | None = None,
         metrics: LeaderMetrics | None = None,
     ) -> None:
-        """`holder`: its name in elections; the app's, which its worker has too, so that it gets what only the leader may run."""
+        """`holder`: its name in elections. The app's name, which its worker shares, so that the worker runs the leader's jobs."""
         self._app = app
-        # No longer than half a worker's: a process that dies may have been both, and its jobs wait for the next leader.
+        # At most half a worker's lease: a process that dies may have been both, and its jobs wait for the next leader.
         self._lease_s = min(LEASE_S, app.settings.lease / 2) if lease_s is None else lease_s
         self._metrics = metrics or LeaderMetrics()
         self._duties = duties or (
@@ -75,7 +75,10 @@ class Leader:
         store = await self._app.store()
         working: asyncio.Task[None] | None = None
         retry = Retry(
-            "leader", store.database.outage, failing="no election; retrying", recovered="elections work again"
+            "leader",
+            store.database.outage,
+            failing="leader election failed, retrying",
+            recovered="leader election works again",
         )
         try:
             while not stop.requested:
@@ -95,11 +98,11 @@ class Leader:
             retry.end()
             self._metrics.lead(False)
             if working is not None:
-                await self._resign(store)  # which may take a while, and the duties go on
+                await self._resign(store)  # may take a while; the duties continue meanwhile
                 await _cancel(working)
 
     async def _elect(self, store: Store, retry: Retry) -> tuple[bool, float]:
-        """Whether this process leads, and in how many seconds to ask again."""
+        """Whether this process leads, and the seconds until the next election."""
         pause = self._lease_s / 3
         try:
             leads = (await store.leader.elect(self._holder, lease_s=self._lease_s)).leads
@@ -109,7 +112,7 @@ class Leader:
         return leads, pause
 
     async def _resign(self, store: Store) -> None:
-        """Not before what this process does as the leader has ended, or was given back: else another would do it again."""
+        """Only after this process's leader jobs have ended or were released: else another leader would run them again."""
         patience = time.monotonic() + self._app.settings.grace + self._lease_s
         try:
             while (await store.leader.elect(self._holder, lease_s=self._lease_s, resign=True)).leads:
@@ -117,7 +120,7 @@ class Leader:
                     return
                 await asyncio.sleep(0.05)
         except (PlaitError, asyncpg.PostgresError) as error:
-            log.warning("could not resign; the lease will expire", error=str(error))
+            log.warning("could not resign as the leader; its lease will expire", error=str(error))
 
     async def _work(self, store: Store) -> None:
         log.info("leading", holder=self._holder)
@@ -133,7 +136,7 @@ def _prune(settings: Settings, retention: Retention | None) -> Prune:
 
 async def _repeat(duty: Duty, store: Store, metrics: LeaderMetrics) -> None:
     name = type(duty).__name__
-    retry = Retry(f"leader.{name.lower()}", store.database.outage, failing="a duty failed; retrying")
+    retry = Retry(f"leader.{name.lower()}", store.database.outage, failing="leader duty failed, retrying")
     try:
         while True:
             began, failed = time.monotonic(), True
@@ -141,7 +144,7 @@ async def _repeat(duty: Duty, store: Store, metrics: LeaderMetrics) -> None:
                 pause = await duty.run(store)
                 failed = False
                 retry.succeeded()
-            except Exception as error:  # noqa: BLE001 - whatever broke it, the others go on: who leads and does nothing is worst
+            except Exception as error:  # noqa: BLE001 - after any error the other duties continue: a leader that does nothing is the worst case
                 pause = retry.failed(error)
             metrics.duty(name, time.monotonic() - began, failed=failed)
             await asyncio.sleep(pause)
@@ -153,4 +156,4 @@ async def _cancel(task: "asyncio.Task[None]") -> None:
     task.cancel()
     for result in await asyncio.gather(task, return_exceptions=True):
         if isinstance(result, Exception) and not isinstance(result, asyncio.CancelledError):
-            log.error("the leader's duties had failed", error=str(result))
+            log.error("leader duties failed", error=str(result))

@@ -1,4 +1,4 @@
-"""What a process that may lead counts of its duties."""
+"""Metrics of the leader's duties, in each process that may lead."""
 
 import time
 from collections import defaultdict
@@ -46,7 +46,7 @@ class LeaderMetrics:
             pruned = catalogue.PRUNED.counter()
             pruned.add_metric([], self.prune.forgotten)
             yield pruned
-            if self.leads:  # whoever led before was through with them, as far as is known here
+            if self.leads:  # as far as is known here, the previous leader had completed them
                 lag = catalogue.RETENTION_LAG.gauge()
                 lag.add_metric([], time.monotonic() - max(self._leads_since, self.prune.through_at or 0.0))
                 yield lag

@@ -1,10 +1,10 @@
-"""Promote: scheduled jobs that are due become queued."""
+"""Promote: move due scheduled jobs to their queues."""
 
 from plait.store import Store
 
 BATCH = 1000
 LONGEST_S, SHORTEST_S = 0.5, 0.01
-"""A job may be scheduled at any moment for the next one, so the leader never sleeps long."""
+"""A job may be scheduled at any time for the next moment, so the leader never sleeps long."""
 
 
 class Promote:

@@ -1,4 +1,4 @@
-"""Prune: final jobs that are older than they are kept for are forgotten, a small batch at a time; archived before, if asked."""
+"""Prune: apply retention. Deletes old final jobs, a small batch at a time, after archiving them if an archive is configured."""
 
 import time
 from uuid import UUID
@@ -14,9 +14,9 @@ log = get_logger("leader")
 BATCH = 1000
 BETWEEN_BATCHES_S, BETWEEN_ROUNDS_S = 0.05, 60.0
 SHARE = 6
-"""After a batch it rests so many times as long as that took: the jobs that run now come first."""
+"""After a batch it pauses this many times as long as the batch took: running jobs come first."""
 ARCHIVED_AT_ONCE = 16 * 1024 * 1024
-"""Where a batch is larger than this the next one has fewer jobs: it is held in memory."""
+"""If a batch is larger than this, the next one has fewer jobs, because it is held in memory."""
 
 
 class Prune:
@@ -28,9 +28,9 @@ class Prune:
         self._took_s = 0.0
         self._batch = BATCH
         self.forgotten = 0
-        """So many jobs, ever."""
+        """The number of pruned jobs."""
         self.through_at: float | None = None
-        """When it was last through with all jobs, by the monotonic clock."""
+        """When it last completed a round over all jobs, by the monotonic clock."""
 
     async def run(self, store: Store) -> float:
         began = time.monotonic()
@@ -46,7 +46,7 @@ class Prune:
             return max(BETWEEN_BATCHES_S, SHARE * took_s)
         if self._pruned:
             log.info("pruned", jobs=self._pruned)
-        pause = max(BETWEEN_ROUNDS_S, 20 * self._took_s)  # what is kept for long is looked at again in each round
+        pause = max(BETWEEN_ROUNDS_S, 20 * self._took_s)  # jobs with a long retention are checked again in each round
         self._pruned, self._took_s = 0, 0.0
         return pause
 
@@ -58,7 +58,7 @@ class Prune:
                 self._archive.put, self._retention, cursor=self._cursor, limit=self._batch
             )
         except StorageFailed:
-            self._batch = max(1, self._batch // 2)  # it may have been too much at once
+            self._batch = max(1, self._batch // 2)  # the batch may have been too large
             raise
         if size > ARCHIVED_AT_ONCE:
             self._batch = max(1, self._batch // 2)

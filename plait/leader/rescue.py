@@ -1,4 +1,4 @@
-"""Rescue: what lost workers ran comes back; what was asked to stop and did not is ended."""
+"""Rescue: requeue jobs of lost workers; cancel jobs that were requested to stop and did not."""
 
 from plait.runtime.logging import get_logger
 from plait.store import Store
@@ -14,7 +14,7 @@ class Rescue:
     async def run(self, store: Store) -> float:
         rescued = await store.leader.rescue(cancel_grace_s=self._cancel_grace_s)
         if rescued.resumed:
-            log.info("resumed what was missed", jobs=rescued.resumed)
+            log.info("resumed missed jobs", jobs=rescued.resumed)
         if rescued.lost or rescued.requeued or rescued.dead or rescued.canceled:
             log.warning(
                 "rescued",

@@ -1,4 +1,4 @@
-"""Sweep: the bytes of artifacts go when their job has been forgotten, or never came to be."""
+"""Sweep: delete artifacts whose job was deleted or never stored."""
 
 from uuid import UUID
 

@@ -1,1 +1,1 @@
-"""The words of plait: states, ids, errors, policies. No I/O, and no knowledge of anything above."""
+"""The vocabulary of plait: states, ids, errors, policies. No I/O, and no imports from other packages."""

@@ -1,7 +1,7 @@
-"""Commands: programs that a worker's own code or file allows, and how a payload becomes their arguments.
+"""Commands: programs that a worker's code or configuration file allows, and how a payload becomes their arguments.
 
-What runs is never in the database: a job names a command and gives it a payload, and the worker that has the command on its list
-knows the rest. No shell. A value that would be taken for an option is refused, unless it stands after `--` (T124).
+The program is never stored in the database: a job names a command and has a payload, and the worker that allows the command knows
+the rest. There is no shell. A value that could be parsed as an option is rejected, unless it comes after `--` (T124).
 """
 
 import re
@@ -20,32 +20,34 @@ Argument = str | Sequence[str] | Parameter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """`argv` follows the executable. A list within it is left out as a whole where a value of it is not given; a parameter writes
-    itself, from the payload or from what is `fixed`, which no payload decides."""
+    """`argv` follows the executable. A nested list is omitted as a whole if one of its values is not given. A parameter renders itself, from the
+    payload or from `fixed`, which payloads cannot change."""
 
     key: str
     executable: str
     argv: tuple[Argument, ...] = ()
     schema: Mapping[str, Any] = field(default_factory=dict, repr=False)
     env: tuple[str, ...] = ()
-    """Variables of the worker's own that it may see."""
+    """Environment variables of the worker that the command gets."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
     description: str = ""
 
     def __post_init__(self) -> None:
         if not self.executable.startswith("/") or "\0" in self.executable:
             raise InvalidDefinition(
-                f"command {self.key}: an executable is an absolute path, not {shown(self.executable)}"
+                f"command {self.key}: executable must be an absolute path, got {shown(self.executable)}"
             )
         for part in self.argv:
             if isinstance(part, Parameter):
                 continue
             for text in [part] if isinstance(part, str) else part:
                 if "\0" in str(text) or type(text) is not str:
-                    raise InvalidDefinition(f"command {self.key}: argv is text, and lists of text, not {shown(text)}")
+                    raise InvalidDefinition(
+                        f"command {self.key}: argv must be text and lists of text, got {shown(text)}"
+                    )
 
     def arguments(self, scope: Mapping[str, Any]) -> list[str]:
-        """The whole argv for one job; an error that says which value has no place in it."""
+        """The arguments for one job; an error names a value that does not fit."""
         found = [self.executable]
         for part in self.argv:
             if isinstance(part, Parameter):
@@ -57,7 +59,7 @@ class Command:
                 ]
             except _Missing as missing:
                 if isinstance(part, str):
-                    raise InvalidArguments(f"{self.key}: {missing} is not given") from None
+                    raise InvalidArguments(f"{self.key}: {missing} is missing") from None
                 continue
             found += texts
         return found
@@ -74,7 +76,7 @@ class Command:
 
 
 class _Missing(Exception):
-    """A value that the payload does not have."""
+    """The payload does not have a value."""
 
 
 def _fixed(value: Any, scope: Mapping[str, Any]) -> Any:
@@ -90,7 +92,7 @@ def _fixed(value: Any, scope: Mapping[str, Any]) -> Any:
 def _fill(text: str, scope: Mapping[str, Any], *, plain: bool) -> str:
     filled = checked(_TOKEN.sub(lambda token: _value(token[1], scope), text), text)
     if text.startswith("{{") and filled.startswith("-") and not plain:
-        raise InvalidArguments(f"{text}: {shown(filled)} would be taken for an option")
+        raise InvalidArguments(f"{text}: {shown(filled)} would be parsed as an option")
     return filled
 
 
@@ -108,4 +110,4 @@ def _value(path: str, scope: Mapping[str, Any]) -> str:
         case str() | int() | float():
             return str(value)
         case _:
-            raise InvalidArguments(f"{path} is text, a number or a truth value, not {shown(value)}")
+            raise InvalidArguments(f"{path} must be text, a number or a boolean, got {shown(value)}")

@@ -8,19 +8,19 @@ from plait.model.errors import InvalidDefinition
 from plait.model.texts import shown
 
 MAX_S = 3.2e9
-"""A hundred years: longer ones are mistakes, and the database's own times end somewhere."""
+"""A hundred years: longer durations are mistakes, and would exceed the database's range of times."""
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)", re.ASCII)
 
 
 def seconds(value: float | str | timedelta, *, what: str = "a duration") -> float:
-    """The duration in seconds; an error that names the value for anything that is not one."""
+    """The duration in seconds; raises an error with the value if it is not a duration."""
     result = _seconds(value)
     if result is None:
-        raise InvalidDefinition(f"{what} is a number of seconds, or like '10m' or '1h30m', not {shown(value)}")
+        raise InvalidDefinition(f"{what} must be a number of seconds, or like '10m' or '1h30m', got {shown(value)}")
     if not 0 <= result <= MAX_S:
-        raise InvalidDefinition(f"{what} is between 0 and 100 years, not {shown(value)}")
+        raise InvalidDefinition(f"{what} must be between 0 and 100 years, got {shown(value)}")
     return result
 
 
@@ -28,7 +28,7 @@ FOREVER = "forever"
 
 
 def age(value: float | str | timedelta | None, *, what: str = "an age") -> timedelta | None:
-    """How long something is kept; None is for ever."""
+    """A retention; None is forever."""
     if value is None or value == FOREVER:
         return None
     if isinstance(value, str) and value.strip().isdecimal():

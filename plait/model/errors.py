@@ -1,4 +1,4 @@
-"""Every error of plait, in one tree. A class's docstring is its message and its advice; an instance may say more.
+"""Every error of plait, in one tree. A class's docstring is its message and its advice; an instance may have a message of its own.
 
     PlaitError
       ├── DatabaseError           an error that a SQL function raised, by its SQLSTATE
@@ -11,10 +11,10 @@
       ├── InvalidTrigger  InvalidTemplate  InvalidSchema  InvalidEndpoint  CommandFailed  RequestFailed
       ├── StorageFailed  ArtifactMissing  ArtifactAltered
       ├── LeaseLost  NotDurable  DeterminismError  SignalTimeout  StreamFull  StreamClosed  StateNotReached  UpdateRejected  SubJobFailure  FanOutError
-      └── JobFailed               what `handle.result()` raises
+      └── JobFailed               raised by `handle.result()`
             ├── JobCanceled  JobSkipped  JobDeadLettered
 
-`Outcome` exceptions, which a handler raises to steer what becomes of its job, are at the end.
+`Outcome` exceptions, which a handler raises to decide the outcome of its attempt, are at the end.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from uuid import UUID
 
 
 class PlaitError(Exception):
-    """Something went wrong in plait."""
+    """An error in plait."""
 
     def __str__(self) -> str:
         if self.args:
@@ -33,75 +33,75 @@ class PlaitError(Exception):
 
 
 class DatabaseError(PlaitError):
-    """The database refused the call."""
+    """The database rejected the call."""
 
     sqlstate: ClassVar[str] = ""
     detail: str | None = None
-    """As the SQL function put it, for plait's own use."""
+    """The code that the SQL function attached, for plait's own use."""
 
 
 class InvalidJob(DatabaseError):
-    """A job's argument is not valid."""
+    """An option or argument of a job is not valid."""
 
     sqlstate = "PL001"
 
 
 class InvalidId(DatabaseError):
-    """A job's id must be a new UUIDv7 made within a day of now."""
+    """A job's id must be a new UUIDv7 with a time within a day of now."""
 
     sqlstate = "PL002"
 
 
 class UnknownTenant(DatabaseError):
-    """There is no such tenant. Create it with `plait tenants create`."""
+    """The tenant does not exist. Create it with `plait tenants create`."""
 
     sqlstate = "PL003"
 
 
 class ForeignTenant(DatabaseError):
-    """This login acts for its own tenant only."""
+    """This login is bound to its own tenant and cannot act for others."""
 
     sqlstate = "PL004"
 
 
 class QuotaExceeded(DatabaseError):
-    """The tenant has as many unfinished jobs, or triggers, as it may have. Try again later."""
+    """The tenant's quota of unfinished jobs or triggers is exhausted. Retry later, or raise `max_queued` or `max_triggers`."""
 
     sqlstate = "PL005"
 
 
 class IdempotencyConflict(DatabaseError):
-    """This idempotency key was used with another payload."""
+    """This idempotency key was used with a different payload."""
 
     sqlstate = "PL006"
 
 
 class InactiveDefinition(DatabaseError):
-    """This definition is inactive: it takes no new jobs."""
+    """This job definition is inactive: it accepts no new jobs. Activate it with `plait definitions set NAME --activate`."""
 
     sqlstate = "PL007"
 
 
 class NotFound(DatabaseError):
-    """There is no such job."""
+    """The job, or another named item, does not exist."""
 
     sqlstate = "PL008"
 
 
 class IllegalMove(DatabaseError):
-    """A job in this state cannot do that."""
+    """The job's status does not allow this change."""
 
     sqlstate = "PL009"
 
 
 class WrongIsolation(DatabaseError):
-    """Call this in a READ COMMITTED transaction."""
+    """This function must be called in a READ COMMITTED transaction."""
 
     sqlstate = "PL010"
 
 
 class WorkerLost(DatabaseError):
-    """This worker was declared lost: its jobs are others' now. Register again."""
+    """This worker was declared lost, and its jobs were requeued. Register again."""
 
     sqlstate = "PL011"
 
@@ -113,25 +113,25 @@ class InvalidSetting(DatabaseError):
 
 
 class DedupeConflict(DatabaseError):
-    """Another job holds this job's dedupe key. Wait until it is final, then retry."""
+    """Another job has this dedupe key. Wait until it is final, then retry."""
 
     sqlstate = "PL013"
 
 
 class ChangedMeanwhile(DatabaseError):
-    """Somebody changed it since you read it, or made it before you. Read it again."""
+    """It was changed or created by someone else since you read it. Read it again."""
 
     sqlstate = "PL014"
 
 
 class AlreadyExists(DatabaseError):
-    """There is one of this name already: change that one, or choose another name."""
+    """The name already exists: change the existing item, or choose another name."""
 
     sqlstate = "PL015"
 
 
 class Busy(DatabaseError):
-    """Another open transaction holds a key, a quota or a job that this call needs. Commit or roll back that transaction, or try again later."""
+    """Another open transaction locks a key, a quota or a job that this call needs. Commit or roll back that transaction, or retry later."""
 
     sqlstate = "PL016"
 
@@ -140,11 +140,11 @@ BY_SQLSTATE: dict[str, type[DatabaseError]] = {cls.sqlstate: cls for cls in Data
 
 
 class DatabaseUnreachable(PlaitError):
-    """The database cannot be reached. Is the server running, and is the URL right?"""
+    """The database is not reachable. Check that the server is running and the URL is correct."""
 
 
 class NoAnswer(DatabaseUnreachable):
-    """The database did not answer in time. The statement may have been executed, or may still be."""
+    """The database did not answer in time. The statement may have been executed, or may still be running."""
 
 
 class SchemaOutdated(PlaitError):
@@ -152,24 +152,24 @@ class SchemaOutdated(PlaitError):
 
 
 class UnsafeRole(PlaitError):
-    """This role would pass by row-level security. Use a login that has the role plait_client, plait_worker or plait_admin."""
+    """This role bypasses row-level security. Use a login that has the role plait_client, plait_worker or plait_admin."""
 
 
 class NotGranted(PlaitError):
-    """This login may not use plait. Grant it plait's client role: `plait migrate --grant-client ROLE`."""
+    """This login has no permission to use plait. Grant it the client role: `plait migrate --grant-client ROLE`."""
 
 
 class NotLeader(PlaitError):
-    """Another process leads. Ask that one: `leader_url` is its address, where it is known."""
+    """Another process is the leader. Send the request to `leader_url`, if it is known."""
 
     def __init__(self, leader_url: str | None = None) -> None:
-        where = f"ask {leader_url}" if leader_url else "and its address is not known"
-        super().__init__(f"this process does not lead: {where}")
+        where = f"use {leader_url}" if leader_url else "the leader's address is not known"
+        super().__init__(f"this process is not the leader: {where}")
         self.leader_url = leader_url
 
 
 class InvalidDefinition(PlaitError):
-    """A job, or a step, is not defined properly."""
+    """A job or step definition is not valid."""
 
 
 class InvalidArguments(PlaitError):
@@ -189,7 +189,7 @@ class NotSerializable(PlaitError):
 
 
 class TooLarge(NotSerializable):
-    """An argument or a result is larger than a row may be. Set PLAIT_ARTIFACTS, and it is kept in the artifact store."""
+    """A payload or result is too large for a row. Set PLAIT_ARTIFACTS to store large values in the artifact store."""
 
     def __init__(self, message: str, text: str) -> None:
         super().__init__(message)
@@ -197,27 +197,27 @@ class TooLarge(NotSerializable):
 
 
 class InvalidTrigger(PlaitError):
-    """A trigger is not defined properly."""
+    """A trigger is not valid."""
 
 
 class InvalidTemplate(PlaitError):
-    """A template cannot be filled in."""
+    """A template cannot be rendered."""
 
 
 class InvalidSchema(PlaitError):
-    """A JSON Schema is not valid, or asks for more than plait is willing to do."""
+    """A JSON Schema is not valid, or exceeds plait's limits."""
 
 
 class InvalidEndpoint(PlaitError):
-    """An endpoint, or what is set for a connector, is not valid."""
+    """A webhook endpoint, or the defaults of a connector, are not valid."""
 
 
 class RequestFailed(PlaitError):
-    """Another server gave no answer, or one that asks to try again later."""
+    """Another server did not answer, or asked to retry later."""
 
 
 class CommandFailed(PlaitError):
-    """A command ended with another exit code than 0."""
+    """A command exited with a non-zero code."""
 
     def __init__(self, message: str, *, pid: int, exit_code: int) -> None:
         super().__init__(message)
@@ -230,44 +230,44 @@ class LeaseLost(PlaitError):
 
 
 class NotDurable(PlaitError):
-    """This works only inside an `async def` handler that a worker runs, called from its own task or one that it has started. In a `def`
-    handler there are `spawn_sync`, `after_sync` and the like."""
+    """This works only inside an `async def` handler that a worker runs, in its own task or one that it has started. In a `def` handler, use
+    `spawn_sync`, `after_sync` and similar functions."""
 
 
 class StorageFailed(PlaitError):
-    """The directory or bucket of artifacts, or of the archive, can't be used now."""
+    """The directory or bucket of artifacts or of the archive is not available."""
 
 
 class ArtifactMissing(PlaitError):
-    """What was kept in the artifact store is not there any more."""
+    """The artifact is no longer in the artifact store."""
 
 
 class ArtifactAltered(PlaitError):
-    """What the artifact store has is not what was put there: its hash differs."""
+    """The artifact was changed in the artifact store: its hash differs."""
 
 
 class DeterminismError(PlaitError):
-    """A durable job replays, and its code asks for another step than it did before. Keep the old path behind `version(…)`."""
+    """A replayed durable function called a different step than before. Keep the old path behind `version(…)`."""
 
 
 class StepFailed(PlaitError):
-    """A step failed in an earlier run, by an error whose type is not there any more: its name and message."""
+    """A step failed in an earlier run with an error whose type no longer exists; the message has its name and text."""
 
 
 class SignalTimeout(PlaitError):
-    """The signal did not come in time."""
+    """The signal did not arrive in time."""
 
 
 class StreamFull(PlaitError):
-    """The job's streams are full: 50 streams, 100,000 items and 16 MiB of JSON in all. Write fewer or larger items, or pass large values as results."""
+    """The job's streams are full: 50 streams, 100,000 items and 16 MiB of JSON in total. Write fewer or larger items, or pass large values as results."""
 
 
 class StreamClosed(PlaitError):
-    """The stream is closed: nothing can be written to it any more."""
+    """The stream is closed and accepts no more items."""
 
 
 class StateNotReached(PlaitError):
-    """The job ended before it came to the state that was waited for."""
+    """The job ended before it reached the awaited state."""
 
 
 class UpdateRejected(PlaitError):
@@ -284,7 +284,7 @@ class ErrorInfo:
 
 
 class SubJobFailure(PlaitError):
-    """A sub-job failed or was canceled. `error_type`, `error_message` and `cause` tell of the error that its handler raised, if it raised one."""
+    """A sub-job failed or was canceled. `error_type`, `error_message` and `cause` describe its handler's error, if it raised one."""
 
     def __init__(
         self, *, index: int, job_id: UUID, error: str, attempt: int, status: str, failure: ErrorInfo | None = None
@@ -301,7 +301,7 @@ class SubJobFailure(PlaitError):
 
 
 class FanOutError(PlaitError):
-    """A fan-out failed. `failures` tells which sub-jobs did, `results` is what there is."""
+    """A fan-out failed. `failures` has the failed sub-jobs, `results` the results so far."""
 
     def __init__(
         self,
@@ -325,7 +325,7 @@ class FanOutError(PlaitError):
 
 
 class JobFailed(PlaitError):
-    """The job failed. `error_type`, `error_message` and `cause` tell of the error that its handler raised, if it raised one."""
+    """The job failed. `error_type`, `error_message` and `cause` describe its handler's error, if it raised one."""
 
     def __init__(
         self,
@@ -346,7 +346,7 @@ class JobFailed(PlaitError):
 
 
 class JobDeadLettered(JobFailed):
-    """The job failed as often as it may."""
+    """The job exhausted its attempts and is a dead letter."""
 
 
 class JobCanceled(JobFailed):
@@ -354,19 +354,19 @@ class JobCanceled(JobFailed):
 
 
 class JobSkipped(JobFailed):
-    """The job's handler decided that there was nothing to do."""
+    """The job was skipped: its handler raised Skip."""
 
 
 class Outcome(Exception):
-    """Raised by a handler to say what becomes of its job."""
+    """Raised by a handler to decide the outcome of its attempt."""
 
 
 class PermanentError(Outcome):
-    """The job fails now, whatever tries it has left."""
+    """Fail the job now, without further retries."""
 
 
 class RetryLater(Outcome):
-    """This try failed; the next one starts after `delay`."""
+    """Fail this attempt, and retry after `delay`."""
 
     def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
         super().__init__(message)
@@ -374,7 +374,7 @@ class RetryLater(Outcome):
 
 
 class Snooze(Outcome):
-    """Not now: run again after `delay`. Burns no try."""
+    """Run the job again after `delay`. Does not count against `max_attempts`."""
 
     def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
         super().__init__(message)
@@ -382,4 +382,4 @@ class Snooze(Outcome):
 
 
 class Skip(Outcome):
-    """There is nothing to do: the job ends as skipped."""
+    """Skip the job: it ends as skipped, without an error."""

@@ -1,4 +1,4 @@
-"""What somebody may do, by what an identity provider says of them: deny by default."""
+"""Roles from the claims of an OIDC identity provider: deny by default."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from plait.model.roles import LADDER, OF_A_TENANT, Role
 class Grant:
     role: Role
     tenant: str | None
-    """Its slug; None: all of them."""
+    """The tenant's slug; None: all tenants."""
 
 
 def parsed(text: str) -> Grant:
-    """`super-admin`, `operator`, `operator@acme`; ValueError for anything else."""
+    """Parse `super-admin`, `operator` or `operator@acme`; ValueError for anything else."""
     name, at, tenant = text.partition("@")
     role = Role(name)
     if role not in LADDER or (at and (role not in OF_A_TENANT or not tenant)):
         raise ValueError(
-            f"a person is viewer, operator or admin (of a tenant: admin@acme), or super-admin, not {text!r}"
+            f"role must be viewer, operator, admin (with a tenant: admin@acme) or super-admin, got {text!r}"
         )
     return Grant(role, tenant or None)
 
@@ -28,9 +28,9 @@ def parsed(text: str) -> Grant:
 def granted(
     claims: Mapping[str, Any], *, roles: Mapping[str, str], role_claim: str, tenant_claim: str | None
 ) -> Grant | None:
-    """The highest role that the claims give; None where they give none.
+    """The highest role that the claims grant; None if they grant none.
 
-    `roles`: by a value of the claim, as `parsed` reads it. One without a tenant of its own is for the tenant that the tenant's claim names."""
+    `roles`: roles by a value of the claim, in the form that `parsed` reads. A role without a tenant is for the tenant in the tenant claim."""
     own = _at(claims, tenant_claim) if tenant_claim else None
     tenant = own if isinstance(own, str) and own else None
     found = [
@@ -44,7 +44,7 @@ def granted(
 
 
 def _at(claims: Mapping[str, Any], path: str) -> Any:
-    """A claim by its name, or by a path (`realm_access.roles`)."""
+    """A claim by its name or by a path (`realm_access.roles`)."""
     if path in claims:
         return claims[path]
     found: Any = claims

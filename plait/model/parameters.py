@@ -1,9 +1,9 @@
-"""Parameters of a program whose command line is known: how a value is written so that the program reads it as this value and
-no other (T124).
+"""Parameters of a program whose command line is known: how to write a value so that the program parses exactly this value
+(T124).
 
-A long option's value is in one word with it, `--name=value`, and arguments follow `--`, so that text may begin with `-` there. Where a
-value is a word of its own (`-n value`, the second of a pair), text that begins with `-` is refused. Each parameter has `names`, what
-a payload calls its values; `words`, what to write for the values there are; and shows as it is written.
+The value of a long option is in the same word, `--name=value`, and arguments follow `--`, so text may begin with `-` there. Where a
+value is a separate word (`-n value`, the second of a pair), text that begins with `-` is rejected. Each parameter has `names`, the payload
+names of its values; `words`, the words for the given values; and a `str()` that shows its syntax.
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ from plait.model.errors import InvalidArguments
 from plait.model.texts import shown
 
 LONGEST: Final = 100_000
-"""Bytes. Linux takes 128 KiB for one argument."""
+"""Bytes. Linux allows 128 KiB for one argument."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A word for each of its values; an empty one where there is nothing to say."""
+    """A word for each of its values; an empty one if nothing is written."""
 
     name: str
     written: tuple[tuple[Any, str], ...]
@@ -34,7 +34,7 @@ class Flag:
         for value, word in self.written:
             if value == values[self.name] and type(value) is type(values[self.name]):
                 return [word] if word else []
-        raise InvalidArguments(f"{self.name} is not {shown(values[self.name])}")
+        raise InvalidArguments(f"{self.name} must be one of the flag's values, got {shown(values[self.name])}")
 
     def __str__(self) -> str:
         return f"[{'|'.join(word for _, word in self.written if word)}]"
@@ -42,7 +42,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A word that is written so many times."""
+    """A word that is repeated."""
 
     name: str
     word: str
@@ -60,7 +60,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A word with `size` values after it; the whole of it again for each item of a list where it is `many`."""
+    """A word followed by `size` values; with `many`, repeated for each item of a list."""
 
     name: str
     word: str
@@ -91,7 +91,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What follows `--`, by place: (name, how many), -1 for any number."""
+    """The arguments after `--`, by position: (name, number), -1 for any number."""
 
     places: tuple[tuple[str, int], ...]
 
@@ -105,7 +105,7 @@ class Arguments:
         for name, size in self.places:
             items = [] if name not in values else [values[name]] if size == 1 else values[name]
             if items and missing is not None:
-                raise InvalidArguments(f"{name} is given and {missing}, which stands before it, is not")
+                raise InvalidArguments(f"{name} requires {missing}, which comes before it")
             if not items:
                 missing = name
             found += [checked(text_of(item, name), name) for item in items]
@@ -123,26 +123,26 @@ def text_of(value: Any, name: str) -> str:
         case bool():
             return "true" if value else "false"
         case float() if value.is_integer() and abs(value) < 2**53:
-            return str(int(value))  # JSON knows no difference, and a program that wants a whole number does
+            return str(int(value))  # JSON does not distinguish 1 and 1.0, but a program that expects an integer does
         case str() | int() | float():
             return str(value)
         case _:
-            raise InvalidArguments(f"{name} is text, a number or a truth value, not {shown(value)}")
+            raise InvalidArguments(f"{name} must be text, a number or a boolean, got {shown(value)}")
 
 
 def checked(word: str, name: str) -> str:
-    """A word that can be an argument."""
+    """Check that a word can be an argument."""
     try:
         size = len(word.encode())
-    except UnicodeEncodeError:  # half of a character; Python would pass some of them on as raw bytes
+    except UnicodeEncodeError:  # a lone surrogate; Python would pass some of them on as raw bytes
         raise InvalidArguments(f"{name} is not valid Unicode") from None
     if "\0" in word or size > LONGEST:
-        raise InvalidArguments(f"an argument has no NUL and at most {LONGEST:,} bytes: {name}")
+        raise InvalidArguments(f"{name} must have at most {LONGEST:,} bytes and no NUL")
     return word
 
 
 def _alone(value: Any, name: str) -> str:
     word = checked(text_of(value, name), name)
     if isinstance(value, str) and word.startswith("-"):
-        raise InvalidArguments(f"{name}: {shown(word)} would be taken for an option")
+        raise InvalidArguments(f"{name}: {shown(word)} would be parsed as an option")
     return word

@@ -1,4 +1,4 @@
-"""Retry policies and limits: plain values that a definition carries."""
+"""Retry policies and limits: plain values of a definition."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ QUEUE_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backoff:
-    """How long to wait before the next try: `min(base * factor^(n-1), max)` seconds, ± `jitter`."""
+    """Exponential backoff: the delay before the next attempt is `min(base * factor^(n-1), max)` seconds, ± `jitter`."""
 
     base: float | str = 1.0
     factor: float = 2.0
@@ -22,7 +22,7 @@ class Backoff:
     jitter: float = 0.2
 
     def pause_s(self, number: int) -> float:
-        """Before the retry of this number, from 1; without jitter."""
+        """The delay before this retry, numbered from 1, without jitter."""
         longest = seconds(self.max)
         try:
             return float(min(seconds(self.base) * self.factor ** (number - 1), longest))
@@ -39,7 +39,7 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """At most `count` starts within any `period` (a sliding window). After a pause, up to `count` jobs start at once."""
+    """A rate limit: at most `count` starts within any `period` (a sliding window). After an idle time, up to `count` jobs start at once."""
 
     count: int
     period: float | str = 1.0
@@ -48,12 +48,12 @@ class Rate:
         if type(self.count) is not int or not 1 <= self.count <= 2**31 - 1:
             raise InvalidDefinition(f"a rate's count must be between 1 and {2**31 - 1}, got {shown(self.count)}")
         if seconds(self.period, what="a rate's period") <= 0:
-            raise InvalidDefinition("a rate's period is more than 0")
+            raise InvalidDefinition("a rate's period must be more than 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What bounds a definition: over all its jobs, and over those that share a limit key."""
+    """The limits of a definition: over all its jobs, and per limit key."""
 
     max_running: int | None = None
     rate: Rate | None = None
@@ -79,8 +79,8 @@ OnChildFailure = Literal["continue", "stop"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Children:
-    """What holds for the children that a job spawns: all at once or one after the other; whether a failure keeps those that have
-    not started from starting; whether they may have children too; whether those that run are canceled when the parent fails."""
+    """How a job's spawned children run: concurrently or serially; whether a failure stops those that have not started; whether they may have
+    children too; whether running ones are canceled when the parent fails."""
 
     mode: ChildMode = "concurrent"
     on_failure: OnChildFailure = "continue"
@@ -89,9 +89,9 @@ class Children:
 
     def __post_init__(self) -> None:
         if self.mode not in ("concurrent", "serial"):
-            raise InvalidDefinition(f"child_mode is concurrent or serial, not {shown(self.mode)}")
+            raise InvalidDefinition(f"child_mode must be concurrent or serial, got {shown(self.mode)}")
         if self.on_failure not in ("continue", "stop"):
-            raise InvalidDefinition(f"on_child_failure is continue or stop, not {shown(self.on_failure)}")
+            raise InvalidDefinition(f"on_child_failure must be continue or stop, got {shown(self.on_failure)}")
         for name in ("allow_nested", "cancel_on_parent_failure"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidDefinition(f"{name} must be True or False, got {shown(getattr(self, name))}")
@@ -104,10 +104,10 @@ NODE_NAME: Final = QUEUE_NAME
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePolicy:
-    """When the nodes of a node job are done: how many must be, how long they are waited for, and what a late or a failed one means."""
+    """When the nodes of a node job are done: the quorum, its timeout, and what a late or failed node means."""
 
     on_node: str | None = None
-    """The definition of what runs on each node; None: only the leader acts."""
+    """The definition that runs on each node; None: only the leader acts."""
     on_leader: bool = False
     quorum: int | Literal["majority", "all"] = "majority"
     quorum_timeout: float | str = 10.0
@@ -117,11 +117,11 @@ class NodePolicy:
     def __post_init__(self) -> None:
         if self.quorum not in ("majority", "all") and not (type(self.quorum) is int and 1 <= self.quorum <= 999_999):
             raise InvalidDefinition(
-                f"quorum is 'majority', 'all' or a number of nodes, at least 1, not {shown(self.quorum)}"
+                f"quorum must be 'majority', 'all' or a number of nodes of at least 1, got {shown(self.quorum)}"
             )
         if seconds(self.quorum_timeout, what="quorum_timeout") <= 0:
-            raise InvalidDefinition("quorum_timeout is more than 0")
+            raise InvalidDefinition("quorum_timeout must be more than 0")
         if self.on_timeout not in ("proceed", "fail"):
-            raise InvalidDefinition(f"on_timeout is proceed or fail, not {shown(self.on_timeout)}")
+            raise InvalidDefinition(f"on_timeout must be proceed or fail, got {shown(self.on_timeout)}")
         if self.on_node_failure not in ("fail", "tolerate"):
-            raise InvalidDefinition(f"on_node_failure is fail or tolerate, not {shown(self.on_node_failure)}")
+            raise InvalidDefinition(f"on_node_failure must be fail or tolerate, got {shown(self.on_node_failure)}")

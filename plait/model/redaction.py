@@ -1,8 +1,8 @@
-"""Redaction: what is secret is not written down. The one place that knows how secrets look.
+"""Redaction: secrets are not stored or logged. This module alone defines what counts as a secret.
 
-Three ways to know one: its value is known (`learn`: what PLAIT_SECRET_… and files of secrets hold); it stands under a name like
-`password` or `Authorization`; or it has the form of a token. Text is redacted where it is made storable (`plait.model.texts.clean`), in
-logs, and in what connectors return.
+A secret is recognised in three ways: its value is known (`learn`: the values of PLAIT_SECRET_… and of secret files); it has a name such as
+`password` or `Authorization`; or it has the form of a token. Text is redacted where it is prepared for storage
+(`plait.model.texts.clean`), in logs, and in the results of connectors.
 """
 
 import json
@@ -14,10 +14,10 @@ from urllib.parse import quote
 
 HIDDEN: Final = "[redacted]"
 SHORTEST: Final = 8
-"""A shorter value is no secret, and would be found everywhere."""
+"""A shorter value is not treated as a secret: it would match everywhere."""
 
 OVERLAP: Final = 16_384
-"""No form is longer than this."""
+"""The maximum length of a token's form."""
 WINDOW: Final = 3 * OVERLAP
 
 _WORDS: Final = (
@@ -54,22 +54,22 @@ _HINTS: Final = re.compile(
     r"|k_live_|k_test_|xox|whsec|eyj",
     re.IGNORECASE,
 )
-"""Cheap to look for, and in every form but the last: a line without one is left alone."""
+"""Cheap to search for, and part of every form except the last: a line without one is not scanned."""
 
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+|\s+', re.DOTALL)
 _REFERENCE: Final = re.compile(r"(?:(?:bearer|basic|token)\s+)?\{\{[^{}]{1,200}\}\}", re.IGNORECASE)
-"""A template's `{{secret.NAME}}` or `{{event.token}}` names a value and is none."""
+"""A template's `{{secret.NAME}}` or `{{event.token}}` names a secret but does not contain it."""
 
 Fields = frozenset[tuple[str, ...]]
-"""Sensitive fields of a definition: each the end of a path in JSON."""
+"""The sensitive fields of a definition: each is the end of a path in JSON."""
 
 _values: set[str] = set()
 _forms: tuple[str, ...] = ()
-"""All that they are written as, the longest first."""
+"""All encodings of the known secrets, longest first."""
 
 
 def learn(values: Iterable[str]) -> None:
-    """From here on these are hidden, in whichever of the usual forms they are written."""
+    """Hide these values from now on, in all usual encodings."""
     global _forms  # noqa: PLW0603 - one process has one set of secrets
     new = {value for value in values if len(value) >= SHORTEST} - _values
     if not new:
@@ -79,7 +79,7 @@ def learn(values: Iterable[str]) -> None:
 
 
 def hide_known(text: str) -> str:
-    """The text without any secret whose value is known. Costs nothing where none is."""
+    """The text without known secrets. Costs nothing if none are known."""
     for form in _forms:
         if form in text:
             text = text.replace(form, HIDDEN)
@@ -87,7 +87,7 @@ def hide_known(text: str) -> str:
 
 
 def hide(text: str) -> str:
-    """The same, and without what looks like one."""
+    """The text without known secrets, and without text that looks like one."""
     text = hide_known(text)
     if "PRIVATE KEY-----" in text:
         text = _PEM.sub(HIDDEN, text)
@@ -98,7 +98,7 @@ def hide(text: str) -> str:
 
 
 def _hide_forms(line: str) -> str:
-    """A long line is searched in overlapping windows: one search holds the GIL, and so every other thread, until it ends."""
+    """Scan a long line in overlapping windows: one search holds the GIL, and blocks all other threads until it ends."""
     if len(line) <= WINDOW:
         return _FORMS.sub(_kept, line)
     parts: list[str] = []
@@ -116,7 +116,7 @@ def _hide_forms(line: str) -> str:
 
 
 def hide_in(value: Any) -> Any:
-    """JSON without secrets: values under names of secrets are hidden whole."""
+    """JSON without secrets: values with names of secrets are hidden completely."""
     match value:
         case str():
             return hide(value)
@@ -132,18 +132,18 @@ def hide_in(value: Any) -> Any:
 
 
 def fields(names: Iterable[str]) -> Fields:
-    """`ssn` and `customer.ssn` as ends of paths."""
+    """Parse `ssn` and `customer.ssn` as ends of paths."""
     return frozenset(tuple(name.split(".")) for name in names)
 
 
 def is_secret(path: tuple[str, ...], sensitive: Fields = frozenset()) -> bool:
-    """Whether the field at a path of names holds a secret: by its own name, or because it is listed as sensitive."""
+    """Whether the field at a path contains a secret: by its own name, or because it is listed as sensitive."""
     return bool(path) and (names_secret(path[-1]) or any(path[-len(one) :] == one for one in sensitive))
 
 
 def hide_in_json(text: str, sensitive: Fields = frozenset()) -> str:
-    """JSON text without secrets, and otherwise as it was. It is scanned and never built: a number of 5,000 digits or 5,000 levels
-    of nesting cost no more than their length."""
+    """JSON text without secrets, otherwise unchanged. It is scanned without being decoded: a number of 5,000 digits or 5,000 levels of
+    nesting cost no more than their length."""
     if not _may_hold_secret(text, sensitive):
         return text
     out: list[str] = []
@@ -154,7 +154,7 @@ def hide_in_json(text: str, sensitive: Fields = frozenset()) -> str:
 
 
 def masked(value: Any, *, exact: bool = False) -> str | None:
-    """The path of a string in JSON that holds a redaction mask (`exact`: that is one); None when there is none."""
+    """The path of a string in JSON that contains a redaction mask (`exact`: that equals one); None if there is none."""
     open_: list[tuple[str, Any]] = [("", value)]
     while open_:
         path, one = open_.pop()
@@ -167,7 +167,7 @@ def masked(value: Any, *, exact: bool = False) -> str | None:
             case list() | tuple():
                 open_ += [(f"{path}[{at}]", item) for at, item in enumerate(one)]
             case _:
-                pass  # a number, or nothing
+                pass  # a number, true, false or null
     return None
 
 
@@ -182,15 +182,15 @@ def _may_hold_secret(text: str, sensitive: Fields) -> bool:
 
 
 class _Scan:
-    """A walk over JSON's tokens, which knows the names that lead to each."""
+    """Scans JSON tokens and tracks the names that lead to each."""
 
     def __init__(self, sensitive: Fields) -> None:
         self._sensitive = sensitive
         self._names: list[str | None] = []
-        """Of each container that is open: the member's name; None in an array."""
+        """For each open container: the member's name; None in an array."""
         self._key_next = False
         self._skipping: int | None = None
-        """All is left out until so many containers are open again."""
+        """Everything is omitted until this number of containers is open again."""
 
     def shown(self, part: str) -> str:
         match part[0]:
@@ -239,7 +239,7 @@ class _Scan:
         return token if hidden == value else json.dumps(hidden)
 
     def _is_secret(self) -> bool:
-        # In an array the name is that of what holds it, whose value would have been hidden whole.
+        # In an array the name is that of the container, whose value would have been hidden completely.
         if not self._names or self._names[-1] is None:
             return False
         if names_secret(self._names[-1]):
@@ -251,12 +251,12 @@ class _Scan:
 
 @lru_cache(maxsize=4096)
 def names_secret(name: str) -> bool:
-    """Whether a name of a field or a header says that its value is secret: access_token and apiKey do, token_count does not."""
+    """Whether the name of a field or header means that its value is secret: access_token and apiKey do, token_count does not."""
     return len(name) <= 200 and _NAME.fullmatch(_CAMEL.sub("_", name)) is not None
 
 
 def _written(value: str) -> set[str]:
-    """As it is, in JSON, as Python shows it, in a URL, and read in the wrong one of the two usual encodings."""
+    """The encodings of a value: plain, JSON, Python repr, URL, and decoded with the wrong one of the two usual charsets."""
     mistaken = (value.encode().decode("latin-1"), value.encode("latin-1", "replace").decode(errors="replace"))
     return {
         written

@@ -1,4 +1,4 @@
-"""What a trigger asks for at one occasion: its templates filled in, and the payload checked against the definition's schema."""
+"""Render a trigger's job for one firing: its templates, and the payload validated against the definition's schema."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,16 +14,16 @@ from plait.model.texts import clean, message_of
 
 
 def rendered(payload: str, scope: Mapping[str, Any], schema: str | None, **keys: str | None) -> dict[str, Any]:
-    """The payload and the keys; `error` instead where something does not fit. Never raises: templates and data are of any kind, and
-    one trigger's trouble must not hold up the others."""
+    """The payload and the keys, or `error` if something does not fit. Never raises: templates and data may be anything, and one trigger's error
+    must not delay the others."""
     try:
         filled = render(msgspec.json.decode(payload), scope)
         said = {name: render_text(template, scope, what=name) for name, template in keys.items()}
         wrong = None if schema is None else faults(schema, filled)
     except (InvalidTemplate, InvalidSchema) as error:
         return refused(str(error))
-    except Exception as error:  # noqa: BLE001 - MemoryError too: an event that raises would be tried for ever, with all behind it
-        return refused(f"it cannot be filled in: {message_of(error) or type(error).__name__}")
+    except Exception as error:  # noqa: BLE001 - MemoryError too: an event that raises would be retried forever, and block all events after it
+        return refused(f"the template cannot be rendered: {message_of(error) or type(error).__name__}")
     if wrong is not None:
         return refused(f"the payload does not fit the schema: {wrong}")
     return {"payload": filled, **said}
@@ -46,12 +46,12 @@ def schedule_scope(instant: datetime, cron: str | None, zone: str | None) -> dic
 
 
 def event_scope(event_id: UUID, name: str, at: datetime) -> dict[str, Any]:
-    """What a trigger knows of the event beside its data, which is `event.*` itself."""
+    """The template variables of an event besides its data, which is `event.*` itself."""
     return {"event_id": str(event_id), "event_name": name, "event_at": at.isoformat()}
 
 
 def check_template(definition: str, schema: Mapping[str, Any] | str | None, template: Mapping[str, Any]) -> None:
-    """Refuse a trigger none of whose jobs could match the schema of its definition; with the field."""
+    """Reject a trigger whose jobs can never match the schema of its definition; the error names the field."""
     try:
         wrong = None if schema is None else template_faults(schema, template)
     except (InvalidSchema, ValueError, TypeError, RecursionError) as error:

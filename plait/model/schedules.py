@@ -1,16 +1,16 @@
-"""Schedules: which instants a cron expression or an interval means, and which of those that are due shall fire. No clock here:
-whoever asks says what time it is.
+"""Schedules: the instants of a cron expression or an interval, and which of the due ones fire. This module reads no clock: callers
+pass the time.
 
-Cron is `cronsim`'s, with the rules of Debian's cron where clocks change. A fixed time (minute and hour both named) fires once
-each day: one that falls into the gap fires when the gap ends, one that comes twice fires the first time. Where minute or hour is a
-star, every such minute that really happens fires, in both passes of the hour that comes twice.
+Cron expressions are parsed by `cronsim`, with Debian cron's rules for daylight-saving changes. A fixed time (minute and hour both given)
+fires once a day: if it falls into the gap it fires when the gap ends, and if it occurs twice it fires the first time. If minute or hour
+is a star, every matching minute fires, in both passes of the repeated hour.
 
-Only the newest instant that is due can be on time; older ones have been overtaken, and `catch_up` says what becomes of them:
+Only the newest due instant can be on time. `catch_up` decides about the older, missed ones:
 
-    none    the newest, if it is less than a minute late
-    one     the newest, however late: it stands for all
-    all     each of them
-    window  each that is no older than the window, and the newest if it is on time
+    none    only the newest, if it is less than a minute late
+    one     the newest, however late, in place of all
+    all     every missed instant
+    window  every instant within the window, and the newest if it is on time
 """
 
 from collections.abc import Iterator
@@ -31,17 +31,17 @@ Overlap = Literal["allow", "skip", "queue"]
 
 ON_TIME: Final = timedelta(minutes=1)
 BATCH: Final = 100
-"""So many instants of one schedule become jobs in one transaction; the rest in the next."""
+"""The maximum number of instants of one schedule that become jobs in one transaction; the rest follow in the next."""
 COUNTED: Final = 10_000
-"""Missed instants are counted up to here: a year of minutes would take seconds."""
+"""Missed instants are counted up to this number: a year of minutes would take seconds."""
 HORIZON: Final = timedelta(days=50 * 366)
-"""A preview ends here: a schedule for 29 February costs 28 days of search for each instant that it finds."""
+"""A preview ends here: a schedule for 29 February costs 28 days of search for each instant."""
 _LOOK_BACK: Final = tuple(timedelta(days=days) for days in (1 / 24, 1, 32, 367, 367 * 8 + 2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """When a schedule fires: `cron` in a time zone, or every so many seconds from its anchor on."""
+    """When a schedule fires: `cron` in a time zone, or an interval in seconds from its anchor."""
 
     zone: str
     anchor: datetime
@@ -61,7 +61,7 @@ class Timing:
             yield instant
 
     def latest(self, after: datetime, upto: datetime) -> datetime | None:
-        """The last instant of the interval. Only ever asks forwards: one way to find an instant, so no two answers."""
+        """The last instant of the interval. Searches only forwards, so that all searches give the same answers."""
         if self.every_s is not None:
             step = timedelta(seconds=self.every_s)
             instant = self.anchor + (upto - self.anchor) // step * step
@@ -85,7 +85,7 @@ class Timing:
 
     def _cron(self, instant: datetime) -> Iterator[datetime]:
         assert self.cron is not None
-        # In the second pass of an hour that comes twice cronsim answers with the first: what lies behind is left out.
+        # In the second pass of a repeated hour cronsim returns the first: instants in the past are skipped.
         for local in CronSim(self.cron, instant.astimezone(_zone(self.zone))):
             found = local.astimezone(UTC)
             if found > instant:
@@ -95,18 +95,18 @@ class Timing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a schedule does now."""
+    """The firings of a schedule that are due now."""
 
     fires: tuple[datetime, ...]
     missed: int
     upto: datetime
-    """Every instant up to here is dealt with by this plan."""
+    """Every instant up to this one is handled by this plan."""
     next: datetime | None
-    """The first one after that. None: there is none within fifty years."""
+    """The first instant after that. None: there is none within fifty years."""
 
 
 def plan(timing: Timing, *, after: datetime, now: datetime, catch_up: CatchUp, window_s: float | None = None) -> Plan:
-    """Which of the instants after `after` fire now, how many are missed, and when to look again."""
+    """Which of the instants after `after` fire now, how many are missed, and when to check again."""
     latest = timing.latest(after, now)
     if latest is None:
         return Plan(fires=(), missed=0, upto=max(after, now), next=next(timing.after(max(after, now)), None))
@@ -136,19 +136,19 @@ def _count(timing: Timing, after: datetime, upto: datetime) -> int:
 
 
 def check_cron(expression: str) -> str:
-    """The expression with single spaces; an error that names what is wrong with it."""
+    """The expression with single spaces; raises an error that says what is wrong."""
     if not isinstance(expression, str):
         raise InvalidTrigger(f"cron must be text of five fields, got {shown(expression)}")
     text = " ".join(expression.split())
     if len(text.split(" ")) != 5 or len(text) > 500:
-        raise InvalidTrigger(f"cron has five fields, minute hour day month weekday, not {shown(expression)}")
+        raise InvalidTrigger(f"cron must have five fields (minute hour day month weekday), got {shown(expression)}")
     try:
         simulated = CronSim(text, datetime(2000, 1, 1, tzinfo=UTC))
         next(simulated)
     except CronSimError as error:
         raise InvalidTrigger(f"cron {shown(text)}: {error}") from None
     except (StopIteration, RuntimeError):
-        raise InvalidTrigger(f"cron {shown(text)}: there is no such day") from None
+        raise InvalidTrigger(f"cron {shown(text)}: this date never occurs") from None
     return text
 
 
@@ -162,21 +162,21 @@ def check_zone(name: str) -> str:
 @lru_cache(maxsize=1000)
 def _zone(name: str) -> tzinfo:
     if name == "UTC":
-        return UTC  # which cronsim knows, and is quicker with
+        return UTC  # faster in cronsim
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidTrigger(f"there is no time zone {shown(name)} on this machine") from None
+        raise InvalidTrigger(f"unknown time zone {shown(name)} on this machine") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """One instant to come, as a person reads it."""
+    """One future instant, for display."""
 
     instant: datetime
     local: datetime
     note: str | None
-    """What the change of clocks does to it."""
+    """The effect of a daylight-saving change."""
 
 
 def preview(timing: Timing, after: datetime, count: int) -> list[Preview]:
@@ -195,13 +195,13 @@ def _note(timing: Timing, local: datetime) -> str | None:
     if local.utcoffset() != other.utcoffset():
         both = _fires_at(timing, other.astimezone(UTC))
         times = "both times" if both else f"the {'second' if local.fold else 'first'} time only"
-        return f"this time comes twice, as clocks go back: it fires {times}"
+        return f"this time occurs twice because clocks go back: it fires {times}"
     before = (local.astimezone(UTC) - timedelta(minutes=1)).astimezone(local.tzinfo)
     wall = local.replace(tzinfo=None)
     is_moved = (local.utcoffset() or timedelta()) > (before.utcoffset() or timedelta()) and next(
         CronSim(timing.cron, wall - timedelta(minutes=1))
     ) != wall
-    return "clocks go forward here: its time falls into the gap, so it fires when the gap ends" if is_moved else None
+    return "clocks go forward: its time falls into the gap, so it fires when the gap ends" if is_moved else None
 
 
 def _fires_at(timing: Timing, instant: datetime) -> bool:

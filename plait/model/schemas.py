@@ -1,5 +1,5 @@
-"""JSON Schema, by jsonschema-rs, for payloads that come from outside. A schema is data that somebody else has written, so it is
-bounded before it is compiled (T126): nothing is fetched or read, patterns run in linear time, and what a schema unfolds to is counted.
+"""JSON Schema, by jsonschema-rs, for payloads from outside. A schema is untrusted input, so it is limited before it is compiled (T126):
+nothing is fetched or read, patterns run in linear time, and its expanded size is counted.
 """
 
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ from plait.model.texts import message_of, shown
 SIZE: Final = 65_536
 DEPTH: Final = 30
 NODES: Final = 5_000
-"""So many parts at most, references unfolded."""
+"""The maximum number of parts, with references expanded."""
 STEPS: Final = 10_000_000
 """Maximum of (parts of a schema) x (values of a payload): a validator may visit each part for each value."""
 VALUES: Final = 200_000
 """Maximum number of values in a payload that is checked against a schema, however small."""
 TEMPLATE_STEPS: Final = 500_000
-"""The same for a template that is checked when it is saved, where all errors are looked at."""
+"""The same for a template, which is checked when it is saved and whose errors are all examined."""
 REPEATS: Final = 1_000
 _REFERENCES: Final = ("$dynamicRef", "$recursiveRef")
 
@@ -33,31 +33,31 @@ class Validator(Protocol):
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
-    """An error that says why a schema is not taken."""
+    """Raise an error that says why a schema is rejected."""
     _compiled(_text(schema))
 
 
 def faults(schema: Mapping[str, Any] | str, value: Any) -> str | None:
-    """What is wrong with a value, in a sentence; None when it fits."""
+    """Why a value does not match, as a sentence; None if it matches."""
     validator, parts = _compiled(schema if isinstance(schema, str) else _text(schema))
     most = min(STEPS // parts, VALUES)
     if not _has_at_most(value, most):
-        return f"it has more than {most:,} values, the most that can be checked against a schema of {parts:,} parts"
+        return f"it must have at most {most:,} values to be checked against a schema of {parts:,} parts"
     try:
         validator.validate(value)
-    except jsonschema_rs.ValidationError as error:  # the first: to list all of them takes far longer
+    except jsonschema_rs.ValidationError as error:  # only the first: listing all of them takes far longer
         at = ".".join(str(part) for part in error.instance_path)
         said = error.message.splitlines()[0][:300]
         return f"{at}: {said}" if at else str(said)
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # how pyo3 tells of a panic in Rust; it is no Exception
+        if type(error).__name__ != "PanicException":  # pyo3's error for a panic in Rust, which is not an Exception
             raise
         raise InvalidSchema(f"the schema cannot be checked: {message_of(error, 300)}") from None
     return None
 
 
 def _has_at_most(value: Any, most: int) -> bool:
-    """Whether a JSON value consists of at most this many values. Stops counting when it has more."""
+    """Whether a JSON value consists of at most this many values. Stops counting at the limit."""
     todo = [value]
     while todo:
         most -= 1
@@ -76,8 +76,8 @@ def _has_at_most(value: Any, most: int) -> bool:
 
 
 def template_faults(schema: Mapping[str, Any] | str, template: Any) -> str | None:
-    """Why no payload that a template makes can match; None when one may. A value with a token in it may become anything. Of a template
-    that is too costly to check in advance nothing is said: its payloads are checked when it is filled in."""
+    """Why no payload of a template can match; None if one may. A value with a token may become anything. A template that is too expensive to
+    check in advance is not checked: its payloads are checked when they are rendered."""
     validator, parts = _compiled(schema if isinstance(schema, str) else _text(schema))
     if not _has_at_most(template, TEMPLATE_STEPS // parts):
         return None
@@ -105,17 +105,17 @@ def _text(schema: Mapping[str, Any]) -> str:
     try:
         return msgspec.json.encode(schema).decode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidSchema(f"a schema is JSON, and this is not: {error}") from None
+        raise InvalidSchema(f"the schema is not valid JSON: {error}") from None
 
 
 @lru_cache(maxsize=500)
 def _compiled(text: str) -> tuple[Validator, int]:
-    """The validator, and how many parts its schema unfolds to."""
+    """The validator, and the number of parts its schema expands to."""
     if len(text) > SIZE:
-        raise InvalidSchema(f"a schema is at most {SIZE:,} bytes of JSON")
+        raise InvalidSchema(f"a schema must have at most {SIZE:,} bytes")
     schema = msgspec.json.decode(text)
     if not isinstance(schema, dict):
-        raise InvalidSchema(f"a schema is a JSON object, not {shown(schema)}")
+        raise InvalidSchema(f"a schema must be a JSON object, got {shown(schema)}")
     parts = _Bounds(schema).check()
     try:
         validator: Validator = jsonschema_rs.validator_for(
@@ -125,37 +125,39 @@ def _compiled(text: str) -> tuple[Validator, int]:
             validate_formats=True,
         )
     except (ValueError, jsonschema_rs.ReferencingError) as error:
-        raise InvalidSchema(f"an invalid schema: {str(error).splitlines()[0][:300]}") from None
+        raise InvalidSchema(f"invalid schema: {str(error).splitlines()[0][:300]}") from None
     return validator, parts
 
 
 def _refuse(uri: str) -> Any:
-    raise InvalidSchema(f"a schema refers to itself alone, not to {shown(uri)}")
+    raise InvalidSchema(f"a schema must only refer to itself, got {shown(uri)}")
 
 
 _BY_NAME: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
-"""Keywords whose value is an object of schemas by names that the schema's author chose."""
+"""Keywords whose value is an object of schemas, by names that the author of the schema chose."""
 _DEFINED: Final = frozenset({"$defs", "definitions"})
 _DATA: Final = frozenset({"enum", "const", "default", "examples"})
-"""Keywords whose value is data: never read as a schema."""
+"""Keywords whose value is data and never a schema."""
 
 
 class _Bounds:
-    """Walks a schema as a validator would, references unfolded. Names that an author chose, as below `properties`, are never keywords."""
+    """Walks a schema as a validator would, with references expanded. Names that the author chose, as under `properties`, are never keywords."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self._root = schema
         self._left = NODES
 
     def check(self) -> int:
-        """How many parts the schema has."""
+        """The number of parts of the schema."""
         self._schema(self._root, 0, ())
         return NODES - self._left
 
     def _count(self, depth: int, parts: int = 1) -> None:
         self._left -= parts
         if self._left < 0 or depth > DEPTH:
-            raise InvalidSchema(f"a schema has at most {NODES:,} parts, {DEPTH} levels deep, references unfolded")
+            raise InvalidSchema(
+                f"a schema must have at most {NODES:,} parts and {DEPTH} levels, with references expanded"
+            )
 
     def _schema(self, node: Any, depth: int, within: tuple[str, ...]) -> None:
         self._count(depth)
@@ -166,17 +168,17 @@ class _Bounds:
             return
         for key, value in node.items():
             if key in _REFERENCES or (key in ("$id", "id", "$anchor", "$dynamicAnchor") and isinstance(value, str)):
-                raise InvalidSchema(f"a schema has no {key}: it refers to itself by #/…")
+                raise InvalidSchema(f"a schema must not contain {key}: refer to its own parts with #/…")
             if key == "$ref" and isinstance(value, str):
                 if value in within:
-                    raise InvalidSchema(f"a schema does not contain itself: {shown(value)}")
+                    raise InvalidSchema(f"a schema must not be recursive: {shown(value)}")
                 self._schema(self._resolve(value), depth + 1, (*within, value))
             elif key == "pattern" and isinstance(value, str):
                 self._pattern(value)
             elif key in _DATA:
                 self._data(value, depth + 1)
             elif (key in _BY_NAME or key in _DEFINED) and isinstance(value, dict):
-                # Definitions are walked too: they are compiled, and are also counted wherever they are used.
+                # Definitions are walked too: they are compiled, and also counted wherever they are used.
                 self._count(depth + 1, len(value))
                 for name, part in value.items():
                     if key == "patternProperties":
@@ -192,9 +194,9 @@ class _Bounds:
             self._data(part, depth + 1)
 
     def _pattern(self, pattern: str) -> None:
-        self._count(0, 10)  # what it costs to compile, beside other parts
+        self._count(0, 10)  # the cost of compiling it, compared with other parts
         if len(pattern) > REPEATS:
-            raise InvalidSchema(f"a pattern is at most {REPEATS} characters")
+            raise InvalidSchema(f"a pattern must have at most {REPEATS} characters")
 
     def _resolve(self, pointer: str) -> Any:
         if not pointer.startswith("#"):
@@ -203,6 +205,6 @@ class _Bounds:
         for part in pointer.lstrip("#").split("/")[1:]:
             name = part.replace("~1", "/").replace("~0", "~")
             if not isinstance(node, dict) or name not in node:
-                raise InvalidSchema(f"a schema refers to {shown(pointer)}, which is not there")
+                raise InvalidSchema(f"a schema refers to {shown(pointer)}, which does not exist")
             node = node[name]
         return node

@@ -1,6 +1,6 @@
-"""The states of a job and the endings of an attempt, as `plait/sql/schema` has them.
+"""The states of a job and the outcomes of an attempt, as defined in `plait/sql/schema`.
 
-The database holds the truth; `tests/sql/test_states.py` compares every word and every move here with it.
+The database is authoritative; `tests/sql/test_states.py` compares every status and transition here with it.
 """
 
 from enum import StrEnum
@@ -33,16 +33,16 @@ MOVES: Final[frozenset[tuple[Status, Status]]] = frozenset(
         (Status.QUEUED, Status.RUNNING),  # claim
         (Status.QUEUED, Status.SCHEDULED),  # reschedule
         (Status.RUNNING, Status.QUEUED),  # released, rescued
-        (Status.RUNNING, Status.SCHEDULED),  # failed with tries left, snoozed
+        (Status.RUNNING, Status.SCHEDULED),  # failed with attempts left, snoozed
         (Status.RUNNING, Status.WAITING),  # suspend
         (Status.WAITING, Status.QUEUED),  # resume
     }
 )
-"""The moves of a live row. Beside these, every live state may end in a final one, and `retry` opens a final job again."""
+"""The transitions of a live row. In addition, every live state may end in a final one, and `retry` makes a final job live again."""
 
 
 class Ending(StrEnum):
-    """How one attempt ended."""
+    """The outcome of one attempt."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"

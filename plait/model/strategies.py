@@ -1,4 +1,4 @@
-"""When a fan-out has succeeded, and when it has failed. The database counts; here is only how many successes it takes."""
+"""When a fan-out has succeeded or failed. The database counts; this module computes how many successes are needed."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ StrategyName = Literal["fail_fast", "collect_all", "threshold", "quorum"]
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """Made by `fail_fast()`, `collect_all()`, `threshold(p)` and `quorum(n)`."""
+    """Created by `fail_fast()`, `collect_all()`, `threshold(p)` and `quorum(n)`."""
 
     name: StrategyName
     share: Fraction | None = None
@@ -21,11 +21,11 @@ class Strategy:
 
     @property
     def early(self) -> bool:
-        """Whether it has succeeded as soon as enough children have, and not only when all have ended."""
+        """Whether it succeeds as soon as enough children have succeeded, and not only when all have ended."""
         return self.name == "quorum"
 
     def needed(self, total: int) -> int:
-        """How many of so many children must succeed. It has failed as soon as that can't be reached any more."""
+        """How many of `total` children must succeed. The fan-out fails as soon as that is impossible."""
         match self.name:
             case "fail_fast":
                 return total
@@ -43,24 +43,24 @@ class Strategy:
 
 
 def fail_fast() -> Strategy:
-    """All must succeed: it fails at the first child that failed or was canceled."""
+    """All must succeed: fails as soon as a child fails or is canceled."""
     return Strategy("fail_fast")
 
 
 def collect_all() -> Strategy:
-    """Wait for all, whatever becomes of them. It never fails."""
+    """Wait for all children. Never fails."""
     return Strategy("collect_all")
 
 
 def threshold(share: float) -> Strategy:
-    """At least this share, from 0 to 1, must succeed, rounded up. Waits for all, and fails as soon as it can't be reached."""
+    """At least this share, from 0 to 1, must succeed, rounded up. Waits for all, and fails as soon as it is impossible."""
     if type(share) not in (int, float) or not 0 <= share <= 1:
-        raise InvalidArguments(f"threshold is a share between 0 and 1, like 0.9, not {shown(share)}")
-    return Strategy("threshold", share=Fraction(repr(share)))  # as it was written: 0.1 of 30 is 3, not a bit more
+        raise InvalidArguments(f"threshold must be between 0 and 1, like 0.9, got {shown(share)}")
+    return Strategy("threshold", share=Fraction(repr(share)))  # from its decimal form: 0.1 of 30 is exactly 3
 
 
 def quorum(count: int | Literal["majority"]) -> Strategy:
-    """So many must succeed: it goes on as soon as they have, and fails as soon as they can't."""
+    """This many must succeed: resumes as soon as they have, and fails as soon as it is impossible."""
     if count != "majority" and (type(count) is not int or count < 1):
-        raise InvalidArguments(f"quorum is a number of sub-jobs, at least 1, or 'majority', not {shown(count)}")
+        raise InvalidArguments(f"quorum must be a number of sub-jobs of at least 1, or 'majority', got {shown(count)}")
     return Strategy("quorum", count=count)

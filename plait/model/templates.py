@@ -1,8 +1,8 @@
-"""Templates: `{{event.a.b}}` in a payload is replaced by the value found there, and that is all there is. No expressions, no
-filters, no attributes: what is put in is never looked at again (T125), and what is no path stays as it is written.
+"""Templates: `{{event.a.b}}` in a payload is replaced by the value at that path. There are no expressions, filters or attributes.
+Inserted values are not rendered again (T125), and text that is not a path stays unchanged.
 
-A string that is one token takes the value with its type; within other text a value is written as text. A path that leads nowhere
-is an error: a job with a hole in it is worse than none.
+A string that is a single token becomes the value with its type; within other text a value is inserted as text. A path that does not
+exist is an error: a job with a missing value is worse than no job.
 """
 
 import re
@@ -25,22 +25,22 @@ _TOKEN: Final = re.compile(_PATH)
 
 
 def render(template: Any, scope: Mapping[str, Any]) -> Any:
-    """The template with its tokens replaced. Keys of objects are left as they are."""
+    """The template with its tokens replaced. Keys of objects are not rendered."""
     return _Rendering(scope).value(template, 0)
 
 
 def render_text(template: str | None, scope: Mapping[str, Any], *, what: str) -> str | None:
-    """A template that makes a key: text of 1 to 500 characters."""
+    """Render a template for a key: text of 1 to 500 characters."""
     if template is None:
         return None
     text = _text(_Rendering(scope).value(template, 0))
     if not 1 <= len(text) <= KEY or "\0" in text:
-        raise InvalidTemplate(f"{what} is text of 1 to {KEY} characters, and {template!r} gives {len(text)}")
+        raise InvalidTemplate(f"{what} must be text of 1 to {KEY} characters, but {template!r} renders to {len(text)}")
     return text
 
 
 def has_token(template: Any) -> bool:
-    """Whether something is filled in, here or below."""
+    """Whether it contains a token, at any level."""
     match template:
         case str():
             return _TOKEN.search(template) is not None
@@ -53,12 +53,12 @@ def has_token(template: Any) -> bool:
 
 
 def is_token(template: Any) -> bool:
-    """Whether it takes the value that is found with its type; else text with tokens in it stays text."""
+    """Whether it is a single token, which becomes the value with its type; other text with tokens stays text."""
     return isinstance(template, str) and _TOKEN.fullmatch(template) is not None
 
 
 class _Rendering:
-    """One rendering, with what it may still put out. The output is counted piece by piece, so that no text that is too long is ever built."""
+    """One rendering, with its remaining output size. The output is counted piece by piece, so that text above the limit is never built."""
 
     def __init__(self, scope: Mapping[str, Any]) -> None:
         self._scope = scope
@@ -67,7 +67,7 @@ class _Rendering:
 
     def value(self, template: Any, depth: int) -> Any:
         if depth > DEPTH:
-            raise InvalidTemplate(f"a template is at most {DEPTH} levels deep")
+            raise InvalidTemplate(f"a template must be at most {DEPTH} levels deep")
         match template:
             case str():
                 whole = _TOKEN.fullmatch(template)
@@ -97,13 +97,13 @@ class _Rendering:
     def _found(self, path: str) -> Any:
         self._tokens -= 1
         if self._tokens < 0:
-            raise InvalidTemplate(f"a template has at most {TOKENS:,} tokens")
+            raise InvalidTemplate(f"a template must have at most {TOKENS:,} tokens")
         return _find(path, self._scope)
 
     def _spend(self, text: str) -> str:
         self._left -= len(text)
         if self._left < 0:
-            raise InvalidTemplate(f"what a template gives is at most {SIZE:,} characters")
+            raise InvalidTemplate(f"a template must render to at most {SIZE:,} characters")
         return text
 
 

@@ -1,15 +1,15 @@
-"""Text that can always be stored and shown, also from things that refuse to give any."""
+"""Text that can always be stored and shown, even from objects whose methods fail."""
 
 from collections.abc import Callable
 
 from plait.model.redaction import hide
 
 MARGIN = 8_192
-"""So far beyond a cut is looked for secrets: half of one is told by nobody."""
+"""Scan this far past a cut, so that no secret is truncated and missed."""
 
 
 def clean(text: str, limit: int) -> str:
-    """Text that is stored: without secrets, NUL and lone surrogates, and no more than `limit` characters."""
+    """Text for storage: without secrets, NUL and lone surrogates, and at most `limit` characters."""
     if len(text) <= limit:
         text = hide(text)
     else:
@@ -19,29 +19,29 @@ def clean(text: str, limit: int) -> str:
 
 
 def message_of(error: BaseException, limit: int = 4_000) -> str:
-    """What an exception says; a word about it when its own `str()` fails."""
+    """The message of an exception; a placeholder if its `str()` fails."""
     return safely(lambda: clean(str.__str__(str(error)), limit), "(its message cannot be shown)")
 
 
 def shown(value: object) -> str:
-    """A value in a message about it: short, and whatever its own `repr()` does."""
+    """A value for a message: short, and safe if its `repr()` fails."""
     return safely(lambda: clean(str.__str__(repr(value)), 100), f"a value of type {type(value).__name__}")
 
 
 def safely(make: Callable[[], str], otherwise: str) -> str:
     try:
         return make()
-    except BaseException:  # noqa: BLE001 - an exception's own methods may raise anything, and this must go on
+    except BaseException:  # noqa: BLE001 - an object's methods may raise anything
         return otherwise
 
 
 def is_text(value: object, *, most: int) -> bool:
-    """Whether it is text at all, neither empty nor too long: what a caller gives may be of any type."""
+    """Whether it is text, neither empty nor too long. The value may be of any type."""
     return isinstance(value, str) and 1 <= len(value) <= most
 
 
 def is_storable(text: str) -> bool:
-    """Whether Postgres takes the text as it is."""
+    """Whether Postgres can store the text."""
     try:
         text.encode()
     except UnicodeEncodeError:

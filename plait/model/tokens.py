@@ -1,4 +1,4 @@
-"""Secrets that plait hands out: keys, sessions, login links. 256 random bits each, so their plain hash can't be searched."""
+"""Secrets that plait issues: API keys, sessions, login links. Each has 256 random bits, so a plain hash cannot be searched."""
 
 import hashlib
 import secrets
@@ -6,7 +6,7 @@ from typing import Final
 
 PREFIX: Final = "plait_"
 HINT: Final = len(PREFIX) + 6
-"""So many characters of a key may be shown: enough to tell keys apart, nothing to guess the rest from."""
+"""How many characters of a key may be shown: enough to tell keys apart, useless for guessing the rest."""
 
 
 def new_token() -> str:

@@ -1,7 +1,7 @@
-"""`traceparent`, as W3C Trace Context says: what ties a request, the jobs that it asked for, and what they ask for in turn.
+"""`traceparent` of W3C Trace Context: links a request, the jobs that it enqueued, and the jobs that these enqueue.
 
-A job's trace is kept nowhere of its own. Who enqueues within a trace leaves its `traceparent` as the job's correlation id, where the caller
-names none; a job without one has a trace made from its correlation id, else from its own id: the same wherever it is worked out.
+A job's trace is not stored separately. An enqueue within a trace stores its `traceparent` as the job's correlation id, if the caller sets
+none. A job without one has a trace derived from its correlation id, else from its own id: the same wherever it is computed.
 """
 
 import re
@@ -16,11 +16,11 @@ class Trace(NamedTuple):
     trace_id: str
     span_id: str
     sampled: bool | None
-    """None: nobody has decided yet."""
+    """None: not decided yet."""
 
 
 def trace_of(job_id: UUID, correlation_id: str | None = None) -> Trace:
-    """The trace that a job belongs to, and the span in it that it comes from."""
+    """The trace of a job, and its parent span."""
     if correlation_id is not None and (found := parsed(correlation_id)) is not None:
         return found
     made = sha256((correlation_id or str(job_id)).encode(errors="replace")).hexdigest()
@@ -28,13 +28,13 @@ def trace_of(job_id: UUID, correlation_id: str | None = None) -> Trace:
 
 
 def traceparent(job_id: UUID, attempt: int, correlation_id: str | None = None) -> str:
-    """For what an attempt asks of others: all that belongs together is one trace, and an attempt is a span of it."""
+    """The header for requests of an attempt: an attempt is a span of its job's trace."""
     trace = trace_of(job_id, correlation_id)
     return f"00-{trace.trace_id}-{_span(job_id, attempt)}-{'00' if trace.sampled is False else '01'}"
 
 
 def parsed(text: str) -> Trace | None:
-    """What a `traceparent` says; None where it is none."""
+    """Parse a `traceparent`; None if it is not valid."""
     found = _FORM.fullmatch(text)
     return None if found is None else Trace(found[1], found[2], bool(int(found[3], 16) & 1))
 

@@ -1,1 +1,1 @@
-"""What a process needs to run: settings, logs, the start/stop contract of a service."""
+"""The basis of a process: settings, logs, the start/stop contract of a service."""

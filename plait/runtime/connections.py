@@ -1,16 +1,16 @@
-"""Limits and timeouts of the HTTP connections that a server has open. uvicorn has neither for requests that are half sent.
+"""Limits and timeouts of a server's HTTP connections. uvicorn has none for incomplete requests.
 
-Each connection is in one phase at a time. A phase that is somebody else's to end has a timeout; what the application does has its own:
+Each connection is in one phase at a time. Phases that depend on the client have a timeout; the application has its own:
 
-    header   until a request's headers are complete, from the connection or from the first byte after an answer
+    header   until the headers of a request are complete, from the connection or from the first byte after a response
     body     until its body is complete
-    busy     the application answers: a stream may take hours, so there is no timeout
-    stalled  the client does not read what it is sent
+    busy     the application responds: a stream may take hours, so there is no timeout
+    stalled  the client does not read the response
     idle     between two requests
 
-Where the total is reached, the connection that has been idle, or without a complete header, for longest makes room. If there is none, a new one is
-answered with 503, but for health checks. One client has a share of the total; what a trusted proxy forwards is counted for each client by
-`plait.api.forwarding` instead.
+When the total is reached, the connection that has been idle or without a complete header for longest is closed. If there is none, a new
+connection is answered with 503, except for health checks. One client has a share of the total; requests that a trusted proxy forwards are
+counted for each client by `plait.api.forwarding` instead.
 """
 
 import asyncio
@@ -30,17 +30,17 @@ from plait.runtime.settings import Network
 Phase = Literal["header", "body", "busy", "stalled", "idle"]
 
 RESERVE: Final = 64
-"""Connections above the total that are served health checks alone."""
+"""Connections above the total, which are served health checks only."""
 HEALTH: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 BACKLOG: Final = 512
-"""Connections that the kernel holds until they are accepted. asyncio accepts as many at once, before any of them is looked at."""
+"""Connections that the kernel queues until they are accepted. asyncio accepts this many at once, before any of them is checked."""
 FILES: Final = 512 + BACKLOG
-"""File descriptors that the rest of the process needs, and those that are accepted at once."""
+"""File descriptors that the rest of the process needs, including connections that are accepted at once."""
 
 
 @dataclass(kw_only=True)
 class Connections:
-    """The connections of one server, and what they are held to."""
+    """The connections of one server, and their limits."""
 
     total: int
     per_client: int
@@ -48,12 +48,12 @@ class Connections:
     body_s: float
     idle_s: float
     trusted: tuple[Network, ...] = ()
-    """Proxies, which are no client: their connections count for the total only."""
+    """Proxies are not clients: their connections count only for the total."""
 
     open: int = 0
     of_client: Counter[str] = field(default_factory=Counter)
     watched: "dict[Connection, float]" = field(default_factory=dict)
-    """Until when each connection may stay in its phase, those in the longest phase first."""
+    """The end of each connection's phase, oldest phase first."""
     _sweeping: bool = False
 
     def __post_init__(self) -> None:
@@ -66,13 +66,13 @@ class Connections:
         self._tick = min(1.0, *(limit / 4 for limit in self._limits.values()))
 
     def protocol(self) -> type[asyncio.Protocol]:
-        """What uvicorn makes of each connection."""
+        """The protocol class for uvicorn."""
         return type("LimitedConnection", (Connection,), {"all": self})
 
     def fit_files(self) -> None:
-        """Raise the process's limit of open files to what the total needs; where that is not allowed, lower the total."""
+        """Raise the process's limit of open files to what the total needs; if that is not allowed, lower the total."""
         try:
-            import resource  # only Unix has it
+            import resource  # Unix only
         except ImportError:
             return
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -94,7 +94,7 @@ class Connections:
         self.watched.pop(one, None)
 
     def make_room(self) -> bool:
-        """Close the connection that has been waiting for a request for longest; False where none is."""
+        """Close the connection that has waited for a request for longest; False if there is none."""
         for one in self.watched:
             if one.phase in ("idle", "header") and not one.expired:
                 one.expire()
@@ -158,7 +158,7 @@ class Connection(H11Protocol):
         self._look()
 
     def expire(self) -> None:
-        """It stayed in its phase for too long. The second time there is nobody to wait for."""
+        """The connection stayed in its phase for too long. The second time it is closed without waiting."""
         self.all.leave(self)
         if self.expired or self.phase == "stalled":
             self.transport.abort()
@@ -172,10 +172,12 @@ class Connection(H11Protocol):
         elif self.phase == "header" and self.conn.trailing_data[0]:
             self.transport.write(_answer(408, b"the headers of the request did not arrive in time"))
         self.transport.close()
-        self.all.watched[self] = self.loop.time() + self.all.header_s  # what can't be sent by then never will be
+        self.all.watched[self] = (
+            self.loop.time() + self.all.header_s
+        )  # close it then, even if the response was not sent
 
     def _look(self) -> None:
-        """Find out which phase it is in. A phase that goes on keeps its timeout."""
+        """Determine the phase. A phase that continues keeps its timeout."""
         if self.expired or not self._is_open:
             return
         phase = self._phase()
@@ -227,7 +229,7 @@ def _answer(status: int, reason: bytes) -> bytes:
 
 
 def _set_timeouts(transport: asyncio.Transport, seconds: float) -> None:
-    """The kernel ends a connection whose other side is gone without a word."""
+    """Let the kernel close a connection whose other side disappeared."""
     found = transport.get_extra_info("socket")
     if (
         found is None
@@ -244,7 +246,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def address_of(text: str) -> Address | None:
-    """An address; IPv4 where it is written within IPv6. None where it is none."""
+    """An IP address; IPv4 if it is mapped in IPv6. None if it is not an address."""
     try:
         found = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -257,5 +259,5 @@ def is_trusted(address: Address, networks: Iterable[Network]) -> bool:
 
 
 def share_of(address: Address) -> str:
-    """What a client is counted as: its address, or the /64 of an IPv6 one, all of which one machine may have."""
+    """The identity of a client for its limit: its address, or the /64 of an IPv6 address, since one machine may have all of them."""
     return str(address) if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))

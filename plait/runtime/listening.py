@@ -1,4 +1,4 @@
-"""An address to listen on, and a server that leaves signals to the process."""
+"""An address to listen on, and a server that leaves signal handling to the process."""
 
 import contextlib
 import socket
@@ -10,7 +10,7 @@ from plait.model.errors import PlaitError
 
 
 class AddressTaken(PlaitError):
-    """Another process listens on this address. Choose another: --port, PLAIT_API_PORT; --metrics-port, PLAIT_METRICS_PORT."""
+    """Another process listens on this address. Choose another port: --port, PLAIT_API_PORT; --metrics-port, PLAIT_METRICS_PORT."""
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -25,7 +25,7 @@ def bound(host: str, port: int) -> socket.socket:
             taken.close()
             raise
     except OSError as error:
-        raise AddressTaken(f"can't listen on {host}:{port}: {error.strerror or error}") from None
+        raise AddressTaken(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
     return taken
 
 
@@ -37,5 +37,5 @@ def url_of(taken: socket.socket) -> str:
 class Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals are the process's, which may run other services."""
+        """Do nothing: the process handles signals, since it may run other services."""
         yield

@@ -1,8 +1,8 @@
-"""Logs: one JSON object a line for machines, readable lines on a terminal. What a job says never breaks out of its field, and
-secrets are hidden whoever logs them.
+"""Structured logs: one JSON object per line for machines, readable lines on a terminal. A job's text cannot break out of its field,
+and secrets are redacted in all lines.
 
-What is logged within a handler, by plait, by structlog or by Python's own `logging`, says which attempt it is of: looked up when a line is
-made, so that a handler that logs nothing costs nothing.
+Lines that are logged within a handler, by plait, by structlog or by Python's `logging`, include the job and attempt. These are looked up
+when a line is made, so that a handler that logs nothing costs nothing.
 """
 
 import logging
@@ -49,7 +49,7 @@ def configure(*, level: str = "info", form: Literal["auto", "json", "text"] = "a
 
 
 def _take_in_python_logging(level: str, telling: list[Any], render: Any) -> None:
-    """Lines of Python's own `logging` look the same, unless the application has chosen how they look."""
+    """Format lines of Python's own `logging` the same way, unless the application has configured it."""
     root = logging.getLogger()
     if any(not isinstance(handler, _Handler) for handler in root.handlers):
         return
@@ -61,11 +61,11 @@ def _take_in_python_logging(level: str, telling: list[Any], render: Any) -> None
         )
     )
     root.handlers[:] = [handler]
-    root.setLevel(max(logging.WARNING, getattr(logging, level.upper())))  # libraries say a lot at info
+    root.setLevel(max(logging.WARNING, getattr(logging, level.upper())))  # libraries log a lot at info
 
 
 class _Handler(logging.StreamHandler[Any]):
-    """Ours, and so to be replaced when logs are configured again."""
+    """plait's handler, which is replaced when logs are configured again."""
 
 
 def get_logger(name: str) -> Any:
@@ -73,7 +73,7 @@ def get_logger(name: str) -> Any:
 
 
 def tell_with_each_line(about: Callable[[], dict[str, Any]]) -> None:
-    """What `about` gives when a line is made is part of it."""
+    """Add the fields that `about` returns to each line."""
     _about.append(about)
 
 
@@ -90,11 +90,11 @@ def _name_component(logger: Any, _method: str, event: MutableMapping[str, Any]) 
 
 
 def without_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """The last word on what a line says, whoever said it."""
+    """The last processor: redact secrets in every line."""
     hidden: dict[str, Any] = hide_in(event)
     return {name: value if isinstance(value, _PLAIN) else _in_words(value) for name, value in hidden.items()}
 
 
 def _in_words(value: Any) -> str:
-    """Of whatever else is logged."""
+    """Render a value of any other type."""
     return hide(safely(lambda: str(value), f"a value of type {type(value).__name__}"))

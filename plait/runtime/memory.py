@@ -1,12 +1,11 @@
-"""How a process that runs nothing but services treats its memory."""
+"""Memory settings of a process that runs only services."""
 
 import gc
 
 
 def collect_seldom() -> None:
-    """For a process of plait's own, once everything is imported. A busy worker makes and drops tens of thousands of tasks a
-    second, which the cyclic collector would walk through a hundred times in that second and find nothing (a fifth of the
-    worker's time, measured)."""
+    """For plait's own processes, after all imports. A busy worker creates and drops tens of thousands of tasks per second; the cyclic
+    garbage collector would scan them a hundred times per second and find nothing (a fifth of the worker's time, measured)."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)

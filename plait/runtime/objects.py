@@ -1,6 +1,6 @@
-"""Named bytes outside of the database: in a directory, or in a bucket that speaks S3 (the extra `s3`).
+"""Object storage outside of the database: in a directory, or in an S3 bucket (the extra `s3`).
 
-What `put` has returned for is there, whole, after any crash. A name that was never put, or half, is not there.
+After `put` has returned, the object is complete, even after a crash. An object that was not stored completely does not exist.
 """
 
 import asyncio
@@ -23,19 +23,19 @@ class Objects(Protocol):
     async def put(self, name: str, data: bytes) -> None: ...
 
     async def get(self, name: str) -> bytes | None:
-        """None when there is none."""
+        """None if it does not exist."""
 
     async def delete(self, name: str) -> None:
-        """One that is not there is as good."""
+        """Succeeds if it does not exist."""
 
 
 def open_objects(place: str) -> Objects:
-    """`s3://bucket/prefix`, or a directory."""
+    """Open `s3://bucket/prefix` or a directory."""
     parts = urlsplit(place)
     if parts.scheme == "s3" and parts.netloc:
         return Bucket(parts.netloc, parts.path.strip("/"))
     if parts.scheme not in ("", "file"):
-        raise StorageFailed(f"a place is a directory or s3://bucket/prefix, not {place!r}")
+        raise StorageFailed(f"storage must be a directory or s3://bucket/prefix, got {place!r}")
     return Directory(Path(parts.path if parts.scheme == "file" else place))
 
 
@@ -55,16 +55,16 @@ class Directory:
     def _path(self, name: str) -> Path:
         parts = name.split("/")
         if not all(part and part not in (".", "..") and "\\" not in part and "\0" not in part for part in parts):
-            raise StorageFailed(f"{name!r} is no name of an object")
+            raise StorageFailed(f"{name!r} is not a valid object name")
         return self._root.joinpath(*parts)
 
     def _put(self, path: Path, data: bytes) -> None:
         try:
             refuse_links(path.parent)
         except Unsafe as error:
-            raise StorageFailed(f"root does not write there: {error}") from None
+            raise StorageFailed(f"unsafe directory for root: {error}") from None
         _make(path.parent)
-        half = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")  # readers leave hidden files alone
+        half = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")  # readers skip hidden files
         try:
             with half.open("xb") as file:
                 file.write(data)
@@ -85,7 +85,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _make(directory: Path) -> None:
-    """With all above it, and each of them on disk before what is put into it."""
+    """Create it and its parents, each synced to disk before anything is put into it."""
     if directory.is_dir():
         return
     _make(directory.parent)
@@ -109,11 +109,11 @@ def _tried(work: "Callable[[], Any]") -> Any:
 
 
 class Bucket:
-    """Credentials, region and endpoint are found as every program of AWS finds them: AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL_S3 …"""
+    """Credentials, region and endpoint are found as usual for AWS clients: AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL_S3 …"""
 
     def __init__(self, bucket: str, prefix: str) -> None:
         if not find_spec("boto3"):
-            raise StorageFailed("a place that begins with s3:// needs the extra: pip install 'plait[s3]'")
+            raise StorageFailed("s3:// storage requires an extra: pip install 'plait[s3]'")
         self._made: Any = None
         self._making = threading.Lock()
         self._bucket = bucket
@@ -145,7 +145,7 @@ class Bucket:
         )
 
     def _client(self) -> Any:
-        """In a thread, once: to make one takes a while."""
+        """Created in a thread, once, because it is slow."""
         import boto3
 
         with self._making:

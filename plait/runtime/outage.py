@@ -1,7 +1,7 @@
-"""Failures that pass: retry with exponential backoff and jitter, log one line when they begin and one when they are over.
+"""Temporary failures: retry with exponential backoff and jitter, log one line when they begin and one when they are over.
 
-Each loop of a service has a `Retry`. Loops that use the same database share its `Outage`, so that a database that is down is one
-line in the log and not one for each loop and each try.
+Each loop of a service has a `Retry`. Loops that use the same database share its `Outage`, so that a database outage is one line in the
+log and not one for each loop and retry.
 
     retry = Retry("heartbeat", outage)
     while True:
@@ -30,7 +30,7 @@ LONGEST_S: Final = 5.0
 
 
 class Outage:
-    """The time in which some of a process's loops can't use their database. Threads may share it."""
+    """The time during which loops of a process cannot use their database. Threads may share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -44,7 +44,7 @@ class Outage:
             if first:
                 self._since = time.monotonic()
         if first:
-            log.warning("the database is unavailable; retrying", part=part, error=str(error))
+            log.warning("database unavailable, retrying", part=part, error=str(error))
 
     def end(self, part: str) -> None:
         with self._lock:
@@ -52,11 +52,11 @@ class Outage:
             self._failing.discard(part)
             lasted = time.monotonic() - self._since
         if over:
-            log.info("the database is available again", part=part, after_s=round(lasted, 1))
+            log.info("database available again", part=part, after_s=round(lasted, 1))
 
 
 class Retry:
-    """The failures of one loop, in a row."""
+    """The consecutive failures of one loop."""
 
     def __init__(
         self,
@@ -65,10 +65,10 @@ class Retry:
         *,
         first_s: float = FIRST_S,
         longest_s: float = LONGEST_S,
-        failing: str = "failing; retrying",
+        failing: str = "failing, retrying",
         recovered: str = "recovered",
     ) -> None:
-        """`failing` and `recovered`: the log lines for failures of this loop alone, which no outage of the database explains."""
+        """`failing` and `recovered`: the log lines for failures of this loop alone that are not a database outage."""
         self._part = part
         self._outage = outage
         self._first_s = first_s
@@ -82,7 +82,7 @@ class Retry:
         self.failures = 0
 
     def failed(self, error: BaseException) -> float:
-        """How many seconds to wait before the next try."""
+        """The delay in seconds before the next retry."""
         if self.failures == 0:
             self._since = time.monotonic()
         self.failures += 1
@@ -102,7 +102,7 @@ class Retry:
             self.end()
 
     def end(self) -> None:
-        """Nobody tries any more."""
+        """The loop ends."""
         if self._shared and self._outage is not None:
             self._outage.end(self._part)
         self.failures, self._shared, self._logged = 0, False, None
@@ -111,7 +111,7 @@ class Retry:
 async def until_done(
     work: Callable[[], Awaitable[None]], retry: Retry, stop: Stop, *, passes: Callable[[Exception], bool]
 ) -> bool:
-    """Do the work, and again after an error that passes; False: asked to stop before it was done."""
+    """Do the work, and retry after a temporary error; False if a stop was requested before it was done."""
     try:
         while not stop.requested:
             try:

@@ -1,5 +1,5 @@
-"""Secrets of a process: PLAIT_SECRET_<NAME> in the environment, or the file <NAME> in PLAIT_SECRETS_DIR. No other variable and no other
-file can be named (T123), and none of them comes from the database."""
+"""Secrets of a process: PLAIT_SECRET_<NAME> in the environment, or the file <NAME> in PLAIT_SECRETS_DIR. No other variables or files are
+accessible (T123), and no secret is stored in the database."""
 
 import os
 import re
@@ -15,13 +15,13 @@ LARGEST: Final = 65_536
 
 
 class SecretMissing(PlaitError):
-    """This process has no such secret. Set PLAIT_SECRET_<NAME>, or put a file of that name into PLAIT_SECRETS_DIR."""
+    """The secret is not set in this process. Set PLAIT_SECRET_<NAME>, or put a file of that name into PLAIT_SECRETS_DIR."""
 
 
 def read_secret(name: str, directory: Path | None = None) -> str:
-    """A secret by its name: a file's where there is one, else the environment's."""
+    """A secret by its name: from a file if it exists, else from the environment."""
     if not NAME.fullmatch(name):
-        raise SecretMissing("a secret's name is capital letters, digits and _")
+        raise SecretMissing("a secret's name must be capital letters, digits and _")
     value = os.environ.get(PREFIX + name)
     if directory is not None:
         try:
@@ -32,11 +32,11 @@ def read_secret(name: str, directory: Path | None = None) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise SecretMissing(f"the file of the secret {name} cannot be read: {type(error).__name__}") from None
     if not value:
-        raise SecretMissing(f"there is no secret {name} in this process: set {PREFIX}{name}")
+        raise SecretMissing(f"the secret {name} is not set in this process: set {PREFIX}{name}")
     redaction.learn([value])
     return value
 
 
 def learn_environment() -> None:
-    """Whatever a handler does with a secret of the environment, it is not written down."""
+    """Register the environment's secrets for redaction, however a handler uses them."""
     redaction.learn(value for name, value in os.environ.items() if name.startswith(PREFIX))

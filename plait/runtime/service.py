@@ -1,7 +1,7 @@
-"""The start/stop contract of a service, and the process that runs some of them until a signal comes.
+"""The start/stop contract of a service, and the process that runs services until it gets a signal.
 
-A service runs until it is asked to stop, then finishes what it must, and returns. Asked again, it stops hard: it gives up
-what it holds and returns at once. One process may run several; when one of them fails, all are stopped.
+A service runs until it is requested to stop, then finishes its work and returns. At the second request it stops immediately: it releases
+its jobs and returns. One process may run several services; if one of them fails, all are stopped.
 """
 
 import asyncio
@@ -28,21 +28,21 @@ T = TypeVar("T")
 BLOCKED: Final = 70
 """The exit code of a process whose event loop was blocked or stopped by a handler."""
 LAST_S: Final = 15.0
-"""Past the grace period, or the second signal: how long a process may take to give up what it holds and to close."""
+"""How long a process may take to release its jobs and close, after the grace period or the second signal."""
 LOOP_S: Final = 3.0
-"""The same for a process whose loop does not turn: it can give up nothing."""
+"""The same for a process whose event loop is blocked: it cannot release anything."""
 _STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
 _HANDLED: Final = 0x80
 
 
 class Stop:
-    """The wish to stop: first `gracefully`, then `now`."""
+    """A request to stop: first `gracefully`, then `now`."""
 
     def __init__(self) -> None:
         self._gracefully = asyncio.Event()
         self._now = asyncio.Event()
         self.owns_process = False
-        """The process is there for its services alone, and may be ended where they can't go on."""
+        """Whether the process runs only services, and may be ended if they cannot continue."""
 
     def request(self) -> None:
         if self._gracefully.is_set():
@@ -64,7 +64,7 @@ class Stop:
         await self._now.wait()
 
     async def wait_for(self, seconds: float) -> bool:
-        """Sleep, but no longer than until the wish comes; tells whether it has."""
+        """Sleep until the time is up or a stop is requested; returns whether it was requested."""
         try:
             async with asyncio.timeout(seconds):
                 await self._gracefully.wait()
@@ -93,14 +93,14 @@ async def run_services(services: Sequence[Service], stop: Stop) -> None:
 
 
 class Signals:
-    """While entered, SIGTERM and SIGINT ask to stop; a second one stops hard. Works as PID 1 too, since it installs handlers.
+    """While entered, SIGTERM and SIGINT start a graceful shutdown; a second signal stops immediately. Works as PID 1 too, since it installs handlers.
 
-    A thread reads the signals, so they count also while the event loop is blocked. The process always ends: soon after the second signal, or
-    soon after the grace period. If its services do not end it by then, `os._exit` does.
+    A thread reads the signals, so they work while the event loop is blocked. The process always ends: soon after the second signal, or
+    soon after the grace period. If its services do not stop by then, `os._exit` ends it.
     """
 
     def __init__(self, stop: Stop, *, grace_s: float = 30.0, last_s: float = LAST_S) -> None:
-        """`grace_s`: how long the services may take to stop after the first signal; `last_s`: how long after that the process may take to end."""
+        """`grace_s`: how long the services may take to stop after the first signal; `last_s`: how long the process may take to end after that."""
         self._stop = stop
         self._grace_s = grace_s
         self._last_s = last_s
@@ -123,7 +123,7 @@ class Signals:
         signal.set_wakeup_fd(self._wakeup_before)
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        if self.received is None:  # else the thread watches until the process has ended
+        if self.received is None:  # else the thread watches until the process ends
             self._writer.close()
             self._thread.join(5)
             self._reader.close()
@@ -133,12 +133,12 @@ class Signals:
         return 0 if self.received is None else 128 + self.received
 
     def _handle(self, number: int, _frame: object) -> None:
-        """Beside the wakeup descriptor, which somebody else may take: asyncio does, where a signal's handler is added to its loop."""
+        """In addition to the wakeup descriptor, which other code may replace: asyncio does when a signal handler is added to its loop."""
         with contextlib.suppress(OSError):
             self._writer.send(bytes([number | _HANDLED]))
 
     def _watch(self) -> None:
-        """In a thread of its own."""
+        """Runs in a separate thread."""
         by_descriptor: list[signal.Signals] = []
         by_handler: list[signal.Signals] = []
         told, guard = 0, _Guard(self._loop, self._last_s)
@@ -151,23 +151,23 @@ class Signals:
                 for byte in data:
                     if (number := byte & ~_HANDLED) in _STOPPING:
                         (by_handler if byte & _HANDLED else by_descriptor).append(signal.Signals(number))
-            # Each signal comes by both ways, unless one of them is barred.
+            # Each signal arrives in both ways, unless one of them is blocked.
             for received in max(by_descriptor, by_handler, key=len)[told:]:
                 told += 1
                 self.received = received
-                log.info("stopping hard" if told > 1 else "stopping", signal=received.name)
+                log.info("stopping immediately" if told > 1 else "stopping", signal=received.name)
                 with contextlib.suppress(RuntimeError):  # the loop is closed
                     self._loop.call_soon_threadsafe(self._stop.request)
                 guard.end_after(0.0 if told > 1 else self._grace_s)
             if guard.is_late():
-                end_process(self.exit_code, "the process did not stop in time: it is ended now")
+                end_process(self.exit_code, "the process did not stop in time and is ended now")
 
 
 _entered: list[Signals] = []
 
 
 def _in_copy() -> None:
-    """A forked copy must not tell this process of the signals that it gets itself."""
+    """A forked copy must not forward its own signals to this process."""
     if _entered:
         signal.set_wakeup_fd(-1)
         for number in _STOPPING:
@@ -178,7 +178,7 @@ os.register_at_fork(after_in_child=_in_copy)
 
 
 class _Guard:
-    """When a process that was asked to stop is ended: `last_s` after its time, or LOOP_S after it, where its loop does not turn any more."""
+    """When to end a stopping process: `last_s` after its deadline, or LOOP_S after it if its event loop is blocked."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, last_s: float) -> None:
         self._loop = loop
@@ -200,7 +200,7 @@ class _Guard:
             self._ask_at, self._answer_by = math.inf, now + LOOP_S
             try:
                 self._loop.call_soon_threadsafe(self._turns.set)
-            except RuntimeError:  # it is closed: only threads are left
+            except RuntimeError:  # the loop is closed: only threads are left
                 self._turns.set()
         if self._turns.is_set():
             self._answer_by = math.inf
@@ -208,7 +208,7 @@ class _Guard:
 
 
 def end_process(code: int, why: str, **about: object) -> NoReturn:
-    """End this process at once, whatever its loop and its threads do. The log says where the main thread is."""
+    """End this process immediately, whatever its loop and threads do. The log has the stack of the main thread."""
 
     def tell() -> None:
         log.critical(why, exit_code=code, stack=stack_of(threading.main_thread().ident), **about)
@@ -222,7 +222,7 @@ def end_process(code: int, why: str, **about: object) -> NoReturn:
 
 
 def stack_of(thread: int | None) -> str:
-    """Where a thread is now."""
+    """The current stack of a thread."""
     frame = frame_of(thread)
     return "" if frame is None else "".join(traceback.format_stack(frame, limit=50))
 
@@ -232,7 +232,7 @@ def frame_of(thread: int | None) -> FrameType | None:
 
 
 def run_to_end(coroutine: Coroutine[Any, Any, T], *, loop_factory: Callable[[], asyncio.AbstractEventLoop]) -> T:
-    """As `asyncio.run`. A loop that was stopped under the services ends the process before anything is recorded for what they ran."""
+    """Like `asyncio.run`. If code stops the loop under the services, the process ends before any outcome is recorded."""
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         main: list[asyncio.Task[Any] | None] = []
 

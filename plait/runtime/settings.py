@@ -1,4 +1,4 @@
-"""Settings of a process, from the environment (PLAIT_…) or from arguments. Settings of queues, tenants and jobs are in the database."""
+"""Settings of a process, from environment variables (PLAIT_…) or arguments. Settings of queues, tenants and jobs are in the database."""
 
 import re
 from datetime import timedelta
@@ -18,7 +18,7 @@ _ORIGIN: Final = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\
 
 Network = IPv4Network | IPv6Network
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
-"""No symmetric one: who may check a token could make one."""
+"""No symmetric algorithm: a service that can verify a token could also create one."""
 
 
 def _age(value: Any) -> timedelta | None:
@@ -35,178 +35,195 @@ Age = Annotated[timedelta | None, BeforeValidator(_age)]
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="PLAIT_", extra="ignore", frozen=True)
 
-    database_url: str | None = Field(None, description="Postgres to use; embedded when it is not set")
-    direct_url: str | None = Field(None, description="the same server past a pooler, for LISTEN")
-    pooler: bool = Field(False, description="the URL leads to PgBouncer in transaction mode, older than 1.21")
-    data_dir: Path | None = Field(None, description="where embedded Postgres keeps its data")
+    database_url: str | None = Field(None, description="URL of the Postgres to use. Default: an embedded Postgres")
+    direct_url: str | None = Field(None, description="URL of the same server that bypasses a pooler, for LISTEN")
+    pooler: bool = Field(False, description="whether the URL points to PgBouncer in transaction mode, older than 1.21")
+    data_dir: Path | None = Field(None, description="data directory of the embedded Postgres")
 
     node: str | None = Field(
-        None, description="the machine that a worker is on, for node jobs; the host's name when it is not set"
+        None, description="name of the node that a worker runs on, for node jobs. Default: the host name"
     )
     build: str | None = Field(
         None,
-        description="the build of a worker's code: durable jobs that begin on it go on there; none when it is not set",
+        description="build of a worker's code: durable functions that start on it resume on workers of the same build. Default: none",
     )
     build_fallback: float = Field(
         300,
         ge=0,
-        description="seconds after which durable jobs of a build that no worker has any more run on other workers",
+        description="seconds without a worker of a build, after which its durable functions may resume on other workers",
     )
-    api_url: str | None = Field(None, description="where this machine's API is, as others reach it")
+    api_url: str | None = Field(None, description="public URL of this machine's API")
 
-    lease: float = Field(30, gt=0, description="seconds after which a silent worker is declared lost")
+    lease: float = Field(30, gt=0, description="seconds without a heartbeat after which a worker is declared lost")
     heartbeat: float = Field(10, gt=0, description="seconds between a worker's heartbeats")
     loop_timeout: float | None = Field(
         None,
         ge=0,
-        description="seconds that a handler may block a worker's event loop before the process ends; the lease when it is not set; 0: for ever",
+        description="seconds that a handler may block a worker's event loop before the process is ended. Default: the lease. 0: no limit",
     )
-    poll: float = Field(1, gt=0, description="seconds between an idle worker's looks, when no notification comes")
+    poll: float = Field(
+        1, gt=0, description="polling interval of an idle worker in seconds, as a fallback for notifications"
+    )
     statement_timeout: float = Field(
         10,
         gt=0,
-        description="seconds in which the database must answer a statement of plait's own; at most half of the lease counts",
+        description="timeout of plait's own statements in seconds; at most half of the lease",
     )
     wait_for_database: float = Field(
-        60, ge=0, description="seconds that a service which starts waits for its database; 0: it ends at once"
+        60, ge=0, description="seconds that a starting service waits for its database; 0: no wait"
     )
-    grace: float = Field(30, ge=0, description="seconds that running jobs get to finish when a worker is stopped")
+    grace: float = Field(
+        30, ge=0, description="graceful shutdown: seconds that running jobs may take to finish when a worker is stopped"
+    )
     cached_handlers: int = Field(
         1000,
         ge=0,
-        description="waiting handlers of durable jobs that a worker keeps in memory, to continue without a replay; 0: none",
+        description="maximum number of suspended durable functions that a worker keeps in memory, to resume without a replay; 0: none",
     )
-    cached_handlers_age: float = Field(60, ge=0, description="seconds that each of them is kept at most")
+    cached_handlers_age: float = Field(60, ge=0, description="maximum seconds that each of them is kept")
     cached_handlers_size: int = Field(
-        67_108_864, ge=0, description="bytes that their payloads and recorded steps may have, in all"
+        67_108_864, ge=0, description="maximum bytes of their payloads and recorded steps, in total"
     )
-    listen: bool = Field(True, description="use LISTEN for fast pick-up; polling is always on")
+    listen: bool = Field(True, description="use LISTEN/NOTIFY for low latency; polling is always enabled as a fallback")
 
-    api_host: str = Field("127.0.0.1", description="the address that the API listens on")
-    api_port: int = Field(8717, ge=0, le=65535, description="its port; 0: any that is free")
+    api_host: str = Field("127.0.0.1", description="address that the API listens on")
+    api_port: int = Field(8717, ge=0, le=65535, description="port of the API; 0: any free port")
     api_rate: float = Field(
-        500, ge=0, description="requests a second for each key, in bursts of ten times that; 0: no limit"
+        500,
+        ge=0,
+        description="rate limit: requests per second for each API key, with bursts of ten times that; 0: no limit",
     )
     api_streams_key: int = Field(
         200,
         ge=1,
-        description="streams that one key may have open at one API process; embedded views count for their key",
+        description="maximum number of open streams per API key and API process; embedded views count for their key",
     )
-    api_streams_tenant: int = Field(500, ge=1, description="the same for all keys of one tenant")
-    api_body: int = Field(2_097_152, gt=0, description="bytes that a request to the API may have")
+    api_streams_tenant: int = Field(500, ge=1, description="maximum number of open streams per tenant and API process")
+    api_body: int = Field(2_097_152, gt=0, description="maximum size of an API request in bytes")
     api_connections: int = Field(4096, ge=16, description="maximum number of open connections to the API")
     api_connections_per_client: int = Field(
         256,
         ge=1,
-        description="maximum number of connections of one client; behind a trusted proxy, of its requests under way",
+        description="maximum number of connections of one client; behind a trusted proxy, of its concurrent requests",
     )
     api_header_timeout: float = Field(10, gt=0, description="seconds for the headers of a request to arrive")
     api_body_timeout: float = Field(
-        60, gt=0, description="seconds for the body of a request to arrive, and for a client to go on reading an answer"
+        60,
+        gt=0,
+        description="seconds for the body of a request to arrive, and for a client to continue reading a response",
     )
     api_idle_timeout: float = Field(
         75, gt=0, description="seconds that a connection may stay open between two requests"
     )
     trusted_proxies: str = Field(
         "127.0.0.1, ::1",
-        description="addresses and networks (CIDR) of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; empty: none",
+        description="addresses and networks (CIDR) of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted; empty: none",
     )
-    api_session: float = Field(43_200, gt=0, description="seconds that a browser stays signed in")
+    api_session: float = Field(43_200, gt=0, description="lifetime of a browser session in seconds")
 
     api_embed: str = Field(
         "",
-        description="sites that may embed a tenant's view: origins like https://app.example.com, with spaces between",
+        description="sites that may embed a tenant's view: origins such as https://app.example.com, separated by spaces",
     )
     oidc_issuer: str | None = Field(
-        None, description="the OpenID Connect provider that people sign in by; none when it is not set"
+        None, description="issuer URL of the OpenID Connect (OIDC) provider for sign-in. Default: none"
     )
-    oidc_client_id: str | None = Field(None, description="what the provider calls this installation")
-    oidc_client_secret: SecretStr | None = Field(None, description="its secret there; none for a public client")
+    oidc_client_id: str | None = Field(None, description="client id of this installation at the OIDC provider")
+    oidc_client_secret: SecretStr | None = Field(
+        None, description="client secret at the OIDC provider; none for a public client"
+    )
     oidc_redirect_url: str | None = Field(
-        None, description="where the provider sends browsers back to: https://…/api/v1/session/oidc/callback"
+        None, description="redirect URL for the OIDC provider: https://…/api/v1/session/oidc/callback"
     )
-    oidc_scope: str = Field("openid profile email", description="what is asked of the provider")
-    oidc_role_claim: str = Field(
-        "groups", description="the claim, or the path of one, that decides what somebody may do"
-    )
+    oidc_scope: str = Field("openid profile email", description="requested OIDC scopes")
+    oidc_role_claim: str = Field("groups", description="claim, or path of a claim, that determines the role")
     oidc_roles: dict[str, str] = Field(
-        {}, description='JSON: what the claim\'s values stand for, like {"ops": "super-admin", "dev": "operator@acme"}'
+        {}, description='JSON: role for each value of the claim, like {"ops": "super-admin", "dev": "operator@acme"}'
     )
-    oidc_tenant_claim: str | None = Field(None, description="the claim with a tenant's slug, for roles that name none")
+    oidc_tenant_claim: str | None = Field(None, description="claim with a tenant's slug, for roles without a tenant")
     oidc_algorithms: tuple[Algorithm, ...] = Field(
-        ("RS256", "ES256", "PS256", "EdDSA"), min_length=1, description="how the provider may sign"
+        ("RS256", "ES256", "PS256", "EdDSA"),
+        min_length=1,
+        description="allowed signature algorithms of the OIDC provider",
     )
-    oidc_skew: float = Field(30, ge=0, le=300, description="seconds that the provider's clock may differ")
+    oidc_skew: float = Field(30, ge=0, le=300, description="allowed clock difference to the OIDC provider in seconds")
 
     keep_succeeded: Age = Field(
-        "7d", validate_default=True, description="how long jobs that succeeded are kept: 7d, 12h, forever"
+        "7d", validate_default=True, description="retention of succeeded jobs: 7d, 12h, forever"
     )
-    keep_skipped: Age = Field("7d", validate_default=True, description="the same for those that were skipped")
-    keep_canceled: Age = Field("30d", validate_default=True, description="canceled")
-    keep_failed: Age = Field("90d", validate_default=True, description="failed")
-    keep_dead_letter: Age = Field("90d", validate_default=True, description="dead letters")
+    keep_skipped: Age = Field("7d", validate_default=True, description="retention of skipped jobs")
+    keep_canceled: Age = Field("30d", validate_default=True, description="retention of canceled jobs")
+    keep_failed: Age = Field("90d", validate_default=True, description="retention of failed jobs")
+    keep_dead_letter: Age = Field("90d", validate_default=True, description="retention of dead letters")
     artifacts: str | None = Field(
         None,
-        description="a directory that all processes share, or s3://bucket/prefix, for payloads and results above 1 MiB; "
-        "with embedded Postgres, a directory beside its data",
+        description="artifact store: directory shared by all processes, or s3://bucket/prefix, for payloads and results above 1 MiB. "
+        "Default with embedded Postgres: a directory beside its data",
     )
-    artifact_size: int = Field(67_108_864, gt=0, description="bytes that one of these may have")
+    artifact_size: int = Field(67_108_864, gt=0, description="maximum size of an artifact in bytes")
     archive: str | None = Field(
-        None, description="a directory, or s3://bucket/prefix, where jobs are written to before they are forgotten"
+        None,
+        description="directory or s3://bucket/prefix to which final jobs are archived before they are deleted. Default: no archive",
     )
-    archive_format: Literal["jsonl", "parquet"] = Field("jsonl", description="parquet needs the extra of that name")
+    archive_format: Literal["jsonl", "parquet"] = Field(
+        "jsonl", description="format of the archive; parquet requires the extra `parquet`"
+    )
 
     connectors: str = Field(
-        "", description="the connectors that a worker runs: http, webhook, report; or all. None when it is not set"
+        "", description="connectors that a worker runs: http, webhook, report; or all. Disabled by default"
     )
     connector_hosts: str = Field(
         "",
-        description="hosts that connector.http.request may ask: api.example.com, *.example.com, or * for any that is public",
+        description="hosts that connector.http.request may connect to: api.example.com, *.example.com, or * for all public hosts",
     )
-    connector_webhook_hosts: str = Field("*", description="hosts that webhooks may be delivered to, likewise")
-    connector_deny: str = Field("", description="hosts and networks that no connector asks, whatever else is said")
+    connector_webhook_hosts: str = Field("*", description="hosts that webhooks may be delivered to, in the same form")
+    connector_deny: str = Field(
+        "", description="hosts and networks that connectors must never connect to; overrides all other settings"
+    )
     connector_networks: str = Field(
-        "", description="internal networks that connectors may reach all the same: 10.1.0.0/16"
+        "", description="internal networks that connectors may connect to: 10.1.0.0/16. Denied by default"
     )
     connector_ports: str = Field("80,443", description="ports that connectors may connect to")
-    connector_schemes: str = Field("https", description="https, or https,http")
+    connector_schemes: str = Field("https", description="URL schemes that connectors may use: https, or https,http")
     connector_secrets: str = Field(
-        "", description="which secrets may be sent where: NAME:host, NAME@tenant:*.example.com"
+        "", description="hosts that each secret may be sent to: NAME:host, NAME@tenant:*.example.com"
     )
     connector_ca_file: Path | None = Field(
-        None, description="certificates of authorities to trust, in place of the system's"
+        None, description="file with the certificates of trusted authorities, instead of the system's"
     )
-    secrets_dir: Path | None = Field(None, description="a directory with a file for each secret, beside PLAIT_SECRET_…")
+    secrets_dir: Path | None = Field(
+        None, description="directory with a file for each secret, in addition to PLAIT_SECRET_…"
+    )
 
-    metrics_host: str = Field("127.0.0.1", description="the address that metrics are served on without a key")
+    metrics_host: str = Field("127.0.0.1", description="address on which metrics are served, without authentication")
     metrics_port: int | None = Field(
         None,
         ge=0,
         le=65535,
-        description="the port for that, of an API, a worker or a leader; none when it is not set; 0: any that is free",
+        description="port for metrics of an API, a worker or a leader; 0: any free port. Default: none",
     )
     metrics_top: int = Field(
         50,
         ge=0,
         le=1000,
-        description="tenants, queues and definitions with metrics of their own; the others are one together",
+        description="maximum number of tenants, queues and definitions with their own metrics; the others are combined",
     )
 
     traces: Literal["app", "otlp"] = Field(
         "app",
-        description="app: where the application configures OpenTelemetry; otlp: sent as OTEL_EXPORTER_OTLP_… say (plait[otel])",
+        description="tracing. app: the application configures OpenTelemetry; otlp: exported as configured by OTEL_EXPORTER_OTLP_… (plait[otel])",
     )
 
-    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="the least that is logged")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="minimum log level")
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON")
 
     @property
     def statement_s(self) -> float:
-        """The time in which a statement of plait's own must be answered."""
+        """The timeout of plait's own statements in seconds."""
         return min(self.statement_timeout, self.lease / 2)
 
     def retention(self) -> dict[str, timedelta | None]:
-        """How long final jobs are kept, by status."""
+        """The retention of final jobs, by status."""
         statuses = ("succeeded", "skipped", "canceled", "failed", "dead_letter")
         return {status: getattr(self, f"keep_{status}") for status in statuses}
 
@@ -216,7 +233,7 @@ class Settings(BaseSettings):
         for origin in given.split():
             if not _ORIGIN.fullmatch(origin):
                 raise ValueError(
-                    f"{origin!r} is no origin: https://app.example.com, or https://*.example.com for all below it"
+                    f"must be origins like https://app.example.com, or https://*.example.com for all subdomains, got {origin!r}"
                 )
         return given
 
@@ -228,7 +245,7 @@ class Settings(BaseSettings):
 
     @property
     def proxies(self) -> tuple[Network, ...]:
-        """The proxies that are believed about their clients."""
+        """The proxies whose forwarding headers are trusted."""
         return networks_in(self.trusted_proxies)
 
     @property
@@ -240,17 +257,17 @@ class Settings(BaseSettings):
     def _whole(self) -> Self:
         if self.oidc_issuer is not None:
             if not (self.oidc_client_id and self.oidc_redirect_url):
-                raise ValueError("PLAIT_OIDC_ISSUER needs PLAIT_OIDC_CLIENT_ID and PLAIT_OIDC_REDIRECT_URL")
+                raise ValueError("PLAIT_OIDC_ISSUER requires PLAIT_OIDC_CLIENT_ID and PLAIT_OIDC_REDIRECT_URL")
             for url in (self.oidc_issuer, self.oidc_redirect_url):
                 if not is_safe(url):
-                    raise ValueError(f"{url} is neither https nor on this machine")
+                    raise ValueError(f"{url} must be https, or http on this machine")
             for granted in self.oidc_roles.values():
                 parsed(granted)
         return self
 
 
 def networks_in(text: str) -> tuple[Network, ...]:
-    """Addresses and networks, with commas or spaces between."""
+    """Parse addresses and networks, separated by commas or spaces."""
     found: list[Network] = []
     for part in text.replace(",", " ").split():
         try:
@@ -264,7 +281,7 @@ _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def is_safe(url: str) -> bool:
-    """Whether nobody on the way can read what is sent there: https; or plain http on this machine."""
+    """Whether the connection cannot be read on the network: https, or plain http on this machine."""
     try:
         parts = urlsplit(url)
         local = parts.hostname in _LOCAL

@@ -1,12 +1,12 @@
-"""The warden of one command: a process of its own that starts it, and outlives nothing of it.
+"""The warden of one command: a separate process that starts the command and ends everything that it started.
 
-It runs as a plain script, `python -I -S warden.py`, imports nothing of plait, and speaks with the worker by its standard input: one line
-of JSON says what to start; when the input ends, because the worker says so or is gone, kill -9 included, everything the command has
-started ends too. The warden is the reaper of its descendants, so that a child which forks twice or calls setsid is still its own
-(T102). It exits as the command did, and only when nothing of it is left.
+It runs as a plain script, `python -I -S warden.py`, imports nothing of plait, and gets its orders from the worker on its standard input: one
+line of JSON says what to start. When the input ends, because the worker closes it or is gone, even by kill -9, everything the command has
+started is ended too. The warden is the reaper of its descendants, so that a child which forks twice or calls setsid is still its own
+(T102). It exits with the command's exit code, when none of its processes is left.
 
-The warden is two processes, a keeper and its child, since either may be killed itself, by an operator or for want of memory. When the
-child dies, the keeper inherits what it had, and ends it; when the keeper dies, the child is told so by the kernel, and ends it.
+The warden is two processes, a keeper and its child, since either may be killed, by an operator or because memory runs out. If the child
+dies, the keeper inherits its processes and ends them. If the keeper dies, the kernel signals the child, which ends them.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ NOT_STARTED = 127
 def main() -> int:
     line = sys.stdin.buffer.readline()
     if not line:
-        return NOT_STARTED  # the worker was gone before it had asked
+        return NOT_STARTED  # the worker ended before it sent the request
     asked = json.loads(line)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def _watch(asked: dict, libc: ctypes.CDLL, keeper: int) -> int:  # type: ignore[type-arg]  # plain JSON
-    """The keeper's child: start the command, and end it when the worker or the keeper is gone; its exit code."""
+    """The keeper's child: start the command, and end it when the worker or the keeper is gone; returns its exit code."""
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
@@ -75,7 +75,7 @@ def _watch(asked: dict, libc: ctypes.CDLL, keeper: int) -> int:  # type: ignore[
 
 
 def _plain(code: int) -> int:
-    """As a shell would tell it: 128 and the signal's number."""
+    """The exit code as a shell reports it: 128 plus the signal's number."""
     return code if code >= 0 else 128 - code
 
 
@@ -89,13 +89,13 @@ def _become(asked: dict, libc: ctypes.CDLL) -> None:  # type: ignore[type-arg]  
         os.setsid()
         os.execve(asked["argv"][0], asked["argv"], asked["env"])  # noqa: S606 - an argv from the worker's own allow-list, no shell
     except OSError as error:
-        os.write(2, f"it cannot be started: {error}\n".encode())
+        os.write(2, f"the command cannot be started: {error}\n".encode())
     finally:
         os._exit(NOT_STARTED)
 
 
 def _reap(child: int) -> int | None:
-    """Take leave of all that have ended; the command's exit code if it is among them."""
+    """Reap all ended processes; returns the command's exit code if it is among them."""
     code = None
     while True:
         try:
@@ -109,7 +109,7 @@ def _reap(child: int) -> int | None:
 
 
 def _end(child: int) -> int:
-    """Ask all to end, wait a moment, and end them."""
+    """Send SIGTERM to all processes, wait a moment, and kill them."""
     for pid in list(_descendants()):
         _signal(pid, signal.SIGTERM)
     deadline = time.monotonic() + GRACE_S
@@ -122,7 +122,7 @@ def _end(child: int) -> int:
 
 
 def _kill_all() -> None:
-    """Until none is left: while some are killed, others may fork."""
+    """Kill until none is left: while some are killed, others may fork."""
     while True:
         left = list(_descendants())
         for pid in left:
@@ -153,7 +153,7 @@ def _descendants() -> Iterator[int]:
 
 
 def _signal(pid: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # it has just ended, or is not ours to end
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # it has just ended, or belongs to another user
         os.kill(pid, number)
 
 

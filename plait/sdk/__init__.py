@@ -1,1 +1,1 @@
-"""What users import: `Plait`, jobs, handles, and what a handler may say."""
+"""The public API for applications: `Plait`, jobs, handles, and the functions that handlers call."""

@@ -1,7 +1,7 @@
-"""Annotations: who decodes a value of one from JSON.
+"""Type annotations: which library decodes their values from JSON.
 
-msgspec does where it can. What it refuses, such as a union of dataclasses or of pydantic models, a discriminated union or a `Path`, pydantic's TypeAdapter does,
-by pydantic's rules. An annotation that neither can decode is an error here, before any value of it exists. pydantic is imported only when it is needed.
+msgspec decodes what it can. pydantic's TypeAdapter decodes the rest by pydantic's rules: unions of dataclasses or pydantic models, discriminated unions, `Path`.
+An annotation that neither can decode is an error here, before any value of it exists. pydantic is imported only when it is needed.
 """
 
 import dataclasses
@@ -21,11 +21,11 @@ _ITEMS: Final = (list, tuple, set, frozenset)
 
 
 class Undecodable(TypeError):
-    """Values of this type cannot be read from JSON."""
+    """Values of this type cannot be decoded from JSON."""
 
 
 class _Adapting(type):
-    """The type of a class that stands for an annotation. msgspec decodes it by `decode_other`, and takes whatever comes back."""
+    """The metaclass of a class that stands for an annotation. msgspec decodes it with `decode_other` and accepts any result."""
 
     adapter: Any
 
@@ -34,9 +34,9 @@ class _Adapting(type):
 
 
 def readable(kind: Any) -> Any:
-    """What msgspec is to decode in the place of an annotation: the annotation itself, or a class that stands for it.
+    """The type that msgspec decodes for an annotation: the annotation itself, or a class that stands for it.
 
-    Raises Undecodable; NameError when it names something that is not defined yet.
+    Raises Undecodable, or NameError if it names something that is not defined yet.
     """
     try:
         foreign = _foreign(kinds.type_info(kind))
@@ -46,13 +46,13 @@ def readable(kind: Any) -> Any:
         if foreign is None:
             return kind
         reason = f"values of type {getattr(foreign, '__qualname__', foreign)} have no JSON form"
-        if foreign in (Callable, type):  # which pydantic knows, but not from JSON
+        if foreign in (Callable, type):  # pydantic supports these, but not from JSON
             raise Undecodable(f"{_shown(kind)} cannot be decoded from JSON: {reason}")
     return _Adapting("Adapted", (), {"adapter": _adapter(kind, reason)})
 
 
 def _foreign(info: kinds.Type) -> Any:
-    """The first type in it that msgspec leaves to `decode_other`, and that is neither a pydantic model nor what JSON itself gives."""
+    """The first type in it that msgspec leaves to `decode_other`, other than pydantic models and JSON's own types."""
     left: list[Any] = [info]
     seen: set[int] = set()
     while left:
@@ -70,7 +70,7 @@ def _foreign(info: kinds.Type) -> Any:
 def _is_known(cls: Any) -> bool:
     if hasattr(cls, "model_validate_json"):
         return True
-    try:  # as `object` or `numbers.Number`; what has parameters would not be looked at by them
+    try:  # such as `object` or `numbers.Number`; isinstance would ignore type parameters
         return not hasattr(cls, "__class_getitem__") and any(issubclass(native, cls) for native in _JSON)
     except TypeError:
         return False
@@ -82,13 +82,13 @@ def _adapter(kind: Any, reason: str) -> Any:
     except ImportError:
         raise Undecodable(f"{_shown(kind)} cannot be decoded from JSON: {reason}") from None
     try:
-        # Bytes as msgspec writes them. By another name, since pydantic refuses settings for a type that may have its own.
+        # Bytes in msgspec's format. Under another name, because pydantic rejects settings for a type that may have its own.
         settings = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
         new_type: Any = NewType
         return TypeAdapter(new_type("Value", kind), config=settings)
     except NameError:
         raise
-    except Exception as error:  # noqa: BLE001 - a type may have its own schema, made in any way
+    except Exception as error:  # noqa: BLE001 - a type may build its own schema and raise anything
         if isinstance(error, PydanticUserError) and error.code == "class-not-fully-defined":
             raise NameError(message_of(error)) from None
         also = message_of(error).partition("\n")[0]
@@ -98,12 +98,12 @@ def _adapter(kind: Any, reason: str) -> Any:
 def _shown(kind: Any) -> str:
     try:
         return inspect.formatannotation(kind)[:200]
-    except Exception:  # noqa: BLE001 - a user's type may show itself as it likes
+    except Exception:  # noqa: BLE001 - a user's __repr__ may raise anything
         return shown(kind)
 
 
 class Reader(NamedTuple):
-    """Decodes values of one annotation. `kind` is what msgspec decodes: see `readable`."""
+    """Decodes values of one annotation. `kind` is the type that msgspec decodes: see `readable`."""
 
     kind: Any
     decoder: msgspec.json.Decoder[Any]
@@ -116,7 +116,7 @@ def reader_of(kind: Any) -> Reader:
     except TypeError as error:
         if isinstance(error, Undecodable):
             raise
-        return _reader(kind)  # it can't be hashed
+        return _reader(kind)  # not hashable
 
 
 def _reader(kind: Any) -> Reader:
@@ -126,25 +126,25 @@ def _reader(kind: Any) -> Reader:
 
 @lru_cache(maxsize=256)
 def _cached(kind: Any, _order: Any) -> Reader:
-    """A step that is a method or a local function is another object with each call, but its annotation is not. `_order`: `A | B` equals `B | A`, but the
-    first that fits is taken."""
+    """A step that is a method or a local function is a new object at each call, but its annotation is not. `_order`: `A | B` equals `B | A`, but
+    the first member that fits is used."""
     return _reader(kind)
 
 
 def decode_other(kind: Any, value: Any) -> Any:
-    """What msgspec does not know: pydantic models, and annotations that an adapter decodes."""
+    """Decode types that msgspec does not know: pydantic models, and annotations with an adapter."""
     if isinstance(kind, _Adapting):
         return kind.adapter.validate_json(msgspec.json.encode(value))
     validate = getattr(kind, "model_validate_json", None)
     if validate is not None:
-        return validate(msgspec.json.encode(value))  # as JSON: also a strict model reads a date from text then
+        return validate(msgspec.json.encode(value))  # as JSON, so that a strict model also accepts a date as text
     if isinstance(kind, type) and isinstance(value, kind):
         return value
-    raise NotImplementedError(f"values of type {getattr(kind, '__name__', kind)} cannot be read from JSON")
+    raise NotImplementedError(f"values of type {getattr(kind, '__name__', kind)} cannot be decoded from JSON")
 
 
 def encode_other(value: Any) -> Any:
-    """What msgspec does not know: pydantic models, by their own rules."""
+    """Encode types that msgspec does not know: pydantic models, by their own rules."""
     if hasattr(type(value), "model_dump"):
         return value.model_dump(mode="json", by_alias=True, round_trip=True)
     raise NotImplementedError(f"objects of type {type(value).__name__} have no JSON form")
@@ -156,15 +156,15 @@ def is_adapted(kind: Any) -> bool:
 
 
 def plain(kind: Any, value: Any) -> Any:
-    """A value of an adapted type as its adapter writes it, so that it can read it. One that does not fit stays what it is: decoding it will tell."""
+    """A value of an adapted type as its adapter encodes it, so that it can be decoded again. A value that does not fit is returned unchanged; decoding reports it."""
     try:
         return kind.adapter.dump_python(value, mode="json", by_alias=True, round_trip=True, warnings="error")
-    except Exception:  # noqa: BLE001 - a model's own methods may raise anything
+    except Exception:  # noqa: BLE001 - a model's methods may raise anything
         return value
 
 
 def misread(given: Any, read: Any) -> str | None:
-    """Why what is read back is not what was given: of a union, another member fits the same JSON. None when it is."""
+    """Why a decoded value differs from the given one: another member of the union fits the same JSON. None if it does not differ."""
     if isinstance(given, dict):
         pairs = [(item, read[key]) for key, item in given.items() if key in read] if isinstance(read, dict) else []
     elif isinstance(given, _ITEMS):
@@ -175,8 +175,8 @@ def misread(given: Any, read: Any) -> str | None:
         return None
     elif not isinstance(read, type(given)):
         return (
-            f"a {type(given).__name__} would be read back as a {type(read).__name__}:"
-            " give the members of the union a field that tells them apart, such as `kind: Literal[…]`"
+            f"a {type(given).__name__} would be decoded as a {type(read).__name__}:"
+            " add a field that distinguishes the members of the union, such as `kind: Literal[…]`"
         )
     else:
         pairs = [(getattr(given, name, None), getattr(read, name, None)) for name in _fields(given)]
@@ -190,7 +190,7 @@ def _fields(value: Any) -> Any:
 
 
 def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:
-    """For a `type=` that somebody gives."""
+    """The decoder for a user's `type=` argument."""
     try:
         return reader_of(kind).decoder
     except (TypeError, ValueError, NameError) as error:

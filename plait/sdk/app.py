@@ -1,7 +1,7 @@
-"""`Plait`: an application's jobs, and its way to the database.
+"""`Plait`: an application's jobs, and its connection to the database.
 
-Connections belong to an event loop, so an app keeps one set for each loop that uses it: the user's own, and the portal's, on
-which the sync forms run. Nothing connects before the first use.
+Connections belong to an event loop, so an app has one set for each loop that uses it: the user's own, and the portal's, which
+runs the sync functions. Nothing connects before the first use.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ class Plait:
         data_dir: Path | str | None = None,
         settings: Settings | None = None,
     ) -> None:
-        """`url` of a Postgres, else PLAIT_DATABASE_URL, else an embedded one, with its data in `data_dir`."""
+        """`url` of a Postgres server. Default: PLAIT_DATABASE_URL, else an embedded Postgres with its data in `data_dir`."""
         self.settings = settings or Settings()
         self.target = Target(
             url or self.settings.database_url,
@@ -73,7 +73,7 @@ class Plait:
         self.jobs: dict[str, Job[..., Any]] = {}
         self._boot = uuid4().hex[:8]
         self.declared: dict[tuple[str | None, str], Declared] = {}
-        """The triggers in code, by tenant and label."""
+        """The triggers declared in code, by tenant and label."""
         check_tenant(tenant)
         self._tenant = tenant
         self._connected = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[_Connected]]()
@@ -87,13 +87,15 @@ class Plait:
     @overload
     def job(self, /, **options: Unpack[JobOptions]) -> Decorator: ...
     def job(self, function: Any = None, /, **options: Unpack[JobOptions]) -> Any:
-        """Make a job of a function. `async def` runs on the worker's loop, `def` in a thread, isolation="process" in a process of its own, which a
-        timeout can really stop. The options are those of plait.sdk.definition.JobOptions."""
+        """Define a job from a function. `async def` runs on the worker's event loop, `def` in a thread. With isolation="process" it runs in a separate
+        process, which a timeout can kill. Options: plait.sdk.definition.JobOptions."""
 
         def decorate(function: Callable[..., Any]) -> Job[..., Any]:
             definition = define(function, **options)
             if definition.name in self.definitions:
-                raise InvalidDefinition(f"there are two jobs called {definition.name!r}: use @app.job(name=…)")
+                raise InvalidDefinition(
+                    f"two jobs have the name {definition.name!r}: set a unique one with @app.job(name=…)"
+                )
             self.definitions[definition.name] = definition
             self.jobs[definition.name] = Job(self, definition, function)
             return self.jobs[definition.name]
@@ -101,8 +103,8 @@ class Plait:
         return decorate if function is None else decorate(function)
 
     async def chain(self, *jobs: Sub, tenant: str | UUID | None = None) -> list[Handle[Any]]:
-        """Enqueue jobs each of which waits for the one before it to succeed, and gets its result as its first argument:
-        `await app.chain(sub(load, "a.csv"), sub(scale, 10), sub(publish))`. When one does not succeed, those after it are canceled."""
+        """Enqueue a chain: each job waits until the previous one succeeds, and gets its result as its first argument:
+        `await app.chain(sub(load, "a.csv"), sub(scale, 10), sub(publish))`. If one does not succeed, the jobs after it are canceled."""
         return await enqueue_chain(self, jobs, tenant)
 
     def schedule(
@@ -117,8 +119,8 @@ class Plait:
         jitter: Duration = 0,
         **options: Unpack[TriggerOptions],
     ) -> Decorator:
-        """Run a job by the clock: five fields of cron, or every so often. Stands above `@app.job`, or makes a job itself. Without a
-        zone it is the tenant's. `catch_up` is for instants that nobody was there for, `overlap` for a job that still runs."""
+        """Run a job on a schedule: a cron expression, or an interval with `every`. Use it above `@app.job`, or alone to define a job too. Default
+        time zone: the tenant's. `catch_up` is the policy for missed firings, `overlap` the policy while the last job still runs."""
         timing = schedule_settings(
             cron,
             every=every,
@@ -131,8 +133,8 @@ class Plait:
         return declaring(self, timing, timing["cron"] or f"every {every}", options)  # type: ignore[return-value]
 
     def on(self, event: str, **options: Unpack[TriggerOptions]) -> Decorator:
-        """Run a job for each event of this name: `payload` says which of the event's data are its arguments, as in
-        `{"order": "{{event.id}}"}`. Stands above `@app.job`, or makes a job itself."""
+        """Run a job for each event with this name. `payload` maps the event's data to arguments, as in `{"order": "{{event.id}}"}`. Use it above
+        `@app.job`, or alone to define a job too."""
         return declaring(self, event_settings(event), f"on {event}", options)  # type: ignore[return-value]
 
     async def emit(
@@ -145,8 +147,8 @@ class Plait:
         event_id: UUID | None = None,
         conn: Any = None,
     ) -> UUID:
-        """Tell that something happened; triggers that match it make jobs, each one. With `conn=` it is part of that transaction:
-        what rolls back has never happened. With an id it can be told again, and is the same event."""
+        """Send an event. Each matching trigger enqueues a job. With `conn=` the event is part of that transaction, and a rollback discards it.
+        With an `id` the call is idempotent: sending it again is the same event."""
         event = NewEvent(self, name, data, tenant=tenant, correlation_id=correlation_id, event_id=event_id)
         return await event.emit(conn)
 
@@ -160,7 +162,7 @@ class Plait:
         event_id: UUID | None = None,
         conn: Any = None,
     ) -> UUID:
-        """The same, for sync code."""
+        """Like `emit`, for sync code."""
         event = NewEvent(self, name, data, tenant=tenant, correlation_id=correlation_id, event_id=event_id)
         return self.call_sync(event.emit(None)) if conn is None else event.emit_on_sync(conn)
 
@@ -177,9 +179,9 @@ class Plait:
         retries: int | None = None,
         timeout: float | str = 3600,
     ) -> Job[..., Any]:
-        """Allow a program to be run as a job. `argv` is text with `{{payload.…}}`, `{{job.id}}`, `{{job.attempt}}` and `{{tenant.id}}`
-        in it; a list within it is left out where a value is not given. `schema` is the payload's JSON Schema, `env` names the
-        variables that it may see. The database never learns what is started."""
+        """Allow a program to run as a job. `argv` is text with `{{payload.…}}`, `{{job.id}}`, `{{job.attempt}}` and `{{tenant.id}}`; a nested
+        list is omitted if one of its values is not given. `schema` is the payload's JSON Schema, `env` lists the environment variables that the
+        program gets. The program is known to the workers only, not to the database."""
         command = command_of(key, executable, argv, schema, env, description)
         return self._allow(command, queue=queue, retries=retries, timeout=timeout)
 
@@ -197,9 +199,9 @@ class Plait:
         retries: int | None = None,
         timeout: float | str = 3600,
     ) -> list[Job[..., Any]]:
-        """Allow the commands of a Click or Typer application, or `only` some: `db migrate` is the job `db.migrate`, and its options and
-        arguments are its payload. `executable` and `argv` start the application. What is `fixed` no payload decides: a value, with
-        `{{tenant.id}}` and `{{job.id}}` in it if need be, or None for a parameter that is never given."""
+        """Allow the commands of a Click or Typer application, or `only` some of them. `db migrate` is the job `db.migrate`, and its options and
+        arguments are its payload. `executable` and `argv` start the application. Parameters in `fixed` are not set by payloads: they have a
+        value, which may contain `{{tenant.id}}` and `{{job.id}}`, or None if the parameter is never passed."""
         commands = commands_of(application, executable, argv, prefix=prefix, only=only, fixed=fixed or {}, env=env)
         return [self._allow(command, queue=queue, retries=retries, timeout=timeout) for command in commands]
 
@@ -210,19 +212,19 @@ class Plait:
         return self.jobs[command.key]
 
     def commands_from(self, path: Path | str) -> list[Job[..., Any]]:
-        """The same for each table of a TOML file: `[key]` with executable, argv, schema, env, description, queue, timeout, retries."""
+        """Allow each table of a TOML file: `[key]` with executable, argv, schema, env, description, queue, timeout, retries."""
         return [self.command(**settings) for settings in commands_in(Path(path))]
 
     def node_job(self, **options: Unpack[NodeOptions]) -> Callable[[Callable[P, Any]], NodeJob[P]]:
-        """Make a job that runs on every active node; with `.on_leader`, when `quorum` of them ("majority", "all" or a number) are done,
-        also on the process that leads. After `quorum_timeout` it goes on all the same, unless `on_timeout="fail"`. A node that
-        fails is the job's end, unless `on_node_failure="tolerate"`. Retries, timeout and backoff hold for each part."""
+        """Define a job that runs on every active node. With `.on_leader`, the leader acts once a `quorum` of nodes ("majority", "all" or a number) has
+        finished. After `quorum_timeout` the leader acts anyway, unless `on_timeout="fail"`. A failed node fails the job, unless
+        `on_node_failure="tolerate"`. Retries, timeout and backoff apply to each part."""
 
         def decorate(function: Callable[P, Any]) -> NodeJob[P]:
             name, policy, rest = apart(function, options)
             job = self.job(name=name, **rest)(leading(function, None))
             self.job(name=policy.on_node, **rest)(function)
-            self.jobs.pop(policy.on_node or "")  # a part of another: nobody asks for it alone
+            self.jobs.pop(policy.on_node or "")  # a part of a node job is never enqueued alone
             made = NodeJob(self, replace(job.definition, nodes=policy), function, self._redefine)
             self._redefine(made.definition)
             self.jobs[name] = made
@@ -231,7 +233,7 @@ class Plait:
         return decorate
 
     def leader_job(self, **options: Unpack[PartOptions]) -> Decorator:
-        """Make a job that runs only on the process that leads, and counts only while that one does."""
+        """Define a job that runs only on the leader. Its outcome is stored only while that process leads."""
 
         def decorate(function: Callable[..., Any]) -> Job[..., Any]:
             definition = self.job(**options)(function).definition
@@ -247,22 +249,22 @@ class Plait:
     def handle(
         self, job_id: UUID | str, *, tenant: str | UUID | None = None, definition: str | None = None
     ) -> Handle[Any]:
-        """A handle on a job that was enqueued before. With its definition's name, results are decoded by type."""
+        """A handle for an existing job. With the name of its definition, results are decoded by type."""
         known = self.definitions.get(definition) if definition else None
         job_id = job_id if isinstance(job_id, UUID) else UUID(job_id)
         return Handle(self, known.codec if known else None, job_id=job_id, tenant=tenant)
 
     @property
     def holder(self) -> str:
-        """This process in elections. With a random part: host names and pids repeat in containers, and two of one name would both lead."""
+        """This process in leader elections. It has a random part, because host names and pids repeat in containers, and two processes with one name would both lead."""
         return f"{platform.node()}:{os.getpid()}:{self._boot}"
 
     def named_tenant(self, tenant: str | UUID | None) -> str | UUID | None:
-        """The tenant that was named, here or for the whole app; None where it is the login's to say."""
+        """The tenant given here or for the whole app; None if the login decides."""
         return self._tenant if tenant is None else tenant
 
     async def tenant_id(self, tenant: str | UUID | None = None) -> UUID:
-        """The id of a tenant, by slug or id; of the app's own where none is named."""
+        """The id of a tenant, by slug or id. Default: the app's tenant."""
         named = self.named_tenant(tenant)
         return named if isinstance(named, UUID) else await (await self._connect()).tenants.id_of(named)
 
@@ -279,7 +281,7 @@ class Plait:
         return (await self._connect()).artifacts
 
     def call_sync(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on a loop of the app's own, and wait for it. Works in any thread, also in one that runs a loop."""
+        """Run a coroutine on the app's own event loop and wait for it. Works in any thread, including one that runs an event loop."""
         with self._portal_lock:
             if self._portal is None or not self._portal.alive:
                 self._portal = Portal()
@@ -294,8 +296,8 @@ class Plait:
         await self.close()
 
     async def close(self) -> None:
-        """Close what this loop has open, and let go of embedded Postgres when nothing else of this process uses it. The next use
-        opens it again."""
+        """Close this loop's connections, and release the embedded Postgres if nothing else in this process uses it. The next use opens them
+        again."""
         connecting = self._connected.pop(asyncio.get_running_loop(), None)
         if connecting is None:
             return
@@ -309,7 +311,7 @@ class Plait:
             await self.target.close()
 
     def close_sync(self) -> None:
-        """The same for what the sync forms have opened."""
+        """Close the connections of the sync functions."""
         with self._portal_lock:
             portal, self._portal = self._portal, None
         if portal is not None and portal.alive:
@@ -322,7 +324,7 @@ class Plait:
         if connecting is not None and connecting.done() and not connecting.cancelled() and not connecting.exception():
             return connecting.result()
         if connecting is None or connecting.done():
-            connecting = loop.create_task(self._open())  # shared by all who come meanwhile
+            connecting = loop.create_task(self._open())  # shared by concurrent callers
             self._connected[loop] = connecting
         return await asyncio.shield(connecting)
 

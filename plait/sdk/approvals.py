@@ -1,7 +1,7 @@
-"""Approval links: a URL that completes a wait when a person confirms it, without an account or a key.
+"""Approval links: a URL that completes a wait when a person confirms it, without an account or an API key.
 
-The URL holds a token of which the database knows only the hash. A replay must return the same URL, so the token is worked out from a number that is recorded with the
-step and from a secret of the workers (PLAIT_SECRET_LINKS): who reads the database can make no link.
+The URL contains a token, and the database stores only its hash. A replay must return the same URL, so the token is derived from a nonce that is recorded with the
+step and from a secret of the workers (PLAIT_SECRET_LINKS). Someone who can read the database cannot make a link.
 """
 
 import base64
@@ -36,9 +36,9 @@ async def approval_url(
     message: str | None = None,
     button: str = "Confirm",
 ) -> str:
-    """A URL that sends this job a signal when somebody opens it and presses the button, once: `wait_for_signal(signal)` then returns `payload`. Opening it
-    alone does nothing, since mail programs and chats open links too. A step: a replay returns the same URL. `message` and `button` are shown on its page.
-    Workers need PLAIT_API_URL and PLAIT_SECRET_LINKS."""
+    """A URL that sends this job a signal when somebody opens it and presses the button, once. `wait_for_signal(signal)` then returns `payload`. Opening the
+    page alone has no effect, because mail programs and chats open links too. This is a step: a replay returns the same URL. `message` and `button` are shown on
+    the page. Workers need PLAIT_API_URL and PLAIT_SECRET_LINKS."""
     for name, text, most in (("signal", signal, 180), ("message", message, MAX_MESSAGE), ("button", button, 100)):
         if not (isinstance(text, str) and 1 <= len(text) <= most and is_storable(text)) and not (
             text is None and name == "message"
@@ -72,10 +72,12 @@ async def approval_url(
 
 def _link(settings: Settings | None, nonce: str) -> tuple[str, str]:
     if settings is None or settings.api_url is None:
-        raise NotDurable("approval_url must know where the API is: set PLAIT_API_URL on workers")
+        raise NotDurable("approval_url needs the URL of the API: set PLAIT_API_URL on workers")
     secret = read_secret(MASTER, settings.secrets_dir)
     if len(secret) < SHORTEST:
-        raise SecretMissing(f"PLAIT_SECRET_{MASTER} must be {SHORTEST} characters or more: openssl rand -base64 32")
+        raise SecretMissing(
+            f"PLAIT_SECRET_{MASTER} must have at least {SHORTEST} characters. Generate one: openssl rand -base64 32"
+        )
     digest = hmac.digest(secret.encode(), f"plait approval {nonce}".encode(), "sha256")
     token = PREFIX + base64.urlsafe_b64encode(digest).decode().rstrip("=")
     return token, f"{settings.api_url.rstrip('/')}{PATH}/{token}"

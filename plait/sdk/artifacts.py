@@ -1,10 +1,10 @@
-"""Artifacts: payloads, results, results of steps and signals that are too large for a row are kept in a store of bytes, and the row has a reference.
+"""Artifacts: payloads, results, step results and signals that are too large for a row are stored in an artifact store. The row has a reference.
 
     {"$artifact":{"sha256":"…","size":5242880}}
 
-It is a reference exactly where the database knows of an artifact with that hash for that very job; anything else of this shape is the
-user's own JSON, and stays what it is. So nobody reads another job's bytes by writing such a thing. The same content has the same
-reference, which an idempotency key rests on. What is read is compared with the hash: bytes that differ are an error, never an answer.
+It is a reference only if the database has an artifact with that hash for that job. Any other JSON of this form is the user's own and is
+left unchanged. So nobody can read another job's data by writing a reference. The same content has the same reference, which idempotency
+keys depend on. Data is compared with its hash when it is read: different bytes are an error.
 """
 
 import asyncio
@@ -32,12 +32,12 @@ class _Reference(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def is_reference(text: str | None) -> TypeGuard[str]:
-    """Whether it may be one: the database knows."""
+    """Whether the text looks like a reference. The database decides whether it is one."""
     return text is not None and text.startswith(_BEGINS)
 
 
 def hash_in(text: str) -> str | None:
-    """The hash that a reference names; None for what only looks like one."""
+    """The hash in a reference; None if it is not a valid one."""
     try:
         return msgspec.json.decode(text, type=_Reference).what.sha256
     except msgspec.MsgspecError:
@@ -46,18 +46,18 @@ def hash_in(text: str) -> str | None:
 
 class Artifacts:
     def __init__(self, store: Store, objects: Objects | None, *, most: int) -> None:
-        """`objects`: None where no place was named for them. `most`: bytes that one may have."""
+        """`objects`: None if no artifact store is configured. `most`: the maximum size in bytes."""
         self._store = store
         self._objects = objects
         self._most = most
 
     async def keep(self, large: TooLarge, *, job_id: UUID, tenant_id: UUID, kind: Kind) -> str:
-        """Store it for this job; the reference. TooLarge again where that can't be."""
+        """Store the artifact for this job and return its reference. Raises TooLarge if it cannot be stored."""
         if self._objects is None:
-            raise TooLarge(f"{large}. Set PLAIT_ARTIFACTS to keep what is larger in a store", large.text) from None
+            raise TooLarge(f"{large}. Set PLAIT_ARTIFACTS to store larger values as artifacts", large.text) from None
         data = large.text.encode()
         if len(data) > self._most:
-            raise TooLarge(f"{large}; and not as an artifact: these have at most {self._most:,}", large.text) from None
+            raise TooLarge(f"{large}, and the limit for artifacts is {self._most:,}", large.text) from None
         sha256 = await asyncio.to_thread(_hash, data)
         artifact = await self._store.artifacts.register_artifact(
             job_id, kind, sha256=sha256, size=len(data), tenant_id=tenant_id
@@ -66,7 +66,7 @@ class Artifacts:
         return msgspec.json.encode(_Reference(_What(sha256, len(data)))).decode()
 
     async def resolve(self, text: str, *, job_id: UUID, tenant_id: UUID, kind: Kind) -> str:
-        """What a reference stands for; the text itself where it is none."""
+        """The content of a reference; the text itself if it is not a reference."""
         sha256 = hash_in(text)
         if sha256 is None:
             return text
@@ -74,22 +74,26 @@ class Artifacts:
         return text if row is None else (await self.read(row)).decode()
 
     async def read(self, row: ArtifactRow) -> bytes:
-        """Its bytes, as they were put; else an error."""
+        """The bytes as they were stored; raises an error if they are missing or changed."""
         if self._objects is None:
-            raise StorageFailed("this process has no artifact store: set PLAIT_ARTIFACTS as where the job was enqueued")
+            raise StorageFailed(
+                "this process has no artifact store: set PLAIT_ARTIFACTS to the value that is set where the job was enqueued"
+            )
         data = await self._objects.get(name_of(row.id, row.tenant_id))
         if data is None:
-            raise ArtifactMissing(f"the {row.kind} of job {row.job_id} is not in the artifact store any more")
+            raise ArtifactMissing(f"the {row.kind} of job {row.job_id} is no longer in the artifact store")
         if len(data) != row.size or await asyncio.to_thread(_hash, data) != row.sha256:
-            raise ArtifactAltered(f"the {row.kind} of job {row.job_id} is not what was put into the artifact store")
+            raise ArtifactAltered(
+                f"the {row.kind} of job {row.job_id} was changed in the artifact store: its hash differs"
+            )
         return data
 
 
 def _hash(data: bytes) -> str:
-    """In a thread: 64 MiB take more time than a loop has."""
+    """Runs in a thread: hashing 64 MiB would block the event loop."""
     return hashlib.sha256(data).hexdigest()
 
 
 def name_of(artifact: Any, tenant_id: Any) -> str:
-    """Under which its bytes are stored."""
+    """The key of an artifact in the object store."""
     return f"{tenant_id}/{artifact}"

@@ -1,7 +1,7 @@
-"""Writes of many handlers that share one statement: what comes while a statement is under way gathers for the next.
+"""Writes of many handlers that share one statement: writes that arrive during a statement are batched for the next one.
 
-A lone writer waits for nothing but its own commit, and many pay for one. A statement whose reply was lost is sent again: whatever is
-written this way must be recognised by the database when it comes twice.
+A single writer waits only for its own commit, and many writers share one. A statement whose reply was lost is sent again, so the
+database must recognise a repeated write.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ CLOSE_S = 2.0
 
 
 class Batches(Generic[T, R]):
-    """`send` stores a batch, and returns one answer for each of it, in order."""
+    """`send` stores a batch, and returns one answer for each item, in order."""
 
     def __init__(self, send: Callable[[Sequence[T]], Awaitable[Sequence[R]]]) -> None:
         self._store = send
@@ -34,17 +34,17 @@ class Batches(Generic[T, R]):
         self._flusher: asyncio.Task[None] | None = None
 
     def add(self, one: T) -> "asyncio.Future[R]":
-        """Its answer. It is sent also when nobody waits for that any more."""
+        """A future with the answer. The write is sent even if its caller stops waiting."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[R] = loop.create_future()
         self._waiting.append((one, future))
         if self._flusher is None:
-            # In a context of nobody's: it is no task of the handler that comes first.
+            # In an empty context: it is not a task of the handler that comes first.
             self._flusher = contextvars.Context().run(loop.create_task, self._flush())
         return future
 
     async def close(self) -> None:
-        """Return when all is stored; a database that does not answer is not waited for."""
+        """Return when everything is stored, or when the database is not reachable."""
         if self._flusher is not None:
             _, late = await asyncio.wait({self._flusher}, timeout=CLOSE_S)
             for task in late:
@@ -58,22 +58,22 @@ class Batches(Generic[T, R]):
                 await self._send(batch)
         finally:
             self._flusher = None
-            for _, future in self._waiting:  # the loop ends: nobody is left to send these
+            for _, future in self._waiting:  # the loop ends: these can no longer be sent
                 future.cancel()
             self._waiting = []
 
     async def _send(self, batch: "list[tuple[T, asyncio.Future[R]]]") -> None:
         try:
             answers = await self._surely([one for one, _ in batch])
-        except Exception as error:  # noqa: BLE001 - it is the handlers' to handle
-            if len(batch) > 1 and not isinstance(error, DatabaseUnreachable):  # one of them is at fault: halve
+        except Exception as error:  # noqa: BLE001 - reported to the handlers
+            if len(batch) > 1 and not isinstance(error, DatabaseUnreachable):  # one of them caused it: split the batch
                 await self._send(batch[: len(batch) // 2])
                 await self._send(batch[len(batch) // 2 :])
                 return
             for _, future in batch:
                 if not future.done():
                     future.set_exception(error)
-                    future.exception()  # also when nobody waits for it any more
+                    future.exception()  # retrieved, even if its caller stopped waiting
         except BaseException:
             for _, future in batch:
                 future.cancel()
@@ -94,4 +94,4 @@ class Batches(Generic[T, R]):
                 if time.monotonic() - began > (OUTAGE_S if isinstance(error, DatabaseUnreachable) else PATIENCE_S):
                     raise
             await asyncio.sleep(pause)
-        raise AssertionError("the pauses never end")
+        raise AssertionError("unreachable: the delays never end")

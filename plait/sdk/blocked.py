@@ -1,7 +1,7 @@
-"""Whether a task waits only for other tasks of its handler: by `gather`, `wait`, `TaskGroup`, `as_completed`, `wait_for`, `shield`, or directly.
+"""Whether a task waits only for other tasks of its handler: with `gather`, `wait`, `TaskGroup`, `as_completed`, `wait_for`, `shield`, or directly.
 
-asyncio does not say for what a task waits, only on which future. Its combinators are recognised by that future's type, by its callbacks, or by the coroutine
-of asyncio's that awaits it. Anything else, be it a socket, a queue, an event or a timer, may wake the task at any time: it is not blocked.
+asyncio does not say what a task waits for, only on which future. Its combinators are recognised by that future's type, by its callbacks, or by the asyncio
+coroutine that awaits it. Anything else, such as a socket, a queue, an event or a timer, may wake the task at any time, so the task is not blocked.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _SHIELD: Final = "shield.<locals>._outer_done_callback"
 
 def is_blocked_by(task: "asyncio.Task[Any]", mine: Mine) -> bool:
     """Whether only other tasks of the handler can wake this one."""
-    waits_for = task._fut_waiter  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio has no other way to ask
+    waits_for = task._fut_waiter  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio has no public API for this
     if waits_for is None or waits_for.done():
         return False
     if _stands_for(waits_for, mine):
@@ -41,9 +41,9 @@ def is_blocked_by(task: "asyncio.Task[Any]", mine: Mine) -> bool:
     if innermost.cr_code in _WAIT:
         members = innermost.cr_frame.f_locals["fs"]
         return bool(members) and all(member.done() or _stands_for(member, mine) for member in members)
-    if innermost.cr_code in _WAIT_FOR:  # up to Python 3.11; later ones await in the task itself
+    if innermost.cr_code in _WAIT_FOR:  # up to Python 3.11; later versions await in the task itself
         return _stands_for(innermost.cr_frame.f_locals.get("fut"), mine)
-    return len(stack) > 1 and _is_as_completed(stack[-2].cr_code)  # its members are tasks: it makes some of coroutines
+    return len(stack) > 1 and _is_as_completed(stack[-2].cr_code)  # its members are tasks: it wraps coroutines
 
 
 def _is_as_completed(code: CodeType) -> bool:
@@ -51,7 +51,7 @@ def _is_as_completed(code: CodeType) -> bool:
 
 
 def _stands_for(future: Any, mine: Mine) -> bool:
-    """Whether a future is a task of the handler, or stands for some."""
+    """Whether a future is a task of the handler, or wraps some."""
     if mine(future):
         return True
     if isinstance(future, _GATHERING):

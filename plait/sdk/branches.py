@@ -1,12 +1,12 @@
-"""The tasks of one durable handler: which branch of its code each one is, and whether any of them can still make progress.
+"""The tasks of one durable handler: which branch of its code each task is, and whether any of them can make progress.
 
 A branch is a task, named by the order of creation: `""` is the handler itself, `"2"` the second task that it created, `"2.1"` the first
-task that this one created. `gather`, `TaskGroup`, `wait_for` and their kind create tasks by the loop's task factory, so they need no support
-of their own. Code that runs inside a step is that step's, whatever tasks it creates.
+task that this one created. `gather`, `TaskGroup`, `wait_for` and similar functions create tasks through the loop's task factory, so they need no
+special support. Code that runs inside a step belongs to that step, including the tasks it creates.
 
-A branch is awake while its own code can run, and blocked while it waits for something. Inside one of plait's operations it counts as
-blocked: the operation wakes it. `SETTLED` turns of the loop without anything awake mean that everything that follows from the last completion has
-happened: callbacks of asyncio (a task that ends wakes who gathers it) take a turn each.
+A branch is awake while its own code can run, and blocked while it waits. Inside one of plait's operations it counts as blocked, because the
+operation wakes it. After `SETTLED` turns of the loop with nothing awake, everything that follows from the last completion has happened:
+asyncio's callbacks (a finished task wakes the task that gathers it) take one turn each.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ from plait.sdk.context import Attempt
 from plait.store.trees import StepKey
 
 SETTLED: Final = 8
-"""Turns of the loop. More than asyncio's combinators need, nested as people nest them."""
+"""Turns of the loop: more than nested asyncio combinators need in practice."""
 
 in_step: contextvars.ContextVar[Any] = contextvars.ContextVar("plait_in_step", default=None)
-"""The step whose body the code that runs here is; None: it is the handler's own."""
+"""The step whose body is running here; None in the handler's own code."""
 
 
 class Branch:
@@ -35,24 +35,24 @@ class Branch:
         self.children = 0
         self.occurrences: dict[str, int] = {}
         self.unordered: tuple[Any, int] = (None, 0)
-        """The last unordered collection that its tasks were created from, and how many tasks there were before."""
+        """The last unordered collection that its tasks were created from, and the number of tasks before it."""
         self.inside: Any = None
-        """The operation of plait's that it is in."""
+        """The plait operation that it is in."""
 
     def key(self, name: str, seq: int) -> StepKey:
-        """Of the next step of this name."""
+        """The key of the next step with this name."""
         occurrence = self.occurrences[name] = self.occurrences.get(name, 0) + 1
         return StepKey(self.path, name, occurrence, seq)
 
     @property
     def awake(self) -> bool:
-        """Whether its code can run now, or in the next turn of the loop."""
+        """Whether its code can run now or in the next turn of the loop."""
         task = self.task
         if self.inside is not None:
             return bool(self.inside.awake)
         if task is None or task.done():
             return False
-        waits_for = task._fut_waiter  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio has no other way to ask
+        waits_for = task._fut_waiter  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio has no public API for this
         return waits_for is None or waits_for.done()
 
 
@@ -66,7 +66,7 @@ class Branches:
         self._changed = changed
 
     def __len__(self) -> int:
-        """How many there are beside the main one."""
+        """The number of branches besides the main one."""
         return len(self._of)
 
     def __iter__(self) -> Iterator[Branch]:
@@ -77,18 +77,18 @@ class Branches:
         return list(self._of)
 
     def paths(self, tasks: "Iterable[asyncio.Future[Any]]") -> list[str]:
-        """The branches that these tasks are."""
+        """The paths of the branches that these tasks are."""
         return [self._of[task].path for task in tasks if isinstance(task, asyncio.Task) and task in self._of]
 
     def here(self) -> Branch:
-        """The branch whose code runs now."""
+        """The branch whose code is running."""
         if not self._of:
             return self.main
         task = asyncio.current_task()
         return self.main if task is None else self._of.get(task) or self.main
 
     def created(self, task: "asyncio.Task[Any]") -> None:
-        """A task was created by the code that runs here."""
+        """Register a task that the running code created."""
         parent = self.here()
         number = _number(parent, task.get_coro())
         branch = Branch(f"{parent.path}.{number}" if parent.path else str(number), task)
@@ -104,7 +104,7 @@ class Branches:
         self._awake.add(branch)
 
     def any_awake(self) -> bool:
-        """Whether the code of some branch can run. Looks only at those that were awake before: a future wakes its branch."""
+        """Whether the code of any branch can run. Checks only branches that were awake before: a future wakes its branch."""
         for branch in list(self._awake):
             if not branch.awake:
                 self._awake.discard(branch)
@@ -126,13 +126,13 @@ class Branches:
 
 
 def _number(parent: Branch, coroutine: Any) -> int:
-    """The number of a new task among those of its parent. `as_completed` goes through its coroutines in no order; theirs is that of the
-    list that it was given."""
+    """The number of a new task among its parent's tasks. `as_completed` iterates over its coroutines in no order; they are numbered in the order
+    of the list that it was given."""
     given = _given_to_as_completed()
     if given is None:
         parent.children += 1
         return parent.children
-    if parent.unordered[0] is not given:  # held here, so that it is no other one at the same address
+    if parent.unordered[0] is not given:  # referenced here, so that its address is not reused
         parent.unordered = (given, parent.children)
         parent.children += len(given)
     position = next((n for n, one in enumerate(given, 1) if one is coroutine), len(given))
@@ -140,7 +140,7 @@ def _number(parent: Branch, coroutine: Any) -> int:
 
 
 def _given_to_as_completed() -> "list[Any] | tuple[Any, ...] | None":
-    frame = sys._getframe(1)  # noqa: SLF001 - who asks for the task
+    frame = sys._getframe(1)  # noqa: SLF001 - the code that creates the task
     for _ in range(8):
         frame = frame.f_back  # type: ignore[assignment]
         if frame is None:
@@ -154,7 +154,7 @@ def _given_to_as_completed() -> "list[Any] | tuple[Any, ...] | None":
 
 
 def follow_tasks(loop: asyncio.AbstractEventLoop, owner_of: Callable[..., Attempt | None]) -> Callable[[], None]:
-    """Tell handlers of the tasks that their code creates on this loop; returns what undoes it. `owner_of`: whose code runs here."""
+    """Register the tasks that handlers create on this loop; returns a function that undoes it. `owner_of`: the attempt whose code is running."""
     before: Any = loop.get_task_factory()
 
     def create(
@@ -175,5 +175,5 @@ def follow_tasks(loop: asyncio.AbstractEventLoop, owner_of: Callable[..., Attemp
         if loop.get_task_factory() is create:
             loop.set_task_factory(before)
 
-    loop.set_task_factory(create)  # type: ignore[arg-type]  # what it is called with depends on the version of Python
+    loop.set_task_factory(create)  # type: ignore[arg-type]  # its arguments depend on the Python version
     return undo

@@ -1,4 +1,4 @@
-"""Jobs one after the other, without a parent: each waits for the one before it, and gets its result."""
+"""Chains: jobs without a parent, each of which waits for the previous one and gets its result."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -15,18 +15,20 @@ from plait.store.new_jobs import NewJob
 
 
 async def enqueue_chain(app: App, subs: Sequence[Sub], tenant: str | UUID | None) -> list[Handle[Any]]:
-    """All are stored, or none. The result of the one before is a link's first argument, unless the link's own arguments are all that its job takes."""
+    """Enqueue all jobs or none. The previous job's result is a link's first argument, unless the link's own arguments already fill the signature."""
     tenant_id = await app.tenant_id(tenant)
     new: list[NewJob] = []
     jobs: list[Job[..., Any]] = []
     for asked in subs:
         if not (isinstance(asked, Sub) and isinstance(asked.job, Job)):  # type: ignore[redundant-expr] # a user's mistake
-            raise InvalidArguments("chain takes sub(job, …), with jobs of this app")
+            raise InvalidArguments("chain arguments must be sub(job, …) with jobs of this app")
         said = {field.name: getattr(asked.options, field.name) for field in dataclasses.fields(asked.options)}
         options: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
         given = asked.job.given
         if given.conn is not None or given.tenant is not None:
-            raise InvalidArguments("a chain is enqueued as a whole, for one tenant: its jobs take no conn or tenant")
+            raise InvalidArguments(
+                "jobs of a chain cannot have the options conn or tenant: the chain is enqueued as a whole, for one tenant"
+            )
         if new:
             options["after"] = [*(given.after or ()), new[-1].id]
         job = asked.job.options(**options)
@@ -49,10 +51,10 @@ async def enqueue_chain(app: App, subs: Sequence[Sub], tenant: str | UUID | None
 
 
 def _check_limit_key(job: Job[..., Any]) -> None:
-    """Of a link it can't be made of a result that is not there yet."""
+    """The limit key of a link cannot depend on a result that does not exist yet."""
     definition = job.definition
     of_result = callable(definition.limit_key) or definition.limit_key == definition.codec.parameters[0]
     if definition.limit_key is not None and job.given.limit_key is None and of_result:
         raise InvalidArguments(
-            f"{definition.name}: its limit key depends on the result that the chain passes on; set one with .options(limit_key=…)"
+            f"{definition.name}: its limit key depends on the result of the previous job; set one with .options(limit_key=…)"
         )

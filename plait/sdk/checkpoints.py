@@ -1,6 +1,6 @@
-"""Checkpoints of one worker: steps that end at the same time share one statement, each answered only after its commit.
+"""Checkpoints of one worker: steps that end at the same time share one statement, and each is acknowledged after its commit.
 
-A checkpoint whose reply was lost is sent again: what is there already stays.
+A checkpoint whose reply was lost is sent again; the database keeps the first one.
 """
 
 import asyncio
@@ -17,11 +17,11 @@ class Checkpoints(Batches[Checkpoint, bool]):
         self._trees = store.trees
 
     def save(self, checkpoint: Checkpoint) -> "asyncio.Future[bool]":
-        """Whether it was stored; False when the lease is lost. Goes through also when nobody waits for it any more."""
+        """Whether it was stored; False if the lease is lost. It is sent even if its caller stops waiting."""
         return self.add(checkpoint)
 
     async def _save_steps(self, checkpoints: Sequence[Checkpoint]) -> list[bool]:
-        # One worker's, but for a moment after it was declared lost and has registered anew.
+        # From one worker, except for a moment after it was declared lost and has registered again.
         positions: dict[int, list[int]] = {}
         for position, checkpoint in enumerate(checkpoints):
             positions.setdefault(checkpoint.lease.worker, []).append(position)

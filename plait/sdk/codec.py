@@ -1,8 +1,8 @@
-"""Arguments and results as JSON and back, by the annotations of a job's function.
+"""Encode arguments and results as JSON and decode them, by the annotations of a job's function.
 
-A payload is an object: the arguments by name, so that other languages and people can write one. What the handler gets is what
-the payload says, decoded by type: the same on the first run, on a retry and on a replay. What has no annotation comes back as
-plain JSON: a date as text, a tuple as a list. An annotation that can't be decoded is refused when the job is defined.
+A payload is an object with the arguments by name, so that people and other languages can write one. The handler always gets the
+decoded payload: the same on the first run, on a retry and on a replay. Values without an annotation are decoded as plain JSON: a
+date as text, a tuple as a list. An annotation that cannot be decoded is rejected when the job is defined.
 """
 
 import contextlib
@@ -38,14 +38,14 @@ from plait.sdk.annotations import (
 )
 
 MAX_BYTES = 1024 * 1024
-"""A payload or a result in a row is at most this long. Larger ones are kept in the artifact store, with a reference here."""
+"""The maximum size of a payload or result in a row. Larger ones are stored as artifacts, with a reference in the row."""
 MOST_BYTES = 256 * 1024 * 1024
-"""What is larger is not even looked at."""
+"""Larger values are rejected without further checks."""
 MAX_DEPTH = 200
-"""Lists and objects within each other. Python reads what nests deeper only where its stack happens to have room."""
+"""The maximum nesting of lists and objects. Python can parse deeper nesting only if its stack happens to have room."""
 
 _PLAIN = (int, float, str, bool, type(None))
-"""Defaults that may stand in the place of the function's own."""
+"""Defaults that can be encoded in place of the function's own."""
 _REFUSED = (
     inspect.Parameter.VAR_POSITIONAL,
     inspect.Parameter.VAR_KEYWORD,
@@ -56,18 +56,18 @@ _REFUSED = (
 @dataclass(frozen=True, slots=True)
 class _Types:
     unset: bool
-    """Some argument has a default that only the function can give."""
+    """Whether an argument has a default that only the function can provide."""
     arguments: msgspec.json.Decoder[Any]
     result: "_Result"
     adapted: Mapping[str, Any]
     """Arguments that pydantic encodes and decodes, by name."""
     plain_result: type | None
-    """A result of exactly this type is right as it is."""
+    """A result of exactly this type needs no check."""
     none_fits: bool
 
 
 class Codec:
-    """The signature of one job: encodes calls, decodes payloads, and likewise results."""
+    """The signature of one job: encodes calls and results, decodes payloads and results."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self._function = function
@@ -80,7 +80,7 @@ class Codec:
         for parameter in self._signature.parameters.values():
             if parameter.kind in _REFUSED:
                 raise InvalidDefinition(
-                    f"job {name}: every argument needs a name by which it can be given; {parameter} has none"
+                    f"job {name}: every parameter must accept a keyword argument; {parameter} does not"
                 )
         parameters = self._signature.parameters
         self._positional = [name for name, one in parameters.items() if one.kind is not one.KEYWORD_ONLY]
@@ -89,7 +89,7 @@ class Codec:
         self._types: _Types | None = None
 
     def encode_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """The payload of a call; an error when the arguments do not fit the signature."""
+        """The payload of a call; an error if the arguments do not fit the signature."""
         given = self._bind(args, kwargs)
         try:
             text = self._encode(given)
@@ -100,7 +100,7 @@ class Codec:
         return text
 
     def first_before(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-        """The name of the first argument, where one can be given before these; None: the function takes no more."""
+        """The name of the first parameter, if it can be filled in addition to these arguments; None if the function takes no more."""
         try:
             self._signature.bind(None, *args, **kwargs)
         except TypeError:
@@ -108,7 +108,7 @@ class Codec:
         return self._positional[0]
 
     def encode_rest(self, first: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """The arguments of a call but for the first, which is not known yet; an error when one of them does not fit."""
+        """Encode all arguments of a call except the first, which is not known yet; an error if one of them does not fit."""
         rest = dict(self._signature.bind(None, *args, **kwargs).arguments)
         del rest[first]
         text = self._encode(rest)
@@ -120,7 +120,7 @@ class Codec:
         return text
 
     def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """The same for arguments that were checked before: only whether they can be bound and stored."""
+        """The payload of arguments that were checked before: checks only that they can be bound and stored."""
         return self._encode(self._bind(args, kwargs))
 
     def _encode(self, given: dict[str, Any]) -> str:
@@ -130,7 +130,7 @@ class Codec:
         return encode(given, what=self._arguments)
 
     def _verify(self, given: dict[str, Any], text: str) -> None:
-        """What the handler would get is what was given."""
+        """Check that the decoded arguments equal the given ones."""
         read = self._decode(text)
         for name in (self._types or self._resolve()).adapted:
             if name in given and (why := misread(given[name], getattr(read, name))) is not None:
@@ -139,7 +139,7 @@ class Codec:
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name, in the order of the signature."""
         if not kwargs and len(args) <= len(self._positional):
-            arguments = dict(zip(self._positional, args, strict=False))  # a tenth of what `bind` takes
+            arguments = dict(zip(self._positional, args, strict=False))  # takes a tenth of the time of `bind`
             if self._required <= arguments.keys():
                 return arguments
         try:
@@ -148,7 +148,7 @@ class Codec:
             raise InvalidArguments(f"{self._name}: {error}") from None
 
     def decode_call(self, payload: str) -> dict[str, Any]:
-        """The arguments that a payload gives, by name; an error when it does not fit the signature."""
+        """Decode the arguments of a payload, by name; an error if it does not fit the signature."""
         arguments = asdict(self._decode(payload))
         return {name: arguments[name] for name in msgspec.json.decode(payload)}
 
@@ -156,7 +156,7 @@ class Codec:
         types = self._types or self._resolve()
         try:
             return types.arguments.decode(payload)
-        except Exception as error:  # noqa: BLE001 - a model's own validators may raise anything
+        except Exception as error:  # noqa: BLE001 - a model's validators may raise anything
             raise InvalidArguments(self._fault(error)) from None
 
     def _fault(self, error: Exception) -> str:
@@ -164,7 +164,7 @@ class Codec:
         return f"{self._name}: {said}"
 
     def decode_payload(self, payload: str) -> dict[str, Any]:
-        """What the function is called with, for a payload that was stored: what is wrong now was not this process's mistake."""
+        """Decode a stored payload into the function's arguments. An error here is not the caller's mistake, so it is an InvalidPayload."""
         types = self._types or self._resolve()
         try:
             arguments = asdict(types.arguments.decode(payload))
@@ -175,12 +175,12 @@ class Codec:
         return arguments
 
     def encode_result(self, value: Any) -> str | None:
-        """The stored form of what a handler returned; an error when it has none, or does not fit the annotation."""
+        """Encode a handler's result; an error if it has no JSON form or does not fit the annotation."""
         types = self._types or self._resolve()
         if value is None and types.none_fits:
             return None
         if type(value) is types.plain_result and (type(value) is not str or len(value) < 1000):
-            with contextlib.suppress(Exception):  # a number too large, a lone surrogate: told below
+            with contextlib.suppress(Exception):  # a number too large, a lone surrogate: reported below
                 return _ENCODE(value).decode()
         return types.result.encode(value, what="the result")
 
@@ -194,7 +194,7 @@ class Codec:
         return bound.arguments[name]
 
     def check(self, *, early: bool = False) -> None:
-        """An error when an annotation can't be decoded by. `early`: at decoration, when it may name what is defined further down."""
+        """Raise an error if an annotation cannot be decoded. `early`: at decoration, when it may name something that is defined later."""
         if self._types is None:
             self._resolve(early=early)
 
@@ -212,7 +212,7 @@ class Codec:
             self._types = self._types_of(hints)
         except Undecodable as error:
             raise InvalidDefinition(f"job {self._name}: {error}") from None
-        except Exception as error:  # noqa: BLE001 - an annotation is an expression: it may raise anything
+        except Exception as error:  # noqa: BLE001 - an annotation is an expression and may raise anything
             if not early:
                 raise InvalidDefinition(
                     f"job {self._name}: its annotations cannot be read: {message_of(error)}"
@@ -231,7 +231,7 @@ class Codec:
             elif type(parameter.default) in _PLAIN:
                 fields.append((name, kind, parameter.default))
             else:
-                # UNSET stands for "not given": the function's own default applies, as in a plain call.
+                # UNSET means "not given": the function's own default applies, as in a plain call.
                 fields.append((name, kind | msgspec.UnsetType, msgspec.UNSET))
         self._fields = fields
         result = _Result(hints.get("return", Any), self._name)
@@ -247,7 +247,7 @@ class Codec:
 
 
 class _Result:
-    """What a function returns, by its annotation."""
+    """The result of a function, by its annotation."""
 
     def __init__(self, returned: Any, name: str) -> None:
         self._name = name
@@ -271,19 +271,19 @@ class _Result:
     def decode(self, text: str) -> Any:
         try:
             return self._decoder.decode(text)
-        except Exception as error:  # noqa: BLE001 - a model's own validators may raise anything
+        except Exception as error:  # noqa: BLE001 - a model's validators may raise anything
             raise InvalidResult(f"{self._name}: the result does not fit the annotation: {message_of(error)}") from None
 
     def fits(self, text: str) -> bool:
         try:
             self._decoder.decode(text)
-        except Exception:  # noqa: BLE001 - whatever it says, it does not fit
+        except Exception:  # noqa: BLE001 - any error means that it does not fit
             return False
         return True
 
 
 class ResultCodec:
-    """The result of a step: a plain function, by its annotation. An error when that can't be read, or not be decoded by."""
+    """The result of a step, a plain function, by its annotation. Raises an error if the annotation cannot be read or decoded."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self._name = name
@@ -291,7 +291,7 @@ class ResultCodec:
             self._result = _Result(_returned(function), name)
         except Undecodable as error:
             raise InvalidDefinition(f"step {name}: {error}") from None
-        except Exception as error:  # noqa: BLE001 - an annotation is an expression: it may raise anything
+        except Exception as error:  # noqa: BLE001 - an annotation is an expression and may raise anything
             raise InvalidDefinition(f"step {name}: its return annotation cannot be read: {message_of(error)}") from None
 
     def encode_result(self, value: Any) -> str | None:
@@ -302,11 +302,11 @@ class ResultCodec:
 
 
 def _returned(function: Any) -> Any:
-    """The annotation of what it returns; Any where there is none. Those of its arguments may be unreadable: they do not matter."""
+    """The return annotation; Any if there is none. Unreadable annotations of parameters do not matter here."""
     while isinstance(function, partial):
         function = function.func
     if not inspect.isroutine(function):
-        function = getattr(type(function), "__call__", function)  # noqa: B004 - its annotations, not whether it can be called
+        function = getattr(type(function), "__call__", function)  # noqa: B004 - reads its annotations, does not test whether it is callable
     function = inspect.unwrap(function)
     said = getattr(function, "__annotations__", None) or {}
     returned = said.get("return", Any)
@@ -318,28 +318,30 @@ def _returned(function: Any) -> Any:
 
 
 def encode(value: Any, *, what: str) -> str:
-    """JSON text that Postgres and every reader can take; an error for what has none. TooLarge has it all the same: it may be kept elsewhere."""
+    """Encode as JSON text that Postgres and all readers accept, or raise an error. TooLarge carries the text, which may become an artifact."""
     try:
         text = _ENCODE(value)
     except RecursionError:
-        raise NotSerializable(f"{what} cannot be stored: nested deeper than {MAX_DEPTH}, or within itself") from None
+        raise NotSerializable(
+            f"{what} cannot be stored: it is nested deeper than {MAX_DEPTH}, or contains itself"
+        ) from None
     except Exception as error:  # noqa: BLE001 - a value's own methods may raise anything
         raise NotSerializable(f"{what} cannot be stored as JSON: {message_of(error)}") from None
     if len(text) <= MAX_DEPTH and b"null" not in text:
-        return text.decode()  # nothing can be wrong with it
+        return text.decode()  # too short to fail the checks below
     if len(text) > MOST_BYTES:
-        raise NotSerializable(f"{what} cannot be stored: {len(text):,} bytes, more than {MOST_BYTES:,}")
+        raise NotSerializable(f"{what} cannot be stored: it has {len(text):,} bytes, more than {MOST_BYTES:,}")
     if len(text) > MAX_DEPTH and text.count(b"[") + text.count(b"{") > MAX_DEPTH and _nests_too_deeply(text):
-        raise NotSerializable(f"{what} cannot be stored: nested deeper than {MAX_DEPTH}")
+        raise NotSerializable(f"{what} cannot be stored: it is nested deeper than {MAX_DEPTH}")
     if b"null" in text and _has_nan(value):
-        raise NotSerializable(f"{what} cannot be stored as JSON: NaN and Infinity have no place there")
+        raise NotSerializable(f"{what} cannot be stored as JSON: JSON has no NaN and Infinity")
     if len(text) > MAX_BYTES:
-        raise TooLarge(f"{what} cannot be stored: {len(text):,} bytes, more than {MAX_BYTES:,}", text.decode())
+        raise TooLarge(f"{what} cannot be stored: it has {len(text):,} bytes, more than {MAX_BYTES:,}", text.decode())
     return text.decode()
 
 
 def encode_signal(payload: Any) -> tuple[str, TooLarge | None]:
-    """The payload of a signal as text; where it is too large for a row, also the error, with which it can be kept elsewhere."""
+    """The payload of a signal as text. If it is too large for a row, also the error, with which it can be stored as an artifact."""
     try:
         return encode(payload, what="the signal's payload"), None
     except TooLarge as large:
@@ -347,7 +349,7 @@ def encode_signal(payload: Any) -> tuple[str, TooLarge | None]:
 
 
 def _nests_too_deeply(text: bytes) -> bool:
-    """Whether brackets nest deeper than MAX_DEPTH: each pass takes away the innermost pairs of all branches."""
+    """Whether brackets nest deeper than MAX_DEPTH: each pass removes the innermost pairs of all branches."""
     outside_strings = b"".join(text.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2])
     brackets = outside_strings.translate(_ONE_KIND, delete=_NO_BRACKETS)
     for _ in range(MAX_DEPTH):
@@ -362,7 +364,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def _has_nan(value: Any) -> bool:
-    """Whether a float without a JSON form is in it: msgspec would write null in its place, without a word."""
+    """Whether the value contains a float that JSON cannot represent: msgspec would silently write null."""
     left = [msgspec.to_builtins(value, enc_hook=encode_other)]
     while left:
         match left.pop():

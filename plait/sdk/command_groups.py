@@ -1,7 +1,7 @@
-"""The commands of a Click or Typer application: its parameters become JSON Schemas, and ways to write their values.
+"""The commands of a Click or Typer application: converts their parameters to JSON Schemas and to command-line arguments.
 
-Click is not imported, nor asked for its classes: Typer carries a Click of its own, and older ones used the real one. What is read is
-what all of them have: commands with `params`, groups with `list_commands` and `get_command`. The application is looked at, never run.
+Click is not imported and its classes are not used, because Typer includes its own Click and older versions used the real one. This module
+reads the attributes that all of them have: commands with `params`, groups with `list_commands` and `get_command`. The application is inspected, never run.
 """
 
 import math
@@ -34,9 +34,9 @@ def commands_of(
     fixed: Mapping[str, Any],
     env: Sequence[str],
 ) -> list[Command]:
-    """Every command of the application that is not hidden, or `only` those."""
+    """All commands of the application that are not hidden, or `only` those."""
     if isinstance(argv, str):
-        raise InvalidDefinition("argv is a list of arguments, not one text")
+        raise InvalidDefinition("argv must be a list of arguments, got a string")
     found = {command.key: command for command in _walk(_root(application), [], ())}
     if unknown := set(only or ()) - found.keys():
         raise InvalidDefinition(f"the application has no command {min(unknown)!r}; it has {', '.join(sorted(found))}")
@@ -84,7 +84,7 @@ class _Found:
                 if param.name in properties:  # several flags for one value
                     said["enum"] = [*properties[param.name].get("enum", ()), *said.get("enum", ())]
                 properties[param.name] = said
-                # Without a group's own argument, the word of its command would be taken for it.
+                # Without a group's own argument, the name of its command would be parsed as that argument.
                 if _is_required(param, env) or (_is_placed(param) and level is not self.levels[-1]):
                     required.append(param.name)
         schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
@@ -109,7 +109,7 @@ def _root(application: Any) -> Any:
 
         return get_command(application)
     if not hasattr(application, "params") or not hasattr(application, "context_class"):
-        raise InvalidDefinition(f"a command group is a Click or Typer application, not {shown(application)}")
+        raise InvalidDefinition(f"a command group must be a Click or Typer application, got {shown(application)}")
     return application
 
 
@@ -120,7 +120,7 @@ def _walk(command: Any, path: list[str], outer: tuple[_Level, ...], parent: Any 
     is_group = hasattr(command, "list_commands")
     if not is_group or command.invoke_without_command:
         if not name:
-            raise InvalidDefinition("the application's only command has no name: give it one, @click.command('name')")
+            raise InvalidDefinition("the application's only command has no name: set one with @click.command('name')")
         known = {param.name for level in levels for param in level.params}
         description = command.get_short_help_str(limit=200)
         yield _Found(".".join(path) or name, bool(command.hidden), description, levels, known)
@@ -133,7 +133,7 @@ def _walk(command: Any, path: list[str], outer: tuple[_Level, ...], parent: Any 
 
 
 def _is_offered(param: Any, inner: set[str], key: str) -> bool:
-    """Not `--version` and the like, which only end the program; not what a command further in has, too, under the same name."""
+    """Skip options such as `--version`, which only end the program, and parameters that a nested command also has."""
     wanted = (param.expose_value and not getattr(param, "hidden", False)) or param.required or _is_placed(param)
     if wanted and param.name in inner:
         if param.required or _is_placed(param):
@@ -143,20 +143,20 @@ def _is_offered(param: Any, inner: set[str], key: str) -> bool:
 
 
 def _is_placed(param: Any) -> bool:
-    """An argument has its place among others, and can't be left out of them."""
+    """Whether it is a positional argument, which cannot be omitted before others."""
     return bool(param.param_type_name == "argument")
 
 
 def _is_required(param: Any, env: Sequence[str]) -> bool:
     named = getattr(param, "envvar", None)
     if {named} & set(env) if isinstance(named, str) else set(named or ()) & set(env):
-        return False  # the worker's own environment has it
+        return False  # read from the worker's environment
     asks = getattr(param, "prompt", None) is not None and getattr(param, "prompt_required", True)
-    return bool(param.required or (asks and _plain(param.default) is None))  # nobody is there to answer
+    return bool(param.required or (asks and _plain(param.default) is None))  # a prompt would get no answer
 
 
 def _parameters(params: Sequence[Any]) -> list[Parameter]:
-    """How the parameters of one word are written: options first, arguments after them."""
+    """How the parameters of one word are written: options first, then arguments."""
     options: dict[str, Parameter] = {}
     places: list[tuple[str, int]] = []
     for param in params:
@@ -190,7 +190,7 @@ _UNSAID: Final = object()
 
 
 def _flag_value(param: Any) -> Any:
-    """What a flag stands for; `_UNSAID` where that is nothing that JSON has."""
+    """The value of a flag; `_UNSAID` if it has no JSON form."""
     if not getattr(param, "is_flag", False) or getattr(param, "count", False):
         return None
     value = getattr(param, "flag_value", True)
@@ -208,7 +208,7 @@ def _schema(param: Any, context: Any) -> dict[str, Any]:
     elif isinstance(flag, bool):
         said = {"type": "boolean"}
         if default is flag and not param.secondary_opts:
-            said = {"const": flag}  # there is no way to say the other
+            said = {"const": flag}  # the flag cannot be negated
     elif flag is not None:
         said = {"enum": [flag]}
     else:
@@ -272,7 +272,7 @@ def _of_click(kind: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A default as JSON; None where it is none, or made when it is wanted."""
+    """A default as JSON; None if there is none, or if it is computed at call time."""
     match value:
         case Enum():
             return str(value.value) if isinstance(value.value, str) else None

@@ -1,4 +1,4 @@
-"""Commands as jobs: a definition whose handler starts a program, and passes on what it says while it runs."""
+"""Commands as jobs: a definition whose handler starts a program and forwards its output while it runs."""
 
 import asyncio
 import contextlib
@@ -36,9 +36,9 @@ def command_of(
     env: Sequence[str],
     description: str,
 ) -> Command:
-    """A command, checked where it is written."""
+    """A command, validated where it is defined."""
     if isinstance(argv, str):
-        raise InvalidDefinition(f"command {key}: argv is a list of arguments, not one text")
+        raise InvalidDefinition(f"command {key}: argv must be a list of arguments, got a string")
     wanted = dict(schema or {"type": "object", "additionalProperties": False})
     check_schema(wanted)
     parts = tuple(part if isinstance(part, str | Parameter) else tuple(part) for part in argv)
@@ -48,7 +48,7 @@ def command_of(
 
 
 def commands_in(path: Path) -> list[dict[str, Any]]:
-    """The commands of a TOML file: one table each, whose name is the command's key."""
+    """The commands of a TOML file: one table per command, named by the command's key."""
     try:
         tables = tomllib.loads(path.read_text())
     except (OSError, tomllib.TOMLDecodeError) as error:
@@ -56,14 +56,14 @@ def commands_in(path: Path) -> list[dict[str, Any]]:
     allowed = {"executable", "argv", "schema", "env", "description", "queue", "timeout", "retries"}
     for key, table in tables.items():
         if not isinstance(table, dict) or "executable" not in table:
-            raise InvalidDefinition(f"{path}: [{key}] names no executable")
+            raise InvalidDefinition(f"{path}: [{key}] has no executable")
         if unknown := table.keys() - allowed:
-            raise InvalidDefinition(f"{path}: [{key}] has no setting {min(unknown)!r}")
+            raise InvalidDefinition(f"{path}: [{key}] has the unknown setting {min(unknown)!r}")
     return [{"key": key, **table} for key, table in tables.items()]
 
 
 class CommandCodec(Codec):
-    """A command's payload is any JSON object that fits its schema, and of which its arguments can be made."""
+    """A command's payload is any JSON object that fits its schema and can be rendered to arguments."""
 
     def __init__(self, command: Command, function: Callable[..., Any]) -> None:
         self._command = command
@@ -86,7 +86,7 @@ class CommandCodec(Codec):
 
     def payload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         if args:
-            raise InvalidArguments(f"{self._name}: a command's arguments are given by name")
+            raise InvalidArguments(f"{self._name}: the arguments of a command must be given by name")
         return encode(kwargs, what=f"{self._name}: the arguments")
 
     def decode_call(self, payload: str) -> dict[str, Any]:
@@ -95,8 +95,8 @@ class CommandCodec(Codec):
         return found
 
     def decode_payload(self, payload: str) -> dict[str, Any]:
-        if is_reference(payload):  # it would fit many a schema
-            raise InvalidPayload(f"{self._name}: the payload is a reference to an artifact that it does not have")
+        if is_reference(payload):  # it would fit many schemas
+            raise InvalidPayload(f"{self._name}: the payload refers to an artifact that this job does not have")
         try:
             return {"payload": self.decode_call(payload)}
         except (InvalidArguments, ValueError, RecursionError) as error:
@@ -124,7 +124,7 @@ def handler_of(command: Command) -> Callable[..., Any]:
 
 
 class _Execution:
-    """One start of a command, under a warden of its own."""
+    """One run of a command, under a warden process."""
 
     def __init__(self, command: Command, payload: Mapping[str, Any]) -> None:
         self._job = current()
@@ -157,7 +157,7 @@ class _Execution:
             process.stdin.write(json.dumps({"argv": self._argv, "env": self._env}).encode() + b"\n")
             code = await asyncio.shield(ending)
         finally:
-            process.stdin.close()  # whoever is left of it ends now, and is waited for
+            process.stdin.close()  # ends remaining processes, and waits for them
             await asyncio.shield(ending)
         self._report()
         if code != 0:
@@ -168,7 +168,7 @@ class _Execution:
         return {"exit_code": 0, "stdout": self._text("stdout"), "stderr": self._text("stderr")}
 
     async def _follow(self, process: asyncio.subprocess.Process) -> int:
-        """Read what it says, to its end; its exit code."""
+        """Read the output to its end; returns the exit code."""
         assert process.stdout is not None
         assert process.stderr is not None
         async with asyncio.TaskGroup() as group:
@@ -197,7 +197,7 @@ class _Execution:
 
     def _report(self) -> None:
         self._news = False
-        with contextlib.suppress(NoCurrentJob):  # it was given up: what is left of it ends all the same
+        with contextlib.suppress(NoCurrentJob):  # the attempt was abandoned: remaining processes end anyway
             self._job.report({name: self._text(name) for name in self._tails})
 
     def _text(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""`current()`: what a handler may ask about the attempt that it is."""
+"""`current()`: information about the running attempt, for handlers."""
 
 import math
 import os
@@ -25,23 +25,23 @@ class NoCurrentJob(PlaitError):
 
 
 class Stream(Protocol):
-    """One stream of the job that runs: `current().stream("tokens")`."""
+    """A stream of the running job: `current().stream("tokens")`."""
 
     async def write(self, item: Any) -> None:
-        """Append an item: any JSON value of at most 64 KiB. Returns when it is stored, and so visible to readers."""
+        """Append an item: any JSON value of at most 64 KiB. Returns when it is stored and visible to readers."""
 
     async def close(self) -> None:
-        """End the stream: readers' loops end. It ends by itself when the job is final."""
+        """Close the stream: readers' loops end. By default it is closed when the job is final."""
 
     def write_sync(self, item: Any) -> None:
-        """The same as `write`, for threads and `def` handlers."""
+        """Like `write`, for threads and `def` handlers."""
 
     def close_sync(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Current:
-    """The attempt that runs. `deadline` is in seconds of the monotonic clock: how long the handler may still take."""
+    """The running attempt. `deadline` is on the monotonic clock, in seconds: when the handler must have finished."""
 
     job_id: UUID
     attempt: int
@@ -57,27 +57,27 @@ class Current:
     last_report: Callable[[], Awaitable[tuple[str | None, str | None]]] = field(repr=False)
     stopping: Callable[[], bool] = field(repr=False, default=lambda: False)
     node: str | None = None
-    """The machine that the worker is on."""
+    """The node that the worker runs on."""
     worker: int | None = None
-    """The worker that runs it; None in a process of its own."""
+    """The worker that runs it; None with isolation="process"."""
 
     @property
     def logger(self) -> Any:
-        """Its lines say which attempt they are of."""
+        """A structured logger whose lines include the job and attempt."""
         return get_logger("job").bind(**self.about())
 
     @property
     def trace_id(self) -> str:
-        """Of W3C Trace Context: the trace in which the job was asked for, else one of its own."""
+        """The W3C Trace Context trace id: of the trace in which the job was enqueued, else a new one."""
         return trace_of(self.job_id, self.correlation_id).trace_id
 
     @property
     def traceparent(self) -> str:
-        """The header for what the handler asks of others, so that it is found again."""
+        """The traceparent header for requests that the handler sends."""
         return traceparent(self.job_id, self.attempt, self.correlation_id)
 
     def about(self) -> dict[str, Any]:
-        """What a line of the log says of the attempt."""
+        """The fields that log lines include about the attempt."""
         return {
             "job_id": str(self.job_id),
             "tenant_id": str(self.tenant_id),
@@ -88,34 +88,34 @@ class Current:
         }
 
     def should_stop(self) -> bool:
-        """Whether the job was canceled, has timed out or must be given back. For `def` handlers, which nothing else can stop."""
+        """Whether the job was canceled, has timed out or must be released. For `def` handlers, which cannot be interrupted."""
         return self.stopping()
 
     def progress(self, done: float | None = None, total: float | None = None, message: str | None = None) -> None:
-        """Say how far the work is. Cheap: the worker sends the latest word some times a second."""
+        """Report progress. Cheap: the worker sends the latest value a few times per second."""
         given: dict[str, Any] = {}
         for name, value in (("done", done), ("total", total)):
             if value is not None:
                 if not math.isfinite(value):
-                    raise InvalidArguments(f"progress: {name} is a finite number, not {shown(value)}")
+                    raise InvalidArguments(f"progress: {name} must be a finite number, got {shown(value)}")
                 given[name] = value
         if message is not None:
             given["message"] = clean(str(message), MAX_MESSAGE)
         self.report(given)
 
     def info(self, **values: Any) -> None:
-        """Say what the work comes to, by name. Of a tree it is merged upward: children's numbers add up, a parent's own keys win. Cheap,
-        as `progress()` is; read by `handle.tree_info()`."""
+        """Report values by name. In a workflow they are merged upwards: children's numbers are added up, a parent's own keys win. Cheap, like
+        `progress()`. Read them with `handle.tree_info()`."""
         for name, value in values.items():
             if not isinstance(value, str | int | float | None) or (
                 isinstance(value, float) and not math.isfinite(value)
             ):
-                raise InvalidArguments(f"info: {name} is text, a finite number, true or false, not {shown(value)}")
+                raise InvalidArguments(f"info: {name} must be text, a finite number, true or false, got {shown(value)}")
         self.report({"info": {key: clean(v, MAX_MESSAGE) if isinstance(v, str) else v for key, v in values.items()}})
 
     def state(self, value: Any) -> None:
-        """Set the job's state, for others to read by `handle.state()`: any JSON value of at most 64 KiB. It stays until it is set again,
-        also by the next attempt, and after the job has ended. Cheap, as `progress()` is; readers may miss values in between."""
+        """Set the job's state, which others read with `handle.state()`: any JSON value of at most 64 KiB. It stays until it is set again, also by
+        the next attempt and after the job has ended. Cheap, like `progress()`; readers may miss intermediate values."""
         text = encode(value, what="the job's state")
         if len(text.encode()) > MAX_STATE:
             raise InvalidArguments(
@@ -124,30 +124,30 @@ class Current:
         self.report({"state": text})
 
     async def last_progress(self) -> dict[str, Any] | None:
-        """What an earlier attempt of the job said last by `progress()` and `info()`, to continue from there; None where none said anything."""
+        """The last values of `progress()` and `info()` of an earlier attempt, to continue from there; None if there are none."""
         progress, _ = await self.last_report()
         return None if progress is None else msgspec.json.decode(progress)
 
     async def last_state(self) -> Any:
-        """The job's state as it was stored last, by this attempt or an earlier one; None where there is none."""
+        """The last stored state of the job, by this attempt or an earlier one; None if there is none."""
         _, state = await self.last_report()
         return None if state is None else msgspec.json.decode(state)
 
     def stream(self, name: str) -> Stream:
-        """A stream of items that others read while the job runs: `await current().stream("tokens").write(x)`, and for the caller
+        """A stream of items that others read while the job runs: `await current().stream("tokens").write(x)`; the caller reads
         `async for x in handle.stream("tokens")`."""
         return self.open_stream(name)
 
 
 class Attempt(Protocol):
-    """Whoever runs a handler: it makes the `Current` when somebody asks, which most handlers never do."""
+    """An attempt, as seen by its handler. It creates the `Current` on demand, since most handlers never use it."""
 
     def current(self) -> Current: ...
     def durable(self) -> Any:
-        """A `plait.sdk.durable.Durable`: made when the handler first asks for a step."""
+        """A `plait.sdk.durable.Durable`, created when the handler calls its first step."""
 
     def branches(self) -> Any:
-        """The handler's `plait.sdk.branches.Branches`; None where its tasks need not be followed."""
+        """The handler's `plait.sdk.branches.Branches`; None if its tasks need not be tracked."""
 
 
 _attempt: ContextVar[Attempt] = ContextVar("plait_attempt")
@@ -165,7 +165,7 @@ def attempt() -> Attempt:
 
 
 def running_attempt(context: Context | None = None) -> Attempt | None:
-    """Whose code runs in this context, or here."""
+    """The attempt whose code runs in this context."""
     return _attempt.get(None) if context is None else context.get(_attempt)
 
 
@@ -178,12 +178,12 @@ tell_with_each_line(_about)
 
 
 def ended(job_id: object, attempt: int) -> str:
-    """Why code that has outlived its handler is refused."""
-    return f"attempt {attempt} of job {job_id} has ended: code that outlives its handler can't write for it any more"
+    """The error for code that outlives its handler."""
+    return f"attempt {attempt} of job {job_id} has ended: code that outlives its handler can no longer write for it"
 
 
 class _Copy:
-    """In a forked copy of a process that runs a handler: the job stays with the original."""
+    """The attempt in a forked copy of a process that runs a handler: the job stays with the original."""
 
     def current(self) -> Current:
         raise NoCurrentJob(
@@ -206,5 +206,5 @@ os.register_at_fork(after_in_child=_in_copy)
 
 
 def set_attempt(attempt: Attempt) -> None:
-    """For the worker: in the context that the handler will run in."""
+    """For the worker: called in the context that the handler will run in."""
     _attempt.set(attempt)

@@ -1,4 +1,4 @@
-"""`continue_as_new`: a durable job that goes on for long begins anew, so that its history does not grow."""
+"""`continue_as_new`: restart a long-running durable function, so that its history does not grow without bound."""
 
 from typing import Any, NoReturn
 
@@ -10,16 +10,16 @@ from plait.sdk.operations import Step
 
 
 async def continue_as_new(*args: Any, **kwargs: Any) -> NoReturn:
-    """End this run, and start the same job again with these arguments and an empty history. Never returns: what comes after it is not run.
+    """End this run and start the same job again with these arguments and an empty history. Never returns.
 
-    The job keeps its id, so handles, the dedupe key and signals that were not read stay with it. Its attempts start again. Tasks that run beside are dropped,
-    as when a handler returns; sub-jobs of open fan-outs are canceled. Children that were spawned stay the job's. Follow-ups (`after`) are what the last run says.
+    The job keeps its id, so handles, the dedupe key and unread signals stay with it. Its attempts count from zero again. Other tasks of the handler are dropped,
+    as when it returns; sub-jobs of open fan-outs are canceled. Spawned children stay children of the job. Follow-ups (`after`) are those of the last run.
     """
     owner = durable()
     outer = in_step.get()
     if outer is not None:
         where = f"the step {outer.key.name!r}" if isinstance(outer, Step) else "a step"
-        raise NotDurable(f"continue_as_new was asked for inside {where}: call it in the handler itself")
+        raise NotDurable(f"continue_as_new was called inside {where}: call it in the handler itself")
     definition = owner.definitions[current().definition]
     try:
         payload = definition.codec.encode_call(args, kwargs)
@@ -27,7 +27,7 @@ async def continue_as_new(*args: Any, **kwargs: Any) -> NoReturn:
         payload = await owner.artifacts.keep(
             large, job_id=owner.lease.job_id, tenant_id=owner.tenant_id, kind="payload"
         )
-    # A step that is never on record: it begins when the replay is over, and is refused while the handler is dropped.
+    # A step that is never recorded: it begins when the replay is over, and is rejected while the handler is dropped.
     with await owner.begin("continue_as_new", "call"):
         await owner.suspend(lambda: owner.store.trees.continue_as_new(owner.lease, payload), keep=False)
-    raise AssertionError("the job has been continued, or is not this attempt's any more")
+    raise AssertionError("unreachable: the job was continued, or the lease is lost")

@@ -1,4 +1,4 @@
-"""A definition: one kind of job, as the code has it."""
+"""A job definition, as declared in code."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ Isolation = Literal["loop", "thread", "process"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """`isolation` says where the handler runs: on the loop (async def), in a thread (def), or in a process that can be killed."""
+    """`isolation` is where the handler runs: on the event loop (async def), in a thread (def), or in a process that can be killed."""
 
     name: str
     function: Callable[..., Any] = field(repr=False)
@@ -29,35 +29,35 @@ class Definition:
     priority: int
     max_attempts: int
     retries: int | None
-    """As given; None where the definition says nothing, and a sub-job takes its parent's."""
+    """As given; None if the definition does not set it, and a sub-job takes its parent's."""
     timeout_s: float
     backoff: Backoff
     limits: Limits
     limit_key: str | Callable[..., str] | None
     children: Children
     command: Command | None = field(default=None, repr=False)
-    """What it starts; None for a function."""
+    """The command that it runs; None for a function."""
     nodes: NodePolicy | None = None
-    """Of a node job."""
+    """The policy of a node job."""
     connector: bool = False
-    """It is one of plait's own, that reach other servers."""
+    """Whether it is one of plait's connectors."""
     search_keys: tuple[str, ...] | None = None
-    """Keys and paths of the payload by which its jobs can be found; None where the code says nothing."""
+    """Payload keys and paths that jobs can be searched by; None if the code does not set them."""
     sensitive: tuple[str, ...] | None = None
-    """Fields that viewers and operators are not shown: names, or ends of paths."""
+    """Fields that are hidden from viewers and operators: names, or ends of paths."""
     cancel_grace_s: float | None = None
-    """How long its handlers may clean up when they are canceled; None: they end at once."""
+    """How long its handlers may clean up after a cancellation; None: they end immediately."""
     deadline_s: float | None = None
-    """Of a job as a whole, waits and retries included; None: none."""
+    """The deadline of the whole job, including waits and retries; None: no deadline."""
     defaults: str = field(init=False, repr=False, default="")
-    """What an enqueue needs of it where no worker has made it known yet, as JSON."""
+    """The settings that an enqueue needs while no worker has registered the definition, as JSON."""
 
     def __post_init__(self) -> None:
         said = {"queue": self.queue, "priority": self.priority, "max_attempts": self.max_attempts}
         object.__setattr__(self, "defaults", msgspec.json.encode(said).decode())
 
     def row(self) -> dict[str, Any]:
-        """What the database knows of it: `plait.define`. Who tells the database must be able to read its payloads."""
+        """The database's form of the definition, for `plait.define`. The process that registers it must be able to decode its payloads."""
         self.codec.check()
         limits = self.limits
         return {
@@ -98,11 +98,11 @@ class Definition:
 
     @property
     def _about(self) -> str | None:
-        """Of a connector: what it says of itself."""
+        """The description of a connector: its docstring."""
         return " ".join((self.function.__doc__ or "").split()) if self.connector else None
 
     def limit_key_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-        """The limit key of a call: an argument's value, or what the given function makes of the arguments."""
+        """The limit key of a call: an argument's value, or the result of the given function of the arguments."""
         if self.limit_key is None:
             return None
         key = (
@@ -125,37 +125,37 @@ def _node_row(nodes: NodePolicy) -> dict[str, Any]:
 
 
 class JobOptions(TypedDict, total=False):
-    """What `@app.job(…)` takes."""
+    """The options of `@app.job(…)`."""
 
     name: str | None
     queue: str
     priority: int
-    """The lower it is, the earlier: 100 by default."""
+    """Lower runs first. Default: 100."""
     retries: int | None
-    """n retries allow n + 1 tries; 4 by default, and for a sub-job as many as its parent has."""
+    """n retries allow n + 1 attempts. Default: 4; for a sub-job, its parent's."""
     timeout: float | str
-    """Of one try, between two waits; an hour by default."""
+    """Time limit of one attempt, between two waits. Default: one hour."""
     backoff: Backoff | None
     max_running: int | None
     rate: Rate | None
     key: str | Callable[..., str] | None
-    """The argument, or a function of the arguments, whose value the `key_…` limits count by."""
+    """The argument, or a function of the arguments, whose value is the limit key of the per-key limits (`key_…`)."""
     key_max_running: int | None
     key_rate: Rate | None
     isolation: Literal["process"] | None
     child_mode: ChildMode
-    """This and the next three hold for the children that it spawns."""
+    """This and the next three apply to the children that it spawns."""
     on_child_failure: OnChildFailure
     allow_nested: bool
     cancel_on_parent_failure: bool
     search_keys: Sequence[str] | None
-    """Arguments, or paths in them, by which an index finds its jobs."""
+    """Arguments, or paths in them, that jobs can be searched by, with an index."""
     sensitive: Sequence[str] | None
-    """Fields that are not shown to viewers and operators."""
+    """Fields that are hidden from viewers and operators."""
     deadline: float | str | None
-    """Of the whole run, its waits and retries included; none by default."""
+    """Time limit of the whole job, including waits and retries. Default: none."""
     cancel_grace: float | str | None
-    """Canceled, its handler receives CancelledError and may clean up for so long; by default it ends at once."""
+    """A canceled handler receives CancelledError and may clean up for this long. Default: it ends immediately."""
 
 
 def define(
@@ -182,35 +182,33 @@ def define(
     cancel_grace: float | str | None = None,
     deadline: float | str | None = None,
 ) -> Definition:
-    """Check what a decorator was given, and make a definition of it."""
+    """Validate the options of a decorator, and build a definition."""
     if name is not None and not is_text(name, most=1_000_000):
         raise InvalidDefinition(f"name must be text of 1 to 200 characters, got {shown(name)}")
     name = str(name or getattr(function, "__name__", ""))
     if not inspect.isroutine(function):
-        raise InvalidDefinition(f"a job is a function, not {function!r}")
+        raise InvalidDefinition(f"a job must be a function, got {function!r}")
     if name in ("", "<lambda>"):
-        raise InvalidDefinition("a job needs a name: @app.job(name=…)")
+        raise InvalidDefinition("the function has no name: set one with @app.job(name=…)")
     if len(name) > 200 or name != name.strip() or not name.isprintable():
-        raise InvalidDefinition(f"a job's name is 1 to 200 printable characters, not {shown(name)}")
+        raise InvalidDefinition(f"a job's name must be 1 to 200 printable characters, got {shown(name)}")
     if not is_text(queue, most=100) or not QUEUE_NAME.fullmatch(queue):
-        raise InvalidDefinition(
-            f"job {name}: a queue's name is 1 to 100 letters, digits and _ . : -, not {shown(queue)}"
-        )
+        raise InvalidDefinition(f"job {name}: queue must be 1 to 100 letters, digits and _ . : -, got {shown(queue)}")
     if type(priority) is not int or not -32768 <= priority <= 32767:
         raise InvalidDefinition(
-            f"job {name}: priority is a whole number between -32768 and 32767, not {shown(priority)}"
+            f"job {name}: priority must be a whole number between -32768 and 32767, got {shown(priority)}"
         )
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
-        raise InvalidDefinition(f"job {name}: a generator cannot be a job")
+        raise InvalidDefinition(f"job {name}: a job cannot be a generator function")
     if isolation == "process" and "<locals>" in function.__qualname__:
         raise InvalidDefinition(
-            f"job {name}: isolation='process' needs a function at the top of a module, so that another process can find it"
+            f"job {name}: isolation='process' requires a function at module level, so that another process can import it"
         )
     if retries is not None and (type(retries) is not int or not 0 <= retries <= 9999):
-        raise InvalidDefinition(f"job {name}: retries is a whole number between 0 and 9999, not {shown(retries)}")
+        raise InvalidDefinition(f"job {name}: retries must be a whole number between 0 and 9999, got {shown(retries)}")
     timeout_s = seconds(timeout, what=f"job {name}: timeout")
     if timeout_s <= 0:
-        raise InvalidDefinition(f"job {name}: a timeout is more than 0")
+        raise InvalidDefinition(f"job {name}: timeout must be more than 0")
     deadline_s = None if deadline is None else seconds(deadline, what=f"job {name}: deadline")
     if deadline_s == 0:
         raise InvalidDefinition(f"job {name}: deadline must be more than 0")
@@ -229,14 +227,14 @@ def define(
     limits = Limits(max_running=max_running, rate=rate, key_max_running=key_max_running, key_rate=key_rate)
     if key is not None and not isinstance(key, str) and not callable(key):
         raise InvalidDefinition(
-            f"job {name}: key must be the name of an argument, or a function of the arguments, got {shown(key)}"
+            f"job {name}: key must be the name of a parameter, or a function of the arguments, got {shown(key)}"
         )
     if isinstance(key, str) and key not in codec.parameters:
-        raise InvalidDefinition(f"job {name}: key names an argument; there is none called {key!r}")
+        raise InvalidDefinition(f"job {name}: key must name a parameter of the function, got {key!r}")
     if key is None and (limits.key_max_running is not None or limits.key_rate is not None):
-        raise InvalidDefinition(f"job {name}: key_max_running and key_rate need key=…")
+        raise InvalidDefinition(f"job {name}: key_max_running and key_rate require key=…")
     if isolation is not None and isolation != "process":
-        raise InvalidDefinition(f"job {name}: isolation is 'process' or not given, not {isolation!r}")
+        raise InvalidDefinition(f"job {name}: isolation must be 'process' or omitted, got {isolation!r}")
     return Definition(
         name=name,
         function=function,
@@ -287,11 +285,11 @@ def _checked_keys(name: str, codec: Codec, keys: Sequence[str] | None) -> tuple[
         or len(repr(keys).encode()) > 1000
     ):
         raise InvalidDefinition(
-            f"job {name}: search_keys must be a list of at most ten names of arguments, or paths in them, got {shown(keys)}"
+            f"job {name}: search_keys must be a list of at most ten parameter names, or paths in them, got {shown(keys)}"
         )
     for key in keys:
         if key.split(".")[0] not in codec.parameters:
             raise InvalidDefinition(
-                f"job {name}: each of search_keys begins with the name of an argument; there is none called {shown(key)}"
+                f"job {name}: each of search_keys must begin with the name of a parameter, got {shown(key)}"
             )
     return tuple(keys)

@@ -1,11 +1,11 @@
-"""What a job gets of the jobs that it waited for: `dependencies()`, and the result that a chain passes on.
+"""Results of the jobs that a job waited for: `dependencies()`, and the result that a chain passes on.
 
-A link of a chain is stored before the result exists that it will get. Its payload names the argument in whose place that comes:
+A link of a chain is stored before the result that it will receive exists. Its payload names the argument that receives it:
 
     {"$previous":"numbers","factor":10}
 
-No handler's own arguments decode from this, so only such a payload costs a look. It stands for a result only where the job waited for another; anything
-else of this shape does not fit, as before.
+No handler's own arguments decode from this, so only such a payload costs a query. It stands for a result only if the job waited for another job; any other
+JSON of this form does not fit the signature.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ _BEGINS = f'{{"{_NAME}":'
 
 
 def link_payload(codec: Codec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """The payload of a job that gets the result of another as its first argument; None: it takes no more than these."""
+    """The payload of a job that gets another job's result as its first argument; None if the signature takes no further argument."""
     first = codec.first_before(args, kwargs)
     if first is None:
         return None
@@ -39,14 +39,14 @@ def link_payload(codec: Codec, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def is_link(payload: str) -> bool:
-    """Whether it may name an argument that is another job's result."""
+    """Whether the payload may name an argument that is another job's result."""
     return payload.startswith(_BEGINS)
 
 
 async def complete_link(
     store: Store, artifacts: Artifacts, payload: str, *, job_id: UUID, tenant_id: UUID
 ) -> str | None:
-    """The payload with the result in it of the job that it follows in its chain; None: it follows none."""
+    """The payload with the result of the previous job in its chain; None if it is not part of a chain."""
     rows = await until_sent(lambda: store.nurseries.list_dependencies(job_id, tenant_id, last=True))
     try:
         arguments = msgspec.json.decode(payload, type=dict[str, msgspec.Raw])
@@ -60,7 +60,7 @@ async def complete_link(
 
 
 async def dependencies() -> list[Result[Any]]:
-    """What the jobs came to that this one waited for (`after=[…]`, or the one before it in a chain), in the order in which they were named."""
+    """The results of the jobs that this one waited for (`after=[…]`, or the previous job of a chain), in the order in which they were given."""
     owner = durable()
     job_id, tenant_id = owner.lease.job_id, owner.tenant_id
     results: list[Result[Any]] = []
@@ -78,12 +78,12 @@ async def dependencies() -> list[Result[Any]]:
 
 
 def dependencies_sync() -> list[Result[Any]]:
-    """The same, for `def` handlers."""
+    """Like `dependencies`, for `def` handlers."""
     return call_from_thread(durable(), dependencies)
 
 
 async def _whole(artifacts: Artifacts, row: DependencyRow, tenant_id: UUID) -> str | None:
-    """Its result; what a reference stands for, where that was too large for a row."""
+    """Its result; the artifact's content if it was too large for a row."""
     if not is_reference(row.result):
         return row.result
     return await artifacts.resolve(row.result, job_id=row.job_id, tenant_id=tenant_id, kind="result")
@@ -98,7 +98,7 @@ def _result(row: DependencyRow, text: str | None, codec: Codec | None) -> Result
     error = SubJobFailure(
         index=row.index,
         job_id=row.job_id,
-        error=row.error or row.reason or "no reason was given",
+        error=row.error or row.reason or "no reason given",
         attempt=row.attempt,
         status=str(row.status),
     )

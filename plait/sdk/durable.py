@@ -4,11 +4,11 @@ A handler becomes durable by the operations that it calls: `call`, `fan_out`, `s
 its name and its occurrence there. The result of a step is recorded before the handler receives it. When the job resumes, after a wait or a crash, its handler runs
 from its start, and recorded steps return what they returned before, without being run.
 
-The ends of steps reach the handler one at a time, in a fixed order, each after everything that follows from the one before has happened (see branches.py). That
-order is recorded, and a replay delivers in it: so whatever the handler builds from tasks, the same things happen again.
+The ends of steps reach the handler one at a time, in a fixed order, each after everything that follows from the previous one has happened (see branches.py). That
+order is recorded, and a replay uses the same order. So the same things happen again, however the handler combines its tasks.
 
-The job is suspended only when nothing in it can make progress: every branch waits, for a time, a signal or a fan-out. All that it waits for is stored in
-one statement. As long as anything else is under way, the job keeps its slot, and what it waits for reaches it here.
+The job is suspended only when nothing in it can make progress: every branch waits for a time, a signal or a fan-out. All its waits are stored in
+one statement. While anything else is running, the job keeps its slot, and the ends of its waits are delivered here.
 """
 
 import asyncio
@@ -33,11 +33,11 @@ from plait.store.trees import Checkpoint, Lease, StepKey, StepKind, Suspension, 
 
 T = TypeVar("T")
 
-REFUSALS: Final = 1000  # a handler that goes on and on after its job was suspended is held from here on
+REFUSALS: Final = 1000  # a handler that keeps running after its job was suspended is blocked from here on
 NESTED: Final = ("call", "transaction", "version", "spawn", "after")
-"""Steps that may be part of another one."""
+"""Steps that may be nested in another one."""
 UNWIND_S: Final = 5.0
-"""The longest time that the tasks of a handler that has ended may take to end."""
+"""How long the remaining tasks of a finished handler may take to end."""
 
 
 class Durable:
@@ -52,7 +52,7 @@ class Durable:
         max_attempts: int,
         task: "asyncio.Task[Any] | None",
     ) -> None:
-        """`task`: the one that the handler runs in; None where that is a thread."""
+        """`task`: the task that the handler runs in; None if it runs in a thread."""
         self.store, self.artifacts = runtime.store, runtime.artifacts
         self.definitions, self.settings = runtime.definitions, runtime.settings
         self.lease = Lease(runtime.worker, job_id, attempt)
@@ -70,19 +70,19 @@ class Durable:
         )
         self.branches = self.delivery.branches
         self.branches.main.task = task
-        if attempt == 1:  # nothing is on record. (A forked job's first attempt is its second, as after a retry.)
+        if attempt == 1:  # nothing is recorded yet. (A forked job's first attempt has the number 2, as after a retry.)
             self.delivery.history = History()
         self._loading: asyncio.Task[History] | None = None
         self._seq = 0
-        self._size = 0  # of what this run has recorded, in bytes
+        self._size = 0  # bytes that this run has recorded
         self.unrecorded = self._unrecorded = Unrecorded()
         self._refused = 0
         self._canceling = False
         self._gone = False
-        """The job waits, or the lease is lost: the handler can't do anything more."""
+        """The job is suspended, or the lease is lost: the handler can do nothing more."""
 
     async def begin(self, name: str, kind: StepKind) -> Step:
-        """The next step of this name in the branch that runs here. Returns when it may be run, or when its recorded end was delivered."""
+        """The next step with this name in the running branch. Returns when it may run, or when its recorded end was delivered."""
         if get_ident() != self._thread:
             raise NotDurable
         if self._gone or self.holder.over:
@@ -91,7 +91,7 @@ class Durable:
         branch = self._branch(outer, f"{kind} {name!r}", kind)
         self._seq += 1
         self.delivery.used = True
-        # Threads of a `def` handler are one branch: what they ask for at the same time has no order.
+        # The threads of a `def` handler are one branch: their concurrent steps would have no order.
         nested = outer is not None or branch.inside is not None
         step = Step(self, branch, branch.key(name, self._seq), kind, nested=nested)
         if not nested:
@@ -114,17 +114,17 @@ class Durable:
         if outer is None:
             branch = self.branches.here()
             if branch.inside is not None and not self._threaded:
-                raise NotDurable(f"{asked} was asked for while another step of the same branch is under way")
+                raise NotDurable(f"{asked} was called while another step of the same branch is running")
             return branch
         if kind not in NESTED or not isinstance(outer, Step):
             where = f"the step {outer.key.name!r}" if isinstance(outer, Step) else "a step"
             raise NotDurable(
-                f"{asked} was asked for inside {where}: a step that waits would run from its start again. Wait in the handler, before or after the step"
+                f"{asked} was called inside {where}, but a step cannot wait: it would run from its start again. Wait in the handler, before or after the step"
             )
         return outer.body()
 
     def leave(self, step: Step) -> None:
-        """The branch's own code goes on."""
+        """The step is over: the branch's own code continues."""
         if not step.nested:
             self._go_on(step.branch)
 
@@ -135,7 +135,7 @@ class Durable:
             self.delivery.poke()
 
     async def load(self) -> History:
-        """What is on record. Loaded once, by whoever comes first."""
+        """The recorded history, loaded once by the first caller."""
         if self.delivery.history is None:
             if self._loading is None:
                 self._loading = self.loop.create_task(self._load(), context=self.delivery.context)
@@ -147,7 +147,7 @@ class Durable:
 
     async def _load(self) -> History:
         rows = await until_sent(lambda: self.store.trees.resume_steps(self.lease))
-        if rows is None:  # else it would begin anew, and do again what another does already
+        if rows is None:  # else it would start from the beginning and repeat another worker's steps
             await self.stop_for("stale")
         self._size += sum(len(row.value) for row in rows if row.value)
         return History(rows, lambda row: until_sent(lambda: self.store.trees.step_values(self.lease, row)))
@@ -164,7 +164,7 @@ class Durable:
         return result
 
     async def save(self, step: Step, value: str | None, error: str | None = None) -> None:
-        """Checkpoint the end of a step. The same as `record`, written out: most steps come here."""
+        """Checkpoint the end of a step. The same as `record`, inlined because most steps use it."""
         number = self.delivery.reserve(step)
         try:
             await self._store_end(step.key, step.kind, step.hash, number, value, error)
@@ -177,7 +177,7 @@ class Durable:
     async def _store_end(
         self, key: StepKey, kind: StepKind, digest: str | None, number: int, value: str | None, error: str | None
     ) -> None:
-        """It is stored also when the handler is stopped meanwhile: what was done must not be done again (T64)."""
+        """The checkpoint is stored even if the handler is stopped meanwhile: a finished step must not run again (T64)."""
         self._size += len(value) if value else 0
         saving = self._checkpoints.save(Checkpoint(self.lease, key, kind, number, digest, value, error))
         try:
@@ -190,8 +190,8 @@ class Durable:
             await self.stop_for("stale")
 
     async def fail(self, step: Step, error: Exception) -> NoReturn:
-        """A step has failed: the handler sees its error when it is its turn. It is recorded only if the handler goes on after it: an error that ends
-        the attempt is none that the next try should see."""
+        """A step has failed: the handler receives its error in its turn. The error is recorded only if the handler continues after it: an error that ends
+        the attempt must not be replayed in the next one."""
 
         async def write(number: int) -> None:
             self._unrecorded.failures.append(Failure(error, step, number))
@@ -200,7 +200,7 @@ class Durable:
         raise error
 
     async def cancel(self) -> None:
-        """The job was canceled, and its definition gives its handlers a grace period: this one receives the cancellation."""
+        """The job was canceled, and its definition has a grace period: deliver the cancellation to the handler."""
         if not self._canceling:
             self._canceling = True
             with contextlib.suppress(LeaseLost):
@@ -208,11 +208,11 @@ class Durable:
                 self.delivery.ask_now()
 
     async def is_durable(self) -> bool:
-        """Whether this run, or one before it, has asked for a step."""
+        """Whether this run, or an earlier one, has called a step."""
         return self.delivery.used or not (await self.load()).is_empty
 
     async def send_early(self, name: str, send: Callable[[], Awaitable[list[UUID]]]) -> list[UUID]:
-        """The handler sends something before its first step, if it will ever ask for one: recorded with that."""
+        """Send something before the first step. If the handler calls a step later, it is recorded with that step."""
         self._seq += 1
         key = self.branches.here().key(name, self._seq)
         ids = await send()
@@ -220,11 +220,11 @@ class Durable:
         return ids
 
     async def _record_the_rest(self) -> None:
-        """What has happened and is not on record: the handler goes on after it, so a replay must see the same."""
+        """Record everything that has happened and is not recorded yet: the handler continues after it, so a replay must see the same."""
         await asyncio.gather(*(self._store_end(*end) for end in self._unrecorded.take(self.delivery)))
 
     def timer(self, setter: str, call_at: CallAt, when: float, callback: Any, args: Any, context: Any) -> Timer:
-        """A deadline that the handler sets by asyncio."""
+        """A deadline that the handler sets with asyncio."""
         self._seq += 1
         key = self.branches.here().key(f"timeout {setter}", self._seq)
         delay_s = None if self._real_time else max(0.0, when - self.loop.time())
@@ -239,7 +239,7 @@ class Durable:
         fan_out_id: UUID | None = None,
         ended: int | None = None,
     ) -> tuple[str | None, str | None]:
-        """Wait for something that the database brings about: its value, and its error. Returns at once where that is on record."""
+        """Wait for something that the database completes: its value and its error. Returns immediately if it is recorded."""
         row, key, delivery = step.row, step.key, self.delivery
         if row is not None and row.finished is not None:
             return row.value, row.error
@@ -254,7 +254,7 @@ class Durable:
                 if self._gone:
                     raise Suspended
                 if step.end is None:
-                    await delivery.until(step)  # it was woken by a cancellation, which comes now
+                    await delivery.until(step)  # woken by a cancellation, which is delivered now
                 else:
                     delivery.take(step)
             else:
@@ -270,7 +270,7 @@ class Durable:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """The branch reads something that is on record: the ends of others wait until it has."""
+        """The branch reads something that is recorded: the ends of other steps wait until it has."""
         branch, reading = self.branches.here(), Reading()
         branch.inside = reading
         token = in_step.set(reading)
@@ -281,16 +281,16 @@ class Durable:
             self._go_on(branch)
 
     async def _ask(self, *, suspend: bool) -> None:
-        """Ask the database for what has come; with `suspend`, the job waits if nothing has."""
+        """Ask the database for completed waits; with `suspend`, the job is suspended if there are none."""
         while await self._suspended(await self._await_steps(suspend)):
             pass
 
     async def _await_steps(self, suspend: bool) -> Suspension:
         if self._unrecorded:
             await self._record_the_rest()
-        await self.holder.flush()  # what the handler has said is visible while the job waits
+        await self.holder.flush()  # the handler's progress must be visible while the job waits
         first, steps, waits, abandoned = self.delivery.expect()
-        self.holder.suspended = suspend  # who looks after leases must not take that for a loss (T15)
+        self.holder.suspended = suspend  # the heartbeat must not take that for a lost lease (T15)
         try:
             status, ends, next_s = await until_sent(
                 lambda: self.store.trees.await_steps(self.lease, waits, abandoned, next_number=first, suspend=suspend)
@@ -304,8 +304,8 @@ class Durable:
         return status
 
     async def _suspended(self, status: Suspension, *, keep: bool = True) -> bool:
-        """The database has answered: the job waits, goes on, or is not this attempt's any more. True: it has waited, and continues here, under a new lease."""
-        over = self.holder.over  # the lease was lost meanwhile, and nobody waits for this handler
+        """Handle the database's answer: the job waits, resumes, or its lease is lost. True: it has waited, and continues here under a new lease."""
+        over = self.holder.over  # the lease was lost meanwhile, and this handler was abandoned
         if status == "suspended" or over:
             kept = self.holder.keep(self._size) if keep and not over and not self._threaded else None
             if kept is None or not await kept:
@@ -320,7 +320,7 @@ class Durable:
         return False
 
     async def suspend(self, send: Callable[[], Awaitable[Suspension]], *, keep: bool = True) -> None:
-        """Send what makes the job wait at once. Returns where it need not, or when it has waited."""
+        """Send a statement that suspends the job. Returns if the job need not wait, or after it has waited."""
         await self.holder.flush()
         self.holder.suspended = True
         try:
@@ -333,7 +333,7 @@ class Durable:
             raise Suspended
 
     def _unwind(self) -> None:
-        """Drop the handler's frames. Whatever they still ask for is refused."""
+        """Drop the handler's frames. Anything they still call is rejected."""
         self._gone = True
         for task in self.branches.tasks:
             task.cancel()
@@ -344,11 +344,11 @@ class Durable:
             inside = branch.inside
             if isinstance(inside, Step) and inside.future is not None and not inside.future.done():
                 inside.future.set_exception(Suspended())
-                inside.future.exception()  # also when its task is canceled before
+                inside.future.exception()  # retrieved, even if its task is canceled first
 
     async def close(self, error: BaseException | None) -> None:
-        """The handler has returned or raised: what it has left running is stopped, as `asyncio.run` does. A step whose error has ended the attempt runs
-        again with the next try, and so does what came after it."""
+        """The handler has returned or raised: stop its remaining tasks, as `asyncio.run` does. A step whose error ended the attempt runs again in the next
+        attempt, and so does everything after it."""
         self.delivery.stop()
         tasks = self.branches.tasks
         for task in tasks:
@@ -357,14 +357,14 @@ class Durable:
             await asyncio.wait(tasks, timeout=UNWIND_S)
             for task in tasks:
                 if task.done() and not task.cancelled():
-                    task.exception()  # nobody is left to be told
+                    task.exception()  # nothing waits for its error
         for failure in self._unrecorded.failures:
             if failure.recorded and error is not None and not self._gone and failure.caused(error):
                 drop = partial(self.store.trees.drop_steps, self.lease, failure.seen_by, since=failure.number)
                 await until_sent(drop)
 
     def refuse(self) -> None:
-        """The lease is lost: what the handler still asks for has no effect."""
+        """The lease is lost: further calls of the handler have no effect."""
         self._gone = True
 
     async def _refuse(self) -> NoReturn:
@@ -376,8 +376,8 @@ class Durable:
         raise Suspended
 
     async def stop_for(self, status: Suspension) -> NoReturn:
-        """The lease is lost, or the job was asked to stop: the handler is canceled, here and now."""
-        # Else the handler has ended, and this is a task that it has left behind.
+        """The lease is lost, or a cancellation was requested: cancel the handler now."""
+        # Else the handler has ended, and this is a task that it left behind.
         if not self.holder.suspended and not self.holder.over:
             if status == "stale":
                 self.refuse()
@@ -385,13 +385,13 @@ class Durable:
                 self.holder.canceled()
             else:
                 self.holder.lost()
-            if not self._threaded:  # a thread can't be canceled: it is told
-                await asyncio.sleep(60)  # until canceled, which is under way
+            if not self._threaded:  # a thread cannot be canceled: it gets an error
+                await asyncio.sleep(60)  # until the cancellation arrives
         raise LeaseLost
 
 
 def durable() -> Durable:
-    """The durable side of the job that runs here."""
+    """The durable state of the job that runs here."""
     try:
         found: Durable = attempt().durable()
     except NoCurrentJob as error:

@@ -1,4 +1,4 @@
-"""What the durable jobs of one worker share."""
+"""State that the durable functions of one worker share."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -38,9 +38,9 @@ class DurableRuntime:
         self.node = node
         self.real_time = real_time
         self.keep: Callable[[Any, int], asyncio.Future[bool] | None] = lambda _run, _size: None
-        """Keeps the handler of a job that has begun to wait, of so many bytes, in memory; see plait.worker.cached_handlers."""
+        """Keeps the handler of a suspended job of the given size in memory; see plait.worker.cached_handlers."""
         self.flush: Callable[[Any], Awaitable[None]] = _nothing
-        """Sends what a run has said of itself."""
+        """Sends a run's progress, info and state."""
 
     async def _write_streams(self, items: Sequence[StreamItem]) -> list[int]:
         return await self.store.streams.write(items)

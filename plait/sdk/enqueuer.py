@@ -1,14 +1,14 @@
-"""Enqueues of one process: calls that come at the same time share one statement, each answered only after its commit.
+"""Enqueues of one process: concurrent calls share one statement, and each returns after its commit.
 
-While a statement is under way, new calls gather for the next one, so a lone caller waits for nothing and a crowd pays for one
-round trip. A caller's own transaction never comes through here.
+Calls that arrive during a statement are batched for the next one, so a single caller waits for nothing and many callers share one
+round trip. Enqueues in a caller's own transaction do not come through here.
 
-An open transaction of a user can hold a key, a quota or a job that an enqueue needs. Its caller may wait for us at the same
-time, so we must not wait for it: jobs that may wait have a lane of their own, a statement waits 10 ms at most, and a job that was in
-the way is parked, and tried again beside the lanes, until `MAX_WAIT_S` have passed. Then its caller gets `Busy`.
+A user's open transaction can lock a key, a quota or a job that an enqueue needs. The owner of that transaction may wait for us at the
+same time, so we must not wait for it: jobs that may have to wait have a separate lane, a statement waits 10 ms at most, and a blocked
+job is parked and retried beside the lanes, until `MAX_WAIT_S` have passed. Then its caller gets `Busy`.
 
-A reply that is lost is neither success nor failure (T111). Ids come from here, so the same statement can be sent again, and what
-is stored already is left alone.
+A lost reply is neither success nor failure (T111). Ids are generated here, so the same statement can be sent again, and jobs that are
+already stored are left unchanged.
 """
 
 import asyncio
@@ -25,22 +25,22 @@ from plait.store.new_jobs import MAX_WAIT_MS, NewJob
 
 MAX_BATCH = 1000
 MAX_TOTAL = 256 * 1024 * 1024
-"""Payloads of one call: this process holds all of it in memory."""
+"""The maximum size of the payloads of one call: this process holds all of them in memory."""
 MAX_SPECIAL = 10_000
 PAUSES_S = (0.05, 0.25, 1.0)
-"""Before each repetition of a statement whose reply was lost."""
+"""Delays before each repetition of a statement whose reply was lost."""
 PATIENCE_S = 5.0
-"""No repetition begins after this time, but for the first one: a connection that was dead is known to be only when its statement
-was not answered for long."""
+"""No repetition begins after this time, except the first: a dead connection is noticed only after its statement was not answered
+for a long time."""
 TRANSIENT = frozenset({"40001", "40P01", "55P03", "23505"})
-"""Serialization failure, deadlock, lock timeout: the server undid it all, and asks to try again."""
+"""Serialization failure, deadlock, lock timeout: the server rolled everything back, so the statement can be retried."""
 MAX_WAIT_S = MAX_WAIT_MS / 1000
-"""How long a job waits for what another open transaction holds."""
+"""How long a job waits for a lock of another open transaction."""
 LANE_WAIT_MS = 10
-"""How long a statement of many may be held up by one of them."""
+"""How long one blocked job may delay a statement with many jobs."""
 PARKED_PAUSE_S = 0.1
 MAX_RETRIES = 2
-"""So many of the parked are tried again at once: the other connections are for those that can be stored."""
+"""How many parked jobs are retried at once: the other connections are for jobs that can be stored."""
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class _Waiting:
     since: float = field(default_factory=time.monotonic)
 
     def needs(self) -> Hashable:
-        """What another transaction can hold of it, beside its tenant's quota."""
+        """The key or dependency that another transaction can lock, besides its tenant's quota."""
         job = self.job
         return job.tenant_id, job.definition, job.dedupe_key, job.idempotency_key, job.after
 
@@ -65,18 +65,18 @@ class Enqueuer:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lanes: dict[bool, list[_Waiting]] = {False: [], True: []}
-        """By whether they may have to wait for others."""
+        """Lanes, by whether their jobs may have to wait for other transactions."""
         self._flushers: dict[bool, asyncio.Task[None]] = {}
         self._special: set[tuple[str, UUID | None]] = set()
-        """Definitions and tenants whose jobs did not go the short way: they need not be tried on it again."""
+        """Definitions and tenants whose jobs could not use the fast path: they skip it from now on."""
         self._parked: dict[Hashable, list[_Waiting]] = {}
-        """By what another transaction holds: what they need, or a tenant's id for its quota."""
+        """Parked jobs by what another transaction locks: their key or dependency, or a tenant's id for its quota."""
         self._parkings: set[asyncio.Task[None]] = set()
         self._retries = asyncio.Semaphore(MAX_RETRIES)
 
     async def enqueue(self, job: NewJob) -> UUID:
-        """The id of the job: its own, or that of the older one which holds its key. Raises `Busy` when another open transaction
-        holds the key, the quota or the dependency of this job for too long."""
+        """The id of the job: its own, or that of the existing job with its key. Raises `Busy` if another open transaction locks the key,
+        the quota or a dependency of this job for too long."""
         waiting = _Waiting(job, asyncio.get_running_loop().create_future())
         held = self._parked and [key for key in (job.tenant_id, waiting.needs()) if key in self._parked]
         if held:
@@ -86,11 +86,11 @@ class Enqueuer:
             self._lanes[lane].append(waiting)
             if lane not in self._flushers:
                 self._flushers[lane] = asyncio.get_running_loop().create_task(self._flush(lane))
-        # A caller that is canceled leaves: before the statement goes out its job is dropped, after that it may be stored.
+        # A canceled caller leaves: before the statement is sent its job is dropped; after that it may be stored.
         return await waiting.future
 
     async def enqueue_many(self, parts: Iterator[list[NewJob]]) -> None:
-        """All of them or, if this raises, none. A part is made while the one before it is being stored. Not for jobs with keys."""
+        """Enqueue all jobs or, if this raises, none. Each part is encoded while the previous one is stored. Not for jobs with keys."""
         made: list[list[NewJob]] = []
         size = 0
 
@@ -100,14 +100,16 @@ class Enqueuer:
             for part in parts:
                 size += sum(len(job.payload) for job in part)
                 if size > MAX_TOTAL:
-                    raise InvalidJob(f"the payloads are more than {MAX_TOTAL:,} bytes together: enqueue them in parts")
+                    raise InvalidJob(
+                        f"the payloads must have at most {MAX_TOTAL:,} bytes in total: enqueue them in parts"
+                    )
                 made.append(part)
                 yield part
 
         await _surely(lambda: patiently(lambda: self._store.jobs.enqueue_parts(each()), MAX_WAIT_S))
 
     async def close(self) -> None:
-        """Return when those who wait have their answer."""
+        """Return when pending callers have their answers."""
         while tasks := {*self._flushers.values(), *self._parkings}:
             await asyncio.wait(tasks)
 
@@ -119,7 +121,7 @@ class Enqueuer:
         finally:
             del self._flushers[lane]
             left, self._lanes[lane] = self._lanes[lane], []
-            for one in left:  # the loop ends: nobody is left to send these
+            for one in left:  # the loop ends: these can no longer be sent
                 one.future.cancel()
 
     async def _store_jobs(self, jobs: list[NewJob], wait_ms: int) -> dict[UUID, UUID]:
@@ -135,10 +137,10 @@ class Enqueuer:
         return await self._store.jobs.enqueue_many(jobs, wait_ms=wait_ms, patience_s=0)
 
     async def _send(self, batch: list[_Waiting]) -> None:
-        """Answer them all, but for those that are parked."""
+        """Answer all callers, except those whose jobs are parked."""
         while busy := await self._try(batch, LANE_WAIT_MS):
             blocked = [one for one in batch if busy.detail in (str(one.job.id), str(one.job.tenant_id))]
-            if not blocked and len(batch) > 1:  # it is not known which: halve
+            if not blocked and len(batch) > 1:  # it is not known which one: split the batch
                 await self._send(batch[: len(batch) // 2])
                 batch = batch[len(batch) // 2 :]
                 continue
@@ -147,7 +149,7 @@ class Enqueuer:
             batch = [one for one in batch if one not in blocked] if blocked else []
 
     async def _try(self, batch: list[_Waiting], wait_ms: int) -> Busy | None:
-        """Answer them all, unless another transaction is in the way."""
+        """Answer all callers, unless a lock of another transaction blocks one."""
         batch = [one for one in batch if not one.future.done()]
         if not batch:
             return None
@@ -155,11 +157,11 @@ class Enqueuer:
             existing = await _surely(lambda: self._store_jobs([one.job for one in batch], wait_ms))
         except Busy as error:
             return error
-        except Exception as error:  # noqa: BLE001 - it is the callers' to handle
+        except Exception as error:  # noqa: BLE001 - reported to the callers
             if len(batch) == 1 or isinstance(error, DatabaseUnreachable):
                 for one in batch:
                     one.fail(error)
-            else:  # one of them is at fault: halve, until it stands alone
+            else:  # one of them caused it: split the batch until it is alone
                 await self._send(batch[: len(batch) // 2])
                 await self._send(batch[len(batch) // 2 :])
         except BaseException:
@@ -182,7 +184,7 @@ class Enqueuer:
             self._parked[held].append(one)
 
     async def _retry(self, held: Hashable) -> None:
-        """Those that need one thing, until they have it."""
+        """Retry the jobs that wait for one lock, until they have it."""
         try:
             while parked := [one for one in self._parked[held] if not one.future.done()]:
                 self._parked[held] = parked
@@ -200,7 +202,7 @@ class Enqueuer:
 
 
 async def _surely(store: Callable[[], Awaitable[T]]) -> T:
-    """Store it, and again when it is not known whether it is."""
+    """Store it, and repeat while it is unknown whether it was stored."""
     began = time.monotonic()
     for tried, pause in enumerate(PAUSES_S):
         try:

@@ -1,4 +1,4 @@
-"""Telling that something happened: triggers that match it make jobs."""
+"""Send events: matching triggers enqueue jobs."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
@@ -17,14 +17,14 @@ T = TypeVar("T")
 
 
 class App(Protocol):
-    """What an event needs of its app."""
+    """The part of the app that events use."""
 
     async def store(self) -> Store: ...
     def named_tenant(self, tenant: str | UUID | None) -> str | UUID | None: ...
 
 
 class NewEvent:
-    """Checked when it is made, so that a mistake is reported where it is made."""
+    """A new event, validated when it is created, so that a mistake is reported to its caller."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class NewEvent:
         event_id: UUID | None,
     ) -> None:
         if data is not None and not isinstance(data, Mapping):
-            raise InvalidArguments(f"an event's data is a mapping, not {type(data).__name__}")
+            raise InvalidArguments(f"an event's data must be a mapping, got {type(data).__name__}")
         Options(tenant=tenant, correlation_id=correlation_id, job_id=event_id)
         self._app = app
         self._id = event_id or new_id()
@@ -60,10 +60,10 @@ class NewEvent:
             [event_id] = await send_once(f"emit {name}", send)
             return event_id
         if not is_async(conn):
-            raise InvalidArguments("this connection is sync: use emit_sync with it")
+            raise InvalidArguments("conn is a sync connection: use emit_sync")
         return await emit_async_on(conn, *self._said, str(self._id))
 
     def emit_on_sync(self, conn: Any) -> UUID:
         if is_async(conn):
-            raise InvalidArguments("this connection is async: use emit with it")
+            raise InvalidArguments("conn is an async connection: use emit")
         return emit_sync_on(conn, *self._said, str(self._id))

@@ -1,7 +1,7 @@
-"""Fan-out and fan-in: ask for many sub-jobs, wait for them without holding a worker, and go on with their results.
+"""Fan-out and fan-in: enqueue many sub-jobs, wait for them without holding a worker, and resume with their results.
 
-Sub-jobs inherit tenant, root and correlation from their parent. What else they take is decided from the nearest to the farthest: the
-sub itself, the fan-out, the sub's own definition; retries, where none of these says anything, are the parent's.
+Sub-jobs inherit tenant, root and correlation id from their parent. Other options come from the first that sets them: the sub, the
+fan-out, the sub's definition. The retries default to the parent's.
 """
 
 import asyncio
@@ -27,11 +27,11 @@ from plait.sdk.until_sent import until_sent
 from plait.store.trees import PAGE_BYTES, ChildOutcome, NewChild, NewFanOut, Suspension
 
 PAGE = 2000
-"""A page of results has at most so many, and at most so many that they come to PAGE_BYTES."""
+"""The maximum number of results in a page; PAGE_BYTES limits their size."""
 MAX_FAILURES = 1000
-"""A stream that fails names no more of its failures: it must not hold them all."""
+"""The maximum number of failures that the error of a stream lists, so that it does not hold all of them."""
 BREATH = 1000
-"""After so many sub-jobs made, others on the loop have their turn."""
+"""After creating this many sub-jobs, other tasks on the loop may run."""
 
 
 async def fan_out(
@@ -48,11 +48,11 @@ async def fan_out(
     cancel_on_parent_failure: bool = False,
     nested: bool = True,
 ) -> list[Result[Any]]:
-    """Run sub-jobs, wherever there are workers, and wait for them; their results, in order of index.
+    """Run sub-jobs on any workers and wait for them; returns their results, in order of index.
 
-    `fail_fast()` is the strategy where none is given. The job waits without a worker; it goes on as soon as the fan-out is
-    decided. A fan-out that fails raises FanOutError and cancels what it has open, unless `cancel_remaining=False`. With `cancel_remaining=True`
-    one that succeeds early cancels that too.
+    Default strategy: `fail_fast()`. The job waits without a worker, and resumes as soon as the fan-out is decided. A failed fan-out raises
+    FanOutError and cancels its unfinished sub-jobs, unless `cancel_remaining=False`. With `cancel_remaining=True`, a fan-out that succeeds
+    early cancels them too.
     """
     given = Options(queue=queue, priority=priority, retries=retries, timeout=sub_timeout)
     opened = await _open(
@@ -80,10 +80,10 @@ async def fan_out_stream(
     cancel_on_parent_failure: bool = False,
     nested: bool = True,
 ) -> AsyncIterator[Result[Any]]:
-    """The same, one result at a time, in the order in which sub-jobs end. That order is kept: a replay sees the same.
+    """Like `fan_out`, one result at a time, in the order in which sub-jobs end. The order is recorded: a replay sees the same.
 
-    `collect_all()` is the strategy where none is given: each result tells for itself. Memory holds one page, of 8 MB. Each time
-    the job goes on it reads the stream from its start, so it does not go on for every result but when a quarter more are there.
+    Default strategy: `collect_all()`, so each result has its own status. Memory holds one page of 8 MB. Each time the job resumes, it reads
+    the stream from its start, so it does not resume for every result, but when the number of results has grown by a quarter.
     """
     given = Options(queue=queue, priority=priority, retries=retries, timeout=sub_timeout)
     opened = await _open(
@@ -112,7 +112,7 @@ async def fan_out_stream(
 
 
 class Opened:
-    """A fan-out that is on record."""
+    """A recorded fan-out."""
 
     def __init__(
         self, owner: Durable, name: str, fan_out_id: UUID, total: int, strategy: str, *, streamed: bool = False
@@ -125,25 +125,25 @@ class Opened:
         self._streamed = streamed
         self.decision: str | None = None
         self.ended = 0
-        """Of a stream: how many of its children had ended when it was last looked; those may be read."""
+        """For a stream: how many children had ended at the last check; their results may be read."""
         self.position = 0 if streamed else -1
         self._read = False
 
     async def results(self) -> AsyncIterator[Result[Any]]:
-        """All that have not been read."""
+        """All results that have not been read."""
         while not self._read:
             async for result in self.page():
                 yield result
 
     async def page(self) -> AsyncIterator[Result[Any]]:
-        """The next results. Each is decoded when it is its turn, and not held here any more."""
+        """The next results. Each is decoded in its turn, and then no longer held here."""
         trees, job_id = self._owner.store.trees, self._owner.lease.job_id
         limit = min(PAGE, self.ended - self.position) if self._streamed else PAGE
         with self._owner.reading():
             rows = await until_sent(
                 lambda: trees.gather(job_id, self._id, after=self.position, limit=limit, most_bytes=PAGE_BYTES)
             )
-        # Fewer than were asked for, and too small for the bound even with four bytes a character: there are no more.
+        # Fewer rows than requested, and too small for the size limit even with four bytes per character: there are no more.
         size = sum(len(row.result or "") + len(row.error or "") for row in rows)
         self._read = len(rows) < limit and 4 * size < PAGE_BYTES
         rows.reverse()
@@ -153,7 +153,7 @@ class Opened:
             yield self._result(await self._resolved(row) if is_reference(row.result) else row)
 
     async def _resolved(self, row: ChildOutcome) -> ChildOutcome:
-        """With what its result stands for: that was too large for a row."""
+        """The row with its artifact's content, if its result was too large for a row."""
         assert row.result is not None
         owner = self._owner
         with owner.reading():
@@ -161,13 +161,13 @@ class Opened:
             return replace(row, result=await kept)
 
     async def join(self, ended: int | None) -> None:
-        """Until so many have ended, or it is decided: a step of its own, so that a replay reads as much as was there."""
+        """Wait until this many have ended, or it is decided. This is a step, so that a replay reads the same number."""
         with await self._owner.begin(f"{self._name} join", "join") as step:
             stands, _ = await self._owner.wait(step, fan_out_id=self._id, ended=ended)
             self.decide(stands)
 
     def decide(self, stands: str | None) -> None:
-        """How it stands, as it is on record."""
+        """Set the decision, as it is recorded."""
         now = msgspec.json.decode(stands or "{}")
         self.decision = now.get("decision")
         self.ended = (now.get("ended") if self.decision is None else now.get("decided_ended")) or 0
@@ -192,7 +192,7 @@ class Opened:
         error = SubJobFailure(
             index=row.index,
             job_id=row.job_id,
-            error=row.error or row.reason or "no reason was given",
+            error=row.error or row.reason or "no reason given",
             attempt=row.attempt,
             status=str(row.status),
             failure=read_failure(row.failure),
@@ -212,7 +212,7 @@ async def _open(
     *,
     streamed: bool = False,
 ) -> Opened | None:
-    """Open the fan-out, and wait; or, when it is on record, wait for what is left of it. None where there is nothing to do (T20)."""
+    """Open the fan-out and wait; if it is recorded already, wait for its rest. None if there are no sub-jobs (T20)."""
     owner = durable()
     asked = iter(subs)
     try:
@@ -266,15 +266,15 @@ async def _open(
 
 
 async def _read(owner: Durable, given: Options, subs: Iterable[Sub], *, keep: bool) -> tuple[list[NewChild], int, str]:
-    """The sub-jobs as the database takes them, how many, and a hash of them all; on a replay only the latter two are needed."""
+    """The sub-jobs in the database's form, their number, and a hash of all of them; a replay needs only the latter two."""
     digest = hashlib.blake2b(digest_size=8)
     children: list[NewChild] = []
     kinds: dict[tuple[int, int], SubKind] = {}
     total = 0
     for asked in subs:
         if not isinstance(asked, Sub):
-            raise InvalidArguments(f"fan_out takes sub(job, …), not {type(asked).__name__}")
-        key = (id(asked.job), id(asked.options))  # not used again for others meanwhile: the kind holds both
+            raise InvalidArguments(f"fan_out arguments must be sub(job, …), got {type(asked).__name__}")
+        key = (id(asked.job), id(asked.options))  # these ids are not reused meanwhile: the kind references both
         kind = kinds.get(key) or kinds.setdefault(key, SubKind(owner, asked, given))
         large: TooLarge | None = None
         try:

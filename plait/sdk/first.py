@@ -12,12 +12,12 @@ from plait.sdk.until_sent import until_sent
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """Which one ended first, and what it returned."""
+    """The wait that ended first, and its result."""
 
     index: int
-    """Its place among those that were given, from 0."""
+    """Its position among the given waits, from 0."""
     name: str | None
-    """The name that it was given by."""
+    """The name of its keyword argument."""
     value: Any
 
 
@@ -29,7 +29,7 @@ async def first(*waits: Awaitable[Any], **named: Awaitable[Any]) -> First:
     """
     given = [*waits, *named.values()]
     if not given:
-        raise InvalidArguments("first must be given at least one thing to wait for")
+        raise InvalidArguments("first requires at least one awaitable")
     tasks = [asyncio.ensure_future(one) for one in given]
     running = running_attempt()
     owner = running.durable() if running is not None and running.branches() is not None else None
@@ -45,7 +45,7 @@ async def first(*waits: Awaitable[Any], **named: Awaitable[Any]) -> First:
             await asyncio.wait(losers)
         for task in losers:
             if not task.cancelled():
-                task.exception()  # it lost: nobody else is told
+                task.exception()  # it lost the race: its error is dropped
     if owner is not None and (left := owner.delivery.left_by(paths)):
         with owner.reading():
             await until_sent(lambda: owner.store.trees.abandon_fan_outs(owner.lease, left))

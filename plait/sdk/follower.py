@@ -1,6 +1,6 @@
-"""Following jobs: all who follow one in this process share one question, asked at most every `FIRST_S`, and ever less often while there is no news.
+"""Following jobs: all followers in this process share one query, sent at most every `FIRST_S`, and less often while nothing changes.
 
-Nothing is read ahead of a reader: a slow one holds no items in memory, and nobody else up.
+Nothing is read ahead of a reader: a slow reader holds no items in memory and does not delay others.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ LAST_S: Final = 0.5
 GROWTH: Final = 1.3
 MAX_BATCH: Final = 500
 PATIENCE_S: Final = 30.0
-"""How long the database may be unavailable before those who follow are told."""
+"""How long the database may be unavailable before followers get an error."""
 
 
 class Follower:
@@ -34,7 +34,7 @@ class Follower:
     async def stream(
         self, job_id: UUID, tenant_id: UUID, name: str, *, after: int = 0
     ) -> AsyncIterator[tuple[int, str]]:
-        """The items of a stream after the one of this number, each with its own, as JSON text. Ends with the stream."""
+        """The items of a stream after the given number, each with its number, as JSON text. Ends with the stream."""
         if not (type(after) is int and 0 <= after < 2**31):
             raise InvalidArguments(f"after must be the number of an item, got {shown(after)}")
         while True:
@@ -46,13 +46,13 @@ class Follower:
                 return
 
     async def news(self, job_id: UUID, tenant_id: UUID, subject: str, after: int) -> News:
-        """What is new, as soon as something is."""
+        """Return new items or state as soon as there are any."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[News] = loop.create_future()
         self._waiting[future] = Following(job_id, tenant_id, subject, after)
         self._arrived.set()
         if self._poller is None:
-            # In a context of nobody's: a handler may follow another job.
+            # In an empty context: a handler may follow another job.
             self._poller = contextvars.Context().run(loop.create_task, self._poll())
         try:
             news = await future
@@ -63,7 +63,7 @@ class Follower:
         return news
 
     async def close(self) -> None:
-        self._fail(PlaitError("the app was closed while a job was followed"))
+        self._fail(PlaitError("the app was closed while following a job"))
         if self._poller is not None:
             self._poller.cancel()
             await asyncio.wait({self._poller})
@@ -88,7 +88,7 @@ class Follower:
                     pause = FIRST_S
                 except TimeoutError:
                     pass
-        except Exception as error:  # noqa: BLE001 - it is the followers' to handle
+        except Exception as error:  # noqa: BLE001 - reported to the followers
             self._fail(error)
         finally:
             self._poller = None
@@ -97,7 +97,7 @@ class Follower:
             self._waiting = {}
 
     async def _ask(self) -> bool:
-        """Ask for all; whether there was any news."""
+        """Query for all followers; returns whether anything was new."""
         asked, any_news = list(self._waiting.items()), False
         for start in range(0, len(asked), MAX_BATCH):
             part = asked[start : start + MAX_BATCH]

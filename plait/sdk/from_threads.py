@@ -1,4 +1,4 @@
-"""Durable operations of `def` handlers: they run on the worker's loop, while the handler's thread waits."""
+"""Durable operations of `def` handlers: they run on the worker's event loop while the handler's thread waits."""
 
 import asyncio
 import contextlib
@@ -15,12 +15,12 @@ T = TypeVar("T")
 def call_from_thread(owner: Durable, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
     with contextlib.suppress(RuntimeError):
         asyncio.get_running_loop()
-        raise NotDurable("the sync form was called on a loop, which it would block: use the async one")
+        raise NotDurable("the sync function was called on an event loop, which it would block: use the async function")
     coroutine = function()
     try:
         future = asyncio.run_coroutine_threadsafe(coroutine, owner.loop)
     except BaseException:
-        coroutine.close()  # the loop is closed: the worker has gone, and so has the lease
+        coroutine.close()  # the loop is closed: the worker has stopped, and the lease is lost
         raise
     try:
         return future.result()

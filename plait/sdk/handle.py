@@ -1,4 +1,4 @@
-"""A handle: one job that was asked for."""
+"""A handle: one enqueued job."""
 
 import asyncio
 from dataclasses import replace
@@ -30,9 +30,9 @@ TREE_PAGE = 10_000
 
 
 class Handle(LiveHandle, Generic[R]):
-    """`deduplicated`: an older job holds the key that was given, and this handle is that job's.
+    """`deduplicated`: another job already has the given key, and this handle refers to that job.
 
-    It goes through the app's own connections: what was enqueued with `conn=` is visible to it after the commit.
+    It uses the app's own connections: a job enqueued with `conn=` is visible to it after the commit.
     """
 
     def __init__(
@@ -54,31 +54,31 @@ class Handle(LiveHandle, Generic[R]):
         return f"<Handle {self.id}{' deduplicated' if self.deduplicated else ''}>"
 
     async def info(self) -> JobRow:
-        """All that is known of the job."""
+        """All fields of the job."""
         return await (await self._app.store()).jobs.get_job(self.id, tenant_id=await self._tenant_id())
 
     async def cancel(self, reason: str | None = None) -> Status:
-        """Ask the job to stop; its status now. A running job is `running` until its handler has stopped."""
+        """Cancel the job; returns its status. A running job stays `running` until its handler has stopped."""
         jobs = (await self._app.store()).jobs
         return await jobs.cancel(self.id, tenant_id=await self._tenant_id(), reason=reason)
 
     async def retry(self, *, drop_steps: bool = False) -> Status:
-        """Run a final job again, with all its tries. One that succeeded stays as it is: IllegalMove. A durable one goes on
-        after its last good step, or begins anew with `drop_steps`."""
+        """Retry a final job, with all its attempts. A succeeded job cannot be retried: IllegalMove. A durable function resumes after its last
+        successful step, or restarts from the beginning with `drop_steps`."""
         jobs = (await self._app.store()).jobs
         return await jobs.retry(self.id, tenant_id=await self._tenant_id(), drop_steps=drop_steps)
 
     async def cancel_tree(self, reason: str | None = None) -> TreeCanceled:
-        """Ask the job and all its sub-jobs to stop."""
+        """Cancel the job and all its descendants."""
         jobs = (await self._app.store()).jobs
         return await jobs.cancel_tree(self.id, tenant_id=await self._tenant_id(), reason=reason)
 
     async def retry_tree(self) -> int:
-        """Run again what has failed in the tree of which this job is the root; what succeeded stays. How many jobs run."""
+        """Retry the failed jobs of the workflow of which this job is the root; succeeded jobs are kept. Returns the number of retried jobs."""
         return await (await self._app.store()).jobs.retry_tree(self.id, tenant_id=await self._tenant_id())
 
     async def tree(self) -> list[NodeRow]:
-        """The whole tree that the job belongs to: its root, then by fan-out and index."""
+        """All jobs of the workflow: its root, then by fan-out and index."""
         jobs, tenant_id = (await self._app.store()).jobs, await self._tenant_id()
         nodes = page = await jobs.job_tree(self.id, tenant_id=tenant_id)
         while len(page) == TREE_PAGE:
@@ -87,12 +87,12 @@ class Handle(LiveHandle, Generic[R]):
         return nodes
 
     async def tree_info(self) -> dict[str, Any]:
-        """What the job and all below it have said by `current().info(…)`: numbers add up, a parent's own keys win."""
+        """The merged `current().info(…)` of the job and all its descendants: numbers are added up, a parent's own keys win."""
         nurseries = (await self._app.store()).nurseries
         return await nurseries.job_info(self.id, tenant_id=await self._tenant_id())
 
     async def result(self, timeout: float | str | timedelta | None = None) -> R:
-        """The job's result, as soon as it has one. Raises JobFailed or one of its kinds, or TimeoutError."""
+        """Wait for the job's result. Raises JobFailed or one of its subclasses, or TimeoutError."""
         timeout_s = None if timeout is None else seconds(timeout, what="timeout")
         limit = asyncio.timeout(timeout_s)
         try:
@@ -103,7 +103,7 @@ class Handle(LiveHandle, Generic[R]):
                     outcome = replace(outcome, result=await self._resolved(outcome.result))
         except TimeoutError:
             if limit.expired():
-                raise TimeoutError(f"job {self.id} has not ended within {timeout_s:g} s") from None
+                raise TimeoutError(f"job {self.id} did not finish within {timeout_s:g} s") from None
             raise
         return self._result(outcome)
 
@@ -151,7 +151,7 @@ class Handle(LiveHandle, Generic[R]):
                 kind = JobFailed
         raise kind(
             self.id,
-            f"job {self.id} {_SAID.get(outcome.status, outcome.status)}: {outcome.error or outcome.reason or 'no reason was given'}",
+            f"job {self.id} {_SAID.get(outcome.status, outcome.status)}: {outcome.error or outcome.reason or 'no reason given'}",
             reason=outcome.reason,
             traceback=outcome.traceback,
             failure=read_failure(outcome.failure),
@@ -166,7 +166,7 @@ class Handle(LiveHandle, Generic[R]):
 
 _SAID = {
     Status.FAILED: "failed",
-    Status.DEAD_LETTER: "failed for the last time",
+    Status.DEAD_LETTER: "exhausted its attempts",
     Status.CANCELED: "was canceled",
     Status.SKIPPED: "was skipped",
 }

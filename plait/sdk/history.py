@@ -1,6 +1,6 @@
-"""What a durable job has on record: its steps by branch, and the order in which their ends reached the handler's code.
+"""The recorded history of a durable function: its steps by branch, and the order in which their ends reached the handler.
 
-The handler must ask for the same steps in each branch, each time. Branches may overtake each other: only the order within one is compared. Ends are
+The handler must call the same steps in each branch in every run. Branches may overtake each other: only the order within one branch is compared. Ends are
 delivered in the recorded order, so that a race has the same winner again.
 """
 
@@ -14,23 +14,23 @@ from plait.model.errors import DeterminismError
 from plait.store.trees import StepKey, StepKind, StepRow
 
 _ADVICE = (
-    "A durable job must ask for the same steps each time it runs. If its code has changed, keep the old path for jobs under way"
-    " behind version(…). If it depends on time, chance or the outside, put that into a call(…). This job can be run again"
-    " without its steps: plait jobs retry --drop-steps"
+    "A durable function must call the same steps in every run. If its code has changed, keep the old path for unfinished jobs"
+    " behind version(…). If it depends on time, randomness or external state, move that into a call(…). To restart this job"
+    " without its checkpoints: plait jobs retry --drop-steps"
 )
 NESTED = "/"
 Key = tuple[str, str, int]
 Values = Callable[[StepRow], Awaitable["dict[Key, str] | None"]]
 PAGES = 2
-"""So many pages of values are held: branches may be at different places of the record."""
+"""The number of pages of values to hold: branches may be at different places of the history."""
 
 
 class History:
     def __init__(self, rows: Iterable[StepRow] = (), more: Values | None = None) -> None:
-        """`more` gives the values that were left out of the rows: of a step, and of those after it."""
+        """`more` loads values that were omitted from the rows: of a step, and of those after it."""
         self._rows: dict[Key, StepRow] = {}
         self._left: dict[str, dict[Key, StepRow]] = {}
-        """Those that have not been asked for, by branch, in the order in which they were asked for before."""
+        """Steps that have not been called in this run, by branch, in the order in which they were called before."""
         ended: list[StepRow] = []
         self.last_number = self.last_seq = 0
         for row in rows:
@@ -56,14 +56,14 @@ class History:
 
     @property
     def replaying(self) -> bool:
-        """Whether the handler has not come yet to where it was. New steps wait for that: in its last run they may have been canceled by what
-        is still to come."""
+        """Whether the handler has not reached its last position yet. New steps wait for that: in the last run they may have been canceled by an
+        end that is still to be delivered."""
         if not self._ended and not self.pending and not any(self._left.values()):
             self._ended = True
         return not self._ended
 
     async def whole(self, row: StepRow) -> StepRow | None:
-        """The row with its value, which was left out; None when the lease is lost. A value is held until it is asked for, or until so many pages are newer."""
+        """The row with its omitted value; None if the lease is lost. A value is held until it is used, or until enough newer pages are loaded."""
         key = (row.branch, row.name, row.occurrence)
         page = next((page for page in self._pages if key in page), None)
         if page is None:
@@ -75,18 +75,18 @@ class History:
         return replace(row, value=page.pop(key, None), left_out=False)
 
     def end(self) -> None:
-        """All that can be asked for of the record has been."""
+        """The replay is over."""
         self._ended = True
 
     def left(self, branch: str) -> bool:
-        """Whether this branch has been further than it is now."""
+        """Whether this branch was further in an earlier run than it is now."""
         return bool(self._left.get(branch))
 
     def has(self, branch: str, name: str) -> bool:
         return (branch, name, 1) in self._left.get(branch, ())
 
     def take(self, key: StepKey, kind: StepKind) -> StepRow | None:
-        """What is on record of a step that is asked for now; None: it is a new one. Deadlines have no order among the steps of their branch."""
+        """The recorded row of a step that is called now; None if it is new. Deadlines have no order among the steps of their branch."""
         if not self._rows:
             return None
         full = (key.branch, key.name, key.occurrence)
@@ -101,12 +101,12 @@ class History:
         if left is not None:
             left.pop(full, None)
         if row.finished is not None:
-            self._left.pop(nested_path(key), None)  # nobody will ask for the steps of its body
+            self._left.pop(nested_path(key), None)  # the steps in its body will not be called
         return row
 
 
 def nested_path(key: StepKey) -> str:
-    """The branch of the steps that are part of this one."""
+    """The branch of the steps that are nested in this one."""
     return f"{key.branch}{NESTED}{key.name}#{key.occurrence}"
 
 
@@ -117,13 +117,13 @@ def named(kind: str, key: Any) -> str:
 
 def differs(row: StepRow, found: str) -> DeterminismError:
     return DeterminismError(
-        f"step {row.seq} of this job is {named(row.kind, row)} on record, and the code now asks for {found}. {_ADVICE}"
+        f"step {row.seq} of this job was recorded as {named(row.kind, row)}, but the code now has {found}. {_ADVICE}"
     )
 
 
 def other_arguments(row: StepRow, found: str | None) -> DeterminismError:
     step = named(row.kind, row)
     return DeterminismError(
-        f"step {row.seq} of this job, {step}, is on record with other arguments (hash {row.hash}) than the"
-        f" code now gives {step} (hash {found}). {_ADVICE}"
+        f"step {row.seq} of this job, {step}, was recorded with other arguments (hash {row.hash}) than the"
+        f" code now passes to {step} (hash {found}). {_ADVICE}"
     )

@@ -1,4 +1,4 @@
-"""A job: a plain function that can also be asked for later, somewhere else, and surely."""
+"""A job: a plain function that can also be enqueued."""
 
 import dataclasses
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,13 +31,13 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 PART = 1000
-"""So many jobs are encoded while the database stores as many."""
+"""The number of jobs to encode while the database stores as many."""
 FIRST_PARTS = (100, 100, 200, 400, 800)
-"""Of more than one part: few at first, so that the database does not wait for its first work."""
+"""The size of the first part, if there are several: small, so that the database can start early."""
 
 
 class App(Connected, Protocol):
-    """What a job needs of its app."""
+    """The part of the app that a job uses."""
 
     async def enqueuer(self) -> Enqueuer: ...
     def named_tenant(self, tenant: str | UUID | None) -> str | UUID | None: ...
@@ -60,7 +60,7 @@ class Job(Generic[P, R]):
         return f"<Job {self.definition.name}>"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
-        """A plain call of the function, here and now."""
+        """Call the function directly, without a job."""
         return self._function(*args, **kwargs)
 
     @property
@@ -72,7 +72,7 @@ class Job(Generic[P, R]):
         return Job(self._app, self.definition, self._function, dataclasses.replace(self._options, **options))
 
     async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """Ask for the job. When this returns, the job is stored; with `conn=`, it is stored when that transaction commits."""
+        """Enqueue the job. Returns after the job is committed; with `conn=`, the job is part of that transaction."""
         tenant_id = None if self._options.conn is not None else await self._app.tenant_id(self._options.tenant)
         try:
             new = self.new_job(args, kwargs, tenant_id)
@@ -89,7 +89,7 @@ class Job(Generic[P, R]):
         return self.handle_of(new, job_id)
 
     def enqueue_sync(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """The same, for sync code."""
+        """Like `enqueue`, for sync code."""
         if self._options.conn is None:
             return self._app.call_sync(self.enqueue(*args, **kwargs))
         try:
@@ -99,14 +99,16 @@ class Job(Generic[P, R]):
         return self._enqueue_on_conn_sync([new])[0]
 
     async def signal_or_start(self, signal: str, payload: Any, /, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """Signal the job that holds the dedupe key; where none does, start it with these arguments, and signal it. One statement, so it is always
-        exactly one job that gets the signal: `await cart.options(dedupe_key="cart 7").signal_or_start("added", item, customer)`. The handle is
-        `deduplicated` where the job was there before. With `conn=` it is part of that transaction."""
+        """Send a signal to the job with the dedupe key; if there is none, enqueue it with these arguments and send the signal to it. This is one statement, so
+        exactly one job gets the signal: `await cart.options(dedupe_key="cart 7").signal_or_start("added", item, customer)`. The handle is
+        `deduplicated` if the job existed. With `conn=` it is part of that transaction."""
         options = self._options
         if options.dedupe_key is None:
-            raise InvalidArguments("signal_or_start needs a dedupe_key: job.options(dedupe_key=…).signal_or_start(…)")
+            raise InvalidArguments(
+                "signal_or_start requires a dedupe_key: job.options(dedupe_key=…).signal_or_start(…)"
+            )
         if any(value is not None for value in (options.after, options.idempotency_key)):
-            raise InvalidArguments("signal_or_start takes neither after= nor an idempotency_key")
+            raise InvalidArguments("signal_or_start does not support the options after and idempotency_key")
         tenant_id = None if options.conn is not None else await self._app.tenant_id(options.tenant)
         try:
             new = self.new_job(args, kwargs, tenant_id)
@@ -116,7 +118,7 @@ class Job(Generic[P, R]):
         if options.conn is not None:
             if not is_async(options.conn):
                 raise InvalidArguments(
-                    "conn must be an async connection here: in sync code use plait.signal_or_start in SQL"
+                    "conn must be an async connection; in sync code call plait.signal_or_start in SQL"
                 )
             arguments = start_arguments(
                 new, signal, text, signal_id=new_id(), tenant=self._tenant_text(), in_transaction=True
@@ -134,14 +136,14 @@ class Job(Generic[P, R]):
         return self.handle_of(new, job_id)
 
     def signal_or_start_sync(self, signal: str, payload: Any, /, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """The same, for sync code, without `conn=`."""
+        """Like `signal_or_start`, for sync code, without `conn=`."""
         if self._options.conn is not None:
-            raise InvalidArguments("signal_or_start_sync takes no conn=: use plait.signal_or_start in SQL")
+            raise InvalidArguments("signal_or_start_sync does not support conn: call plait.signal_or_start in SQL")
         return self._app.call_sync(self.signal_or_start(signal, payload, *args, **kwargs))
 
     async def enqueue_many(self, calls: Iterable[Any]) -> list[Handle[R]]:
-        """Ask for many jobs at once, tens of thousands if need be: all are stored, or none. A call is a tuple of arguments, a
-        mapping of them by name, or the one argument there is."""
+        """Enqueue many jobs at once, even tens of thousands: all or none are stored. A call is a tuple of arguments, a mapping of arguments by
+        name, or the single argument."""
         if self._options.conn is not None:
             return await self._enqueue_on_conn(list(chain.from_iterable(self._parts(calls, None))))
         tenant_id = await self._app.tenant_id(self._options.tenant)
@@ -159,13 +161,13 @@ class Job(Generic[P, R]):
             return [handle.id for handle in handles]
 
         sent = await send_once(f"enqueue_many {self.definition.name}", send)
-        if sent and not handles:  # by an earlier run of a durable handler
+        if sent and not handles:  # sent by an earlier run of a durable function
             jobs = chain.from_iterable(self._parts(calls, tenant_id))
             handles = [self.handle_of(job, job_id) for job, job_id in zip(jobs, sent, strict=False)]
         return handles
 
     def enqueue_many_sync(self, calls: Iterable[Any]) -> list[Handle[R]]:
-        """The same, for sync code."""
+        """Like `enqueue_many`, for sync code."""
         if self._options.conn is not None:
             return self._enqueue_on_conn_sync(list(chain.from_iterable(self._parts(calls, None))))
         return self._app.call_sync(self.enqueue_many(calls))
@@ -181,8 +183,8 @@ class Job(Generic[P, R]):
         cancel_on_parent_failure: bool = False,
         nested: bool = True,
     ) -> list[Result[R]]:
-        """Inside a durable job: fan out to one of these for each call, and wait for their results. A call is as in
-        `enqueue_many`; queue, priority, retries and timeout are `.options(…)`."""
+        """In a durable function: fan out to one job for each call, and wait for the results. A call is the same as in `enqueue_many`; set queue,
+        priority, retries and timeout with `.options(…)`."""
         nothing = Options()
         return await fan_out(
             (Sub(self, *_call(call), nothing) for call in calls),
@@ -196,14 +198,14 @@ class Job(Generic[P, R]):
 
     async def _enqueue_on_conn(self, new: Sequence[NewJob]) -> list[Handle[R]]:
         if not is_async(self._options.conn):
-            raise InvalidArguments("this connection is sync: use enqueue_sync or enqueue_many_sync with it")
+            raise InvalidArguments("conn is a sync connection: use enqueue_sync or enqueue_many_sync")
         if not new:
             return []
         return self._handles(new, await enqueue_async_on(self._options.conn, new, tenant=self._tenant_text()))
 
     def _enqueue_on_conn_sync(self, new: Sequence[NewJob]) -> list[Handle[R]]:
         if is_async(self._options.conn):
-            raise InvalidArguments("this connection is async: use enqueue or enqueue_many with it")
+            raise InvalidArguments("conn is an async connection: use enqueue or enqueue_many")
         return self._handles(new, enqueue_sync_on(self._options.conn, new, tenant=self._tenant_text())) if new else []
 
     def _tenant_text(self) -> str | None:
@@ -211,7 +213,7 @@ class Job(Generic[P, R]):
         return None if named is None else str(named)
 
     def _parts(self, calls: Iterable[Any], tenant_id: UUID | None) -> Iterator[list[NewJob]]:
-        """The jobs of many calls, some at a time: what they have in common is made once."""
+        """The jobs of many calls, in parts. Common settings are computed once."""
         self._check_single()
         common: NewJob | None = None
         encode_call, limit_key_of = self.definition.codec.encode_call, self.definition.limit_key_of
@@ -233,12 +235,14 @@ class Job(Generic[P, R]):
     def _check_single(self) -> None:
         options = self._options
         if any(value is not None for value in (options.job_id, options.dedupe_key, options.idempotency_key)):
-            raise InvalidArguments("a job's id and keys belong to one job: enqueue it alone")
+            raise InvalidArguments(
+                "enqueue_many does not support id, dedupe_key and idempotency_key: they must be unique for each job"
+            )
 
     async def _new_large_job(
         self, large: TooLarge, args: tuple[Any, ...], kwargs: dict[str, Any], tenant_id: UUID | None
     ) -> NewJob:
-        """Its payload is stored before it is, on a connection of the app's own: what a transaction then undoes is swept."""
+        """A large payload is stored before the job, on the app's own connection. If the transaction rolls back, the leader removes it."""
         job_id = self._options.job_id or new_id()
         owner = tenant_id or await self._app.tenant_id(self._options.tenant)
         artifacts = await self._app.artifacts()
@@ -256,13 +260,13 @@ class Job(Generic[P, R]):
     ) -> NewJob:
         definition, options = self.definition, self._options
         if options.idempotency_ttl is not None and options.idempotency_key is None:
-            raise InvalidJob("idempotency_ttl needs an idempotency_key")
+            raise InvalidJob("idempotency_ttl requires an idempotency_key")
         return NewJob(
             id=job_id or options.job_id or new_id(),
             definition=definition.name,
             payload=definition.codec.encode_call(args, kwargs) if payload is None else payload,
             tenant_id=tenant_id,
-            # What this call does not say is the database's: its definition's, as an operator may have set it.
+            # Options that this call does not set are decided by the database: from the definition and an operator's overrides.
             queue=options.queue,
             priority=options.priority,
             max_attempts=None if options.retries is None else options.retries + 1,
@@ -303,7 +307,7 @@ def _call(call: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 class Decorator:
-    """The type of `@app.job(…)`: keeps the function's signature."""
+    """The type of `@app.job(…)`: preserves the function's signature."""
 
     @overload
     def __call__(self, job: Job[P, R], /) -> Job[P, R]: ...

@@ -1,4 +1,4 @@
-"""What others see of a job, and tell it, while it runs: signals, updates, its state and its streams."""
+"""A running job, as others see it and talk to it: signals, updates, state and streams."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -29,7 +29,7 @@ _UNSET: Any = object()
 
 
 class Connected(Protocol):
-    """What a handle needs of the app."""
+    """The part of the app that a handle uses."""
 
     async def store(self) -> Store: ...
     async def waiter(self) -> Waiter: ...
@@ -40,7 +40,7 @@ class Connected(Protocol):
 
 
 class LiveHandle:
-    """The part of a handle that is for jobs that run."""
+    """The part of a handle that is for running jobs."""
 
     # Set by Handle itself: a call of super() for each of 50,000 handles is a measurable part of enqueue_many.
     _app: Connected
@@ -59,15 +59,15 @@ class LiveHandle:
         id: UUID | str | None = None,  # noqa: A002 - reads well where it is used
         conn: Any = None,
     ) -> Status:
-        """Tell the job something: what its `wait_for_signal(name)` returns. Its status afterwards. With `conn=` the signal is part of that
-        transaction. Sent again with the same `id` (a UUID, or text such as a webhook's delivery id) it is the same signal."""
+        """Send the job a signal: `wait_for_signal(name)` returns its payload. Returns the job's status. With `conn=` the signal is part of that
+        transaction. Sending it again with the same `id` (a UUID, or text such as a webhook's delivery id) has no effect."""
         text, large = encode_signal(payload)
         signal_id = _signal_id(self.id, id)
         if conn is not None:
             if large is not None:
                 raise large
             if not is_async(conn):
-                raise InvalidArguments("this connection is sync: use signal_sync with it")
+                raise InvalidArguments("conn is a sync connection: use signal_sync")
             return Status(await signal_async_on(conn, str(self.id), name, text, self._tenant_text(), str(signal_id)))
         jobs, tenant_id = (await self._app.store()).jobs, await self._tenant_id()
         status: list[Status] = []
@@ -91,8 +91,8 @@ class LiveHandle:
         timeout: float | str | timedelta = 60,
         type: Any = Any,  # noqa: A002 - reads well where it is used
     ) -> Any:
-        """Ask the job something, and wait for its reply: what its `wait_for_update(name)` gives to `reply(…)`. Raises UpdateRejected with the
-        validator's error, or when the job ends before; TimeoutError when no reply comes in time. The job may still take the update then."""
+        """Send the job an update and wait for its reply: `wait_for_update(name)` receives it and calls `reply(…)`. Raises UpdateRejected with the
+        validator's error, or if the job ends first; TimeoutError if there is no reply in time. The job may still process the update then."""
         timeout_s = seconds(timeout, what="timeout")
         update_id, decoder = new_id(), decoder_of(type)
         limit = asyncio.timeout(timeout_s)
@@ -104,10 +104,10 @@ class LiveHandle:
                 news = await (await self._app.waiter()).follower.news(self.id, tenant_id, f"reply {update_id}", 0)
         except TimeoutError:
             if limit.expired():
-                raise TimeoutError(f"job {self.id} has not replied to {name!r} within {timeout_s:g} s") from None
+                raise TimeoutError(f"job {self.id} did not reply to {name!r} within {timeout_s:g} s") from None
             raise
         if not news.items:
-            raise UpdateRejected(f"job {self.id} is {news.status}, and has not replied to {name!r}")
+            raise UpdateRejected(f"job {self.id} is {news.status} and did not reply to {name!r}")
         reply = msgspec.json.decode(bytes(news.items[0][1]), type=_Reply)
         if reply.error is not None:
             raise UpdateRejected(reply.error)
@@ -120,9 +120,9 @@ class LiveHandle:
         timeout: float | str | timedelta | None = None,
         type: Any = Any,  # noqa: A002 - reads well where it is used
     ) -> Any:
-        """The job's state, as its handler has set it by `current().state(…)`; None where it has not. `wait_for`: a value, or a function of
-        the state: returns as soon as the state is that, or the function is true of it. Raises TimeoutError, or StateNotReached when the
-        job ends before. `type` checks and decodes the state."""
+        """The job's state, as set by its handler with `current().state(…)`; None if it is not set. `wait_for`: a value, or a function of the state;
+        returns when the state equals the value, or the function is true for it. Raises TimeoutError, or StateNotReached if the job ends first.
+        `type` validates and decodes the state."""
         timeout_s = None if timeout is None else seconds(timeout, what="timeout")
         limit = asyncio.timeout(timeout_s)
         try:
@@ -130,7 +130,7 @@ class LiveHandle:
                 return await self._state(wait_for, decoder_of(type))
         except TimeoutError:
             if limit.expired():
-                raise TimeoutError(f"job {self.id} has not come to that state within {timeout_s:g} s") from None
+                raise TimeoutError(f"job {self.id} did not reach that state within {timeout_s:g} s") from None
             raise
 
     async def _state(self, wait_for: Any, decoder: msgspec.json.Decoder[Any]) -> Any:
@@ -149,11 +149,11 @@ class LiveHandle:
                 if wait_for(value) if callable(wait_for) else value == wait_for:
                     return value
             if news.ended and not news.items:
-                raise StateNotReached(f"job {self.id} is {news.status}, and its last state was {shown(value)}")
+                raise StateNotReached(f"job {self.id} is {news.status}; its last state was {shown(value)}")
 
     async def stream(self, name: str, *, after: int = 0, type: Any = Any) -> AsyncIterator[Any]:  # noqa: A002 - reads well where it is used
-        """The items that the job writes to a stream, from its first one, as they come: `async for x in handle.stream("tokens")`. The loop
-        ends when the stream is closed or the job is final. `after`: skip so many items. `type` checks and decodes each item."""
+        """The items that the job writes to a stream, from the first one, as they arrive: `async for x in handle.stream("tokens")`. The loop ends when
+        the stream is closed or the job is final. `after`: the number of items to skip. `type` validates and decodes each item."""
         decoder = decoder_of(type)
         async for _, item in self.stream_items(name, after=after):
             try:
@@ -162,13 +162,13 @@ class LiveHandle:
                 raise InvalidResult(f"an item of the stream {name!r} does not fit: {error}") from None
 
     async def stream_items(self, name: str, *, after: int = 0) -> AsyncIterator[tuple[int, str]]:
-        """The same with each item's number, by which a reader can continue (`after`), and as JSON text."""
+        """Like `stream`, with each item's number, from which a reader can continue (`after`), and as JSON text."""
         follower, tenant_id = (await self._app.waiter()).follower, await self._tenant_id()
         async for item in follower.stream(self.id, tenant_id, name, after=after):
             yield item
 
     async def stream_token(self, ttl: float | str | timedelta = "1h") -> str:
-        """A token for `GET /jobs/{id}/streams/{name}` of the HTTP API: its holder can read this job's streams, and nothing else. For a browser."""
+        """A token for `GET /jobs/{id}/streams/{name}` of the HTTP API: it allows reading this job's streams and nothing else. For browsers."""
         token, streams = new_token(), (await self._app.store()).streams
         lasts = timedelta(seconds=seconds(ttl, what="ttl"))
         await streams.open_stream(self.id, hash=hash_of(token), ttl=lasts, tenant_id=await self._tenant_id())
@@ -185,7 +185,7 @@ class LiveHandle:
         if conn is None:
             return self._app.call_sync(self.signal(name, payload, id=id))
         if is_async(conn):
-            raise InvalidArguments("this connection is async: use signal with it")
+            raise InvalidArguments("conn is an async connection: use signal")
         text = encode(payload, what="the signal's payload")
         signal_id = str(_signal_id(self.id, id))
         return Status(signal_sync_on(conn, str(self.id), name, text, self._tenant_text(), signal_id))
@@ -210,7 +210,7 @@ class _Reply(msgspec.Struct):
 
 
 def _signal_id(job_id: UUID, given: object) -> UUID:
-    """Text names a signal within its job."""
+    """A signal's id. Text is unique within the job."""
     match given:
         case None:
             return new_id()

@@ -1,14 +1,14 @@
-"""Node jobs: a part on every node, then, when enough of them are done, an action of the leader.
+"""Node jobs: a part on every node, then, once a quorum has finished, an action of the leader.
 
     @app.node_job(quorum="majority", quorum_timeout="10s")
     async def compact(table: str) -> int: ...                             # on every active node
 
     @compact.on_leader
-    async def publish(nodes: Nodes[int], table: str) -> str: ...          # on the process that leads
+    async def publish(nodes: Nodes[int], table: str) -> str: ...          # on the leader
 
-A node job is a fan-out whose children are pinned to nodes and whose parent is pinned to the leader. The database makes the children
-and decides when they are done; what is left to do here is to make two definitions, and to give the leader's what the nodes have come
-to. The nodes' part is a job like any other: it returns, or raises RetryLater, PermanentError or Skip.
+A node job is a fan-out whose children are pinned to nodes and whose parent is pinned to the leader. The database creates the children
+and decides when they are done. This module makes the two definitions, and passes the nodes' results to the leader's handler. The nodes' part
+is a job like any other: it returns, or raises RetryLater, PermanentError or Skip.
 """
 
 import asyncio
@@ -39,11 +39,11 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 TOO_FEW_S: Final = 5.0
-"""How long the leader waits before it looks again whether there are enough nodes."""
+"""How long the leader waits before it checks again whether there are enough nodes."""
 
 
 class PartOptions(TypedDict, total=False):
-    """What else a node job or a leader's is given: as `@app.job` takes it."""
+    """Other options of a node job or leader job: the same as for `@app.job`."""
 
     name: str | None
     queue: str
@@ -62,12 +62,12 @@ class NodeOptions(PartOptions, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeResult(Generic[T]):
-    """What one node has come to by the time the job was decided."""
+    """The result of one node at the time when the job was decided."""
 
     node: str
     job_id: UUID
     status: Status | None
-    """None: it was late, and nothing is known of it."""
+    """None: the node was late, and its outcome is unknown."""
     value: T | None = None
     error: str | None = None
 
@@ -77,13 +77,13 @@ class NodeResult(Generic[T]):
 
 
 class Nodes(tuple[NodeResult[T], ...]):
-    """All nodes of a job, by name, the late ones too. `rule` says why the leader may act: there was a quorum, or the time was up."""
+    """The results of all nodes of a job, by name, including late ones. `rule` is why the leader may act: quorum or timeout."""
 
     needed: int
     rule: Rule | None
 
     def values(self) -> dict[str, T | None]:
-        """What those returned that succeeded, by node."""
+        """The results of the nodes that succeeded, by node."""
         return {result.node: result.value for result in self if result.status is Status.SUCCEEDED}
 
     @property
@@ -92,7 +92,7 @@ class Nodes(tuple[NodeResult[T], ...]):
 
 
 class NodeJob(Job[P, Any]):
-    """A job of which every node has a part, and the leader, where it has something to do, the last word."""
+    """A job with a part on every node and, optionally, a final action of the leader."""
 
     def __init__(
         self, app: App, definition: Definition, on_node: Callable[P, Any], redefine: Callable[[Definition], None]
@@ -102,15 +102,17 @@ class NodeJob(Job[P, Any]):
         self._redefine = redefine
 
     def on_leader(self, function: F) -> F:
-        """Let this run on the process that leads, when enough nodes are done: with what they have come to, and then the job's arguments."""
+        """Run this function on the leader once enough nodes have finished: with the nodes' results, then the job's arguments."""
         name, nodes = self.definition.name, self.definition.nodes
         assert nodes is not None
         asked = list(inspect.signature(self._on_node).parameters)
         if list(inspect.signature(function).parameters)[1:] != asked:
             wanted = ", ".join(["nodes", *asked])
-            raise InvalidDefinition(f"job {name}: on_leader takes the nodes, and then what the nodes take: ({wanted})")
+            raise InvalidDefinition(
+                f"job {name}: the parameters of on_leader must be the nodes, then the parameters of the node function: ({wanted})"
+            )
         if nodes.on_leader:
-            raise InvalidDefinition(f"job {name}: the leader has something to do already")
+            raise InvalidDefinition(f"job {name}: on_leader is already set")
         handler = leading(self._on_node, function)
         self.definition = replace(
             self.definition, function=handler, codec=Codec(handler, name), nodes=replace(nodes, on_leader=True)
@@ -120,7 +122,7 @@ class NodeJob(Job[P, Any]):
 
 
 def apart(function: Callable[..., Any], options: NodeOptions) -> tuple[str, NodePolicy, dict[str, Any]]:
-    """A node job's name, its policy, and what is left: what any job may be given."""
+    """A node job's name, its policy, and the remaining options, which any job may have."""
     name = str(options.get("name") or getattr(function, "__name__", ""))
     ours: dict[str, Any] = {key: value for key, value in options.items() if key in NodePolicy.__slots__}
     rest: dict[str, Any] = {key: value for key, value in options.items() if key not in ours and key != "name"}
@@ -132,14 +134,12 @@ def leading(on_node: Callable[..., Any], on_leader: Callable[..., Any] | None) -
 
     async def lead(**arguments: Any) -> Any:
         nodes = await gather()
-        if (
-            on_leader is None
-        ):  # the database ends such a job by itself; but it may have had an action when it was asked for
+        if on_leader is None:  # the database settles such a job; but it may have had an action when it was enqueued
             return nodes.values()
         if nodes.rule == "timeout":
             done = sum(result.ok for result in nodes)
             current().logger.warning(
-                "the quorum timed out; the leader acts all the same", done=done, needed=nodes.needed, late=nodes.late
+                "quorum timed out, leader acts anyway", done=done, needed=nodes.needed, late=nodes.late
             )
         if inspect.iscoroutinefunction(on_leader):
             return await on_leader(nodes, **arguments)
@@ -151,14 +151,14 @@ def leading(on_node: Callable[..., Any], on_leader: Callable[..., Any] | None) -
     if on_leader is not None and "return" in on_leader.__annotations__:
         lead.__annotations__["return"] = on_leader.__annotations__["return"]
     lead.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    lead.__wrapped__ = like  # type: ignore[attr-defined]  # whose names the annotations may use
+    lead.__wrapped__ = like  # type: ignore[attr-defined]  # annotations may use its names
     lead.__name__, lead.__qualname__ = like.__name__, like.__qualname__
     lead.__doc__, lead.__module__ = like.__doc__, like.__module__
     return lead
 
 
 async def gather() -> Nodes[Any]:
-    """What the nodes of the job that runs here have come to. Where they have not been asked yet, or are not done, the job waits."""
+    """The results of the nodes of the running job. If they have not started or finished, the job waits."""
     owner = durable()
     with await owner.begin("nodes", "fan_out") as step:
         if step.row is None:
@@ -175,11 +175,11 @@ async def _ask(owner: Durable, step: Step) -> NoReturn:
     async def send() -> Suspension:
         status = await owner.store.nodes.open_nodes(owner.lease, step.key.seq)
         if status == "none":
-            raise Snooze(TOO_FEW_S, "there are too few nodes for its quorum")
+            raise Snooze(TOO_FEW_S, "too few nodes for the quorum")
         return status  # type: ignore[return-value]
 
     await owner.suspend(send, keep=False)
-    raise AssertionError("nodes were asked, and their job does not wait")
+    raise AssertionError("unreachable: the nodes were started, so the job waits")
 
 
 async def _result(owner: Durable, row: JobNode) -> NodeResult[Any]:

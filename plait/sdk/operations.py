@@ -10,25 +10,25 @@ from plait.store.trees import StepEnd, StepKey, StepKind, StepRow, Wait
 
 
 class Suspended(asyncio.CancelledError):
-    """The job is suspended: its handler ends here, and runs again from its start when the job resumes. What the handler does while it ends has no effect."""
+    """The job is suspended: its handler ends here, and runs again from its start when the job resumes. Anything the handler does while it ends has no effect."""
 
 
 class Holder(Protocol):
-    """Whoever runs the handler."""
+    """The runner of the handler."""
 
     suspended: bool
-    """The attempt ends by waiting: it is no longer held, and that is no loss."""
+    """The attempt ended by waiting: the lease is released, not lost."""
     over: bool
-    """The handler has ended. A task or thread that it has left behind takes no steps."""
+    """The handler has ended. A task or thread that it left behind cannot call steps."""
 
     key: tuple[UUID, int]
-    """Of the job and its attempt."""
+    """The logger of the job and its attempt."""
 
     def keep(self, size: int) -> "asyncio.Future[bool] | None":
-        """The job waits: whether its handler continues here, under a new lease, told later; None: it is dropped now."""
+        """The job waits. Returns a future of whether its handler continues here under a new lease; None if it is dropped now."""
 
     async def flush(self) -> None:
-        """Send what the handler has said of itself: it must be visible while the job waits."""
+        """Send the handler's progress, info and state: they must be visible while the job waits."""
 
     def lost(self) -> None: ...
     def canceled(self) -> None: ...
@@ -39,7 +39,7 @@ class Leaving(Protocol):
 
 
 class Step:
-    """An operation that a branch is in. `row` is what is on record of it."""
+    """An operation that a branch is in. `row` is its recorded row."""
 
     __slots__ = (
         "_body",
@@ -65,7 +65,7 @@ class Step:
         self._token = in_step.set(self)
         self._body: Branch | None = None
         self.nested = nested
-        """It is part of another step's body: its end reaches that body, not the handler."""
+        """Whether it is nested in another step: its end reaches that step's body, not the handler."""
         self.branch = branch
         self.key = key
         self.kind: StepKind = kind
@@ -76,24 +76,24 @@ class Step:
         self.end: StepEnd | None = None
         self.number = 0
         self.ordered = False
-        """Others may end at the same time: its end has a place among theirs."""
+        """Whether others may end at the same time, so that its end has a place in the order."""
         self.ready = False
-        """Its end is recorded, and may be delivered when its turn comes."""
+        """Its end is recorded, and may be delivered in its turn."""
         self.delivered = False
 
     @property
     def awake(self) -> bool:
-        """Whether the handler's code goes on from here without anything else."""
+        """Whether the handler's code continues from here by itself."""
         return self.delivered
 
     def body(self) -> Branch:
-        """Where steps belong that its body asks for."""
+        """The branch of the steps that its body calls."""
         if self._body is None:
             self._body = Branch(nested_path(self.key), None)
         return self._body
 
-    def check(self, hash: str | None) -> None:  # noqa: A002 - as the column is called
-        """The arguments are those of the record, as far as they can be compared."""
+    def check(self, hash: str | None) -> None:  # noqa: A002 - named like the column
+        """Check that the arguments equal the recorded ones, as far as they can be compared."""
         self.hash = hash
         if self.row is not None and None not in (hash, self.row.hash) and hash != self.row.hash:
             raise other_arguments(self.row, hash)
@@ -102,14 +102,14 @@ class Step:
         return self
 
     def __exit__(self, *_: object) -> None:
-        try:  # noqa: SIM105 - `suppress` costs as much as the rest
+        try:  # noqa: SIM105 - `suppress` would double the cost
             in_step.reset(self._token)
-        except ValueError:  # a frame that the garbage collector ends is in no context of its own
+        except ValueError:  # a frame ended by the garbage collector has no context of its own
             pass
         self._owner.leave(self)
 
 
 class Reading:
-    """A branch reads what is on record: that is no step, but the ends of others wait for it."""
+    """A branch reads recorded data: this is not a step, but the ends of other steps wait for it."""
 
     awake = True

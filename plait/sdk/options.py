@@ -1,4 +1,4 @@
-"""What one enqueue says beside its arguments. None is "not said": a 0 is a 0."""
+"""The options of one enqueue. None means "not set"; 0 is a value."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _DURATIONS = ("timeout", "deadline", "delay", "idempotency_ttl")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Checked when they are given, so that a mistake is reported where it is made and never reaches a shared statement."""
+    """Validated when they are given, so that a mistake is reported to its caller and never reaches a shared statement."""
 
     tenant: str | UUID | None = None
     queue: str | None = None
@@ -25,7 +25,7 @@ class Options:
     retries: int | None = None
     timeout: float | str | timedelta | None = None
     deadline: float | str | timedelta | None = None
-    """Of the whole run, from when it may start: its waits, in the queue too, and its retries are part of it."""
+    """The time limit of the whole job, from its earliest start, including waits, time in the queue and retries."""
     delay: float | str | timedelta | None = None
     scheduled_for: datetime | None = None
     dedupe_key: str | None = None
@@ -37,35 +37,35 @@ class Options:
     after: Sequence[Any] | None = None
     """Jobs that must succeed before this one starts: handles, or ids."""
     on_dependency_failure: Literal["cancel", "run"] | None = None
-    """What one of them that does not succeed means: cancel, which is the rule, or run all the same when all have ended."""
+    """If one of them does not succeed: `cancel` this job (the default), or `run` it once all have ended."""
     conn: Any = None
-    """A connection of the caller's: the enqueue becomes part of its transaction. asyncpg, psycopg, SQLAlchemy or Django."""
+    """The caller's connection: the enqueue becomes part of its transaction. asyncpg, psycopg, SQLAlchemy or Django."""
 
     def __post_init__(self) -> None:
         for name in _TEXTS:
             value = getattr(self, name)
             if value is not None and not (isinstance(value, str) and 1 <= len(value) <= 500 and is_storable(value)):
-                raise InvalidJob(f"{name} is text of 1 to 500 characters, without NUL, not {shown(value)}")
+                raise InvalidJob(f"{name} must be text of 1 to 500 characters without NUL, got {shown(value)}")
         if self.queue is not None and not QUEUE_NAME.fullmatch(self.queue):
-            raise InvalidJob(f"a queue's name is 1 to 100 letters, digits and _ . : -, not {shown(self.queue)}")
+            raise InvalidJob(f"queue must be 1 to 100 letters, digits and _ . : -, got {shown(self.queue)}")
         for name in _DURATIONS:
             self.seconds_of(name)
         _check_whole("priority", self.priority, -32768, 32767)
         _check_whole("retries", self.retries, 0, 9999)
         for name in ("timeout", "deadline"):
             if self.seconds_of(name) == 0:
-                raise InvalidJob(f"{name} is more than 0")
+                raise InvalidJob(f"{name} must be more than 0")
         _check_kind("scheduled_for", self.scheduled_for, datetime)
         if self.scheduled_for is not None and self.scheduled_for.utcoffset() is None:
-            raise InvalidJob("scheduled_for needs a time zone")
+            raise InvalidJob("scheduled_for must have a time zone")
         _check_kind("job_id", self.job_id, UUID)
         check_tenant(self.tenant)
         if self.on_dependency_failure not in (None, "cancel", "run"):
-            raise InvalidJob(f"on_dependency_failure is cancel or run, not {shown(self.on_dependency_failure)}")
+            raise InvalidJob(f"on_dependency_failure must be cancel or run, got {shown(self.on_dependency_failure)}")
         self.after_text()
 
     def after_text(self) -> str | None:
-        """The jobs to wait for, as the text of an array."""
+        """The jobs to wait for, as a text array."""
         if self.after is None:
             return None
         try:
@@ -75,10 +75,10 @@ class Options:
                 "{" + ",".join(str(one if isinstance(one, UUID) else UUID(one)) for one in ids) + "}" if ids else None
             )
         except (ValueError, TypeError, AttributeError):
-            raise InvalidJob(f"after takes handles or ids of jobs, not {shown(self.after)}") from None
+            raise InvalidJob(f"after must be a list of handles or job ids, got {shown(self.after)}") from None
 
     def seconds_of(self, name: str) -> float | None:
-        """An option that is a duration, in seconds."""
+        """A duration option, in seconds."""
         value = getattr(self, name)
         try:
             return None if value is None else seconds(value, what=name)
@@ -109,17 +109,17 @@ class OptionsDict(TypedDict, total=False):
 
 
 def check_tenant(tenant: str | UUID | None) -> None:
-    """An empty name is not "the default one": it is most likely a variable that nobody has set."""
+    """An empty name does not mean the default tenant: it is most likely an unset variable."""
     _check_kind("tenant", tenant, str, UUID)
     if isinstance(tenant, str) and not (tenant and is_storable(tenant)):
-        raise InvalidJob(f"tenant is a tenant's name or id, not {shown(tenant)}")
+        raise InvalidJob(f"tenant must be a tenant's slug or id, got {shown(tenant)}")
 
 
 def _check_kind(name: str, value: object, *kinds: type) -> None:
     if value is not None and not isinstance(value, kinds):
-        raise InvalidJob(f"{name} is of type {' or '.join(kind.__name__ for kind in kinds)}, not {shown(value)}")
+        raise InvalidJob(f"{name} must be of type {' or '.join(kind.__name__ for kind in kinds)}, got {shown(value)}")
 
 
 def _check_whole(name: str, value: object, low: int, high: int) -> None:
     if value is not None and not (type(value) is int and low <= value <= high):
-        raise InvalidJob(f"{name} is a whole number between {low} and {high}, not {shown(value)}")
+        raise InvalidJob(f"{name} must be a whole number between {low} and {high}, got {shown(value)}")

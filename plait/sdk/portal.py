@@ -1,4 +1,4 @@
-"""Sync code's way in: one thread with an event loop, on which the app's own connections live."""
+"""The portal for sync code: one thread with an event loop, which has the app's own connections."""
 
 import asyncio
 import os
@@ -20,14 +20,14 @@ class Portal:
 
     @property
     def alive(self) -> bool:
-        """A fork has the portal's memory, but not its thread: whoever called would wait for ever."""
+        """Whether its thread runs. A forked process has the portal's memory but not its thread, and a call would wait forever."""
         return self._pid == os.getpid() and self._thread.is_alive()
 
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the portal's loop, and wait for it."""
+        """Run a coroutine on the portal's loop and wait for it."""
         if threading.current_thread() is self._thread:
             coroutine.close()
-            raise PlaitError("the sync form was called on plait's own loop: use the async one")
+            raise PlaitError("the sync function was called on plait's own event loop: use the async function")
         try:
             future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         except BaseException:

@@ -1,4 +1,4 @@
-"""What became of sub-jobs."""
+"""Results of sub-jobs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result(Generic[T]):
-    """One sub-job's: its value, or its error. A skipped one succeeded, and has no value."""
+    """The result of one sub-job: its value or its error. A skipped sub-job counts as succeeded and has no value."""
 
     index: int
     job_id: UUID
@@ -28,7 +28,7 @@ class Result(Generic[T]):
 
 
 def read_failure(text: str | None) -> ErrorInfo | None:
-    """What a handler raised, as it is stored. None where that is nothing, or was written by others in another form."""
+    """A handler's stored error. None if there is none, or if it was written in another form."""
     try:
         return None if text is None else msgspec.json.decode(text, type=ErrorInfo)
     except msgspec.MsgspecError:
@@ -36,12 +36,12 @@ def read_failure(text: str | None) -> ErrorInfo | None:
 
 
 def values(results: Iterable[Result[T]]) -> list[T]:
-    """The values of those that succeeded, in order; of skipped ones there is none."""
+    """The values of succeeded sub-jobs, in order, without skipped ones."""
     return [result.value for result in results if result.error is None and not result.skipped]  # type: ignore[misc]
 
 
 def partition(results: Iterable[Result[T]]) -> tuple[list[T], list[SubJobFailure]]:
-    """Values and errors."""
+    """Split into values and errors."""
     given = list(results)
     return values(given), [result.error for result in given if result.error is not None]
 

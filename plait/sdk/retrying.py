@@ -1,8 +1,8 @@
-"""How often a step is tried within one attempt of its job: `call(…, retries=, backoff=, timeout=, retry_on=)`.
+"""Retries of a step within one attempt of its job: `call(…, retries=, backoff=, timeout=, retry_on=)`.
 
-Each try is a step of its own, so its error is on record, and a worker that is lost in between goes on with the tries that are left. A short pause before the next try
-is spent here, and holds the job's slot. A longer one is a durable sleep: the job is suspended. When no try is left the error is the step's; should it end the attempt, the
-next attempt of the job has all tries again.
+Each try is a step, so its error is recorded, and after a lost worker the remaining tries are used. A short delay before the next try is spent here and holds the
+job's slot. A longer one is a durable sleep: the job is suspended. When no try is left, the step raises the error. If that ends the attempt, the job's next
+attempt has all tries again.
 """
 
 import asyncio
@@ -24,13 +24,13 @@ from plait.sdk.unrecorded import Failure
 T = TypeVar("T")
 
 IN_PLACE_S: Final = 10.0
-"""A longer pause does not hold the slot."""
+"""A longer delay does not hold the slot."""
 RetryOn = type[Exception] | tuple[type[Exception], ...]
 _NEVER: Final = (Outcome, DeterminismError, NotDurable)
 
 
 class Tries:
-    """What a call with options was given, and the tries that have failed."""
+    """The options of a call, and its failed tries."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Tries:
         retry_on: RetryOn | None,
     ) -> None:
         if retries is None and (backoff is not None or retry_on is not None):
-            raise InvalidArguments(f"step {what}: backoff and retry_on need retries=…")
+            raise InvalidArguments(f"step {what}: backoff and retry_on require retries=…")
         if retries is not None and not (type(retries) is int and 0 <= retries <= 9999):
             raise InvalidArguments(f"step {what}: retries must be a whole number from 0 to 9999, got {shown(retries)}")
         if backoff is not None and not isinstance(backoff, Backoff):
@@ -62,12 +62,12 @@ class Tries:
         self._retry_on: tuple[type[Exception], ...] = (
             *kinds,
             StepFailed,
-        )  # an error whose type is gone was retried before
+        )  # an error whose type no longer exists was retried before
         self.timeout_s = None if timeout is None else _positive(timeout, what)
         self._failed: list[tuple[Step, Exception]] = []
 
     def failed(self, step: Step, error: Exception) -> None:
-        """A try has failed, now or in an earlier run."""
+        """A try has failed, in this run or an earlier one."""
         self._failed.append((step, error))
 
     async def run(self, owner: Durable, once: Callable[[], Awaitable[T]]) -> T:
@@ -77,16 +77,16 @@ class Tries:
             except Exception as error:
                 step, last = self._failed[-1] if self._failed else (None, None)
                 if step is None or last is not error:
-                    raise  # not the function's: there is no try on record
+                    raise  # not the function's error: no try is recorded
                 if number > self._retries or isinstance(error, _NEVER) or not isinstance(error, self._retry_on):
                     self._blame(owner)
                     raise
             await self._pause(owner, number, step)
-        raise AssertionError("the last try returns or raises")
+        raise AssertionError("unreachable: the last try returns or raises")
 
     async def _pause(self, owner: Durable, number: int, step: Step) -> None:
         pause_s = self._backoff.pause_s(number)
-        # The same in each run, and another for each step.
+        # The same in each run, and different for each step.
         jitter = random.Random(f"{owner.lease.job_id} {step.key.branch} {self._what} {step.key.occurrence}").uniform(
             -1, 1
         )
@@ -94,11 +94,11 @@ class Tries:
         if pause_s > IN_PLACE_S and in_step.get() is None:
             with await owner.begin(f"retry {self._what}"[:200], "sleep") as waiting:
                 await owner.wait(waiting, delay_s=spread_s)
-        elif step.row is None:  # else it has been waited for, in an earlier run
+        elif step.row is None:  # else an earlier run has waited
             await asyncio.sleep(spread_s)
 
     def _blame(self, owner: Durable) -> None:
-        """If the last error ends the attempt, all tries are run again with the next one."""
+        """If the last error ends the attempt, all tries run again in the next attempt."""
         last = self._failed[-1][1]
         known = owner.unrecorded.failures
         for step, error in self._failed[:-1]:
@@ -110,7 +110,7 @@ class Tries:
 
 
 def refuse_ambiguous(function: Any, what: str, given: dict[str, Any]) -> None:
-    """An error where the function takes an argument by the name of an option that was given: which of them was meant?"""
+    """Raise an error if the function has a parameter with the name of a given option, because the call would be ambiguous."""
     try:
         taken = inspect.signature(function).parameters
     except (ValueError, TypeError):
@@ -118,7 +118,7 @@ def refuse_ambiguous(function: Any, what: str, given: dict[str, Any]) -> None:
     for name, value in given.items():
         if value is not None and name in taken:
             raise InvalidArguments(
-                f"call({what}, {name}=…): {name} is an option of call, and {what} takes an argument of that name. For the argument write"
+                f"call({what}, {name}=…) is ambiguous: {name} is an option of call and a parameter of {what}. For the parameter write"
                 f" call(functools.partial({what}, {name}=…), …); for the option call(functools.partial({what}), …, {name}=…)"
             )
 

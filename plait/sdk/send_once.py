@@ -1,7 +1,7 @@
-"""What a handler sends to others by calls that work anywhere: `job.enqueue`, `emit`, `handle.signal`. In a durable handler they are steps.
+"""Calls that work in any code and are steps in a durable function: `job.enqueue`, `emit`, `handle.signal`.
 
-A handler is not known to be durable before it calls its first step. What it has sent until then is recorded together with that step. A handler that never calls one
-pays nothing, and may send again with its next try.
+A handler is not known to be durable before its first step. Calls before that are recorded together with that step. A handler without steps pays
+nothing, and may repeat the calls in its next attempt.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ from plait.sdk.context import running_attempt
 
 
 async def send_once(name: str, send: Callable[[], Awaitable[list[UUID]]]) -> list[UUID]:
-    """The ids of what was sent, by this run or by an earlier one."""
+    """The ids of the things that were sent, by this run or an earlier one."""
     running = running_attempt()
     if running is None or in_step.get() is not None or running.branches() is None:
         return await send()

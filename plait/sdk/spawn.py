@@ -1,11 +1,11 @@
-"""Structured concurrency: children that a job does not await in its code, but is not final without.
+"""Structured concurrency: children that a job does not await in its code, but that must end before it is final.
 
-`spawn` adds to the nursery of the job itself: when the handler returns and children are open, the job waits, its result kept; it succeeds
-when all have, and fails after all have ended if any did not. `nursery()` is the same for a part of a handler: the end of the block waits.
-`after` names what follows when the job has succeeded.
+`spawn` adds to the nursery of the job itself: if children are unfinished when the handler returns, the job waits and its result is stored. It
+succeeds when all children have succeeded, and fails after all have ended if any did not. `nursery()` is the same for a block of a handler: the end
+of the block waits. `after` adds a follow-up for when the job has succeeded.
 
-Each is a step: a handler that runs again, after a wait, a crash or a failure, finds on record what it spawned, and spawns it once.
-`def` handlers have the same by other names, `spawn_sync` …; handlers with isolation="process" have no steps, and spawn nothing.
+Each call is a step: a handler that runs again, after a wait, a crash or a failure, spawns each child once. `def` handlers use `spawn_sync` and similar
+functions. Handlers with isolation="process" have no steps and cannot spawn.
 """
 
 import hashlib
@@ -40,20 +40,20 @@ _TAKEN = ("queue", "priority", "retries", "timeout", "delay", "dedupe_key", "lim
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """A job that was spawned, or will follow. `deduplicated`: it is an older one, which holds the dedupe key."""
+    """A spawned job or a follow-up. `deduplicated`: it is an existing job with the dedupe key."""
 
     id: UUID
     deduplicated: bool = False
 
 
 class _Spawner:
-    """Takes new jobs on behalf of the one that runs, which are its children, siblings, or follow it."""
+    """Creates jobs on behalf of the running one: children, siblings or follow-ups."""
 
     def __init__(self, kind: What) -> None:
         self._kind: What = kind
 
     def _nursery(self) -> UUID | None:
-        """Where the children go; None: the nursery of the job as a whole."""
+        """The nursery of the children; None: the job's own nursery."""
         return None
 
     async def spawn(
@@ -69,8 +69,8 @@ class _Spawner:
         dedupe_key: str | None = None,
         **kwargs: Any,
     ) -> Spawned:
-        """A job or its name, its arguments, and what shall differ for this one. An argument of the job's that is called like one of
-        these options is given by position."""
+        """A job or its name, its arguments, and options for this one. If a parameter of the job has the name of an option, pass it by
+        position."""
         options = Options(
             queue=queue, priority=priority, retries=retries, timeout=timeout, delay=delay, dedupe_key=dedupe_key
         )
@@ -88,13 +88,13 @@ class _Spawner:
         timeout: Duration | None = None,
         delay: Duration | None = None,
     ) -> list[Spawned]:
-        """One for each call, all or none: a tuple of arguments, a mapping of them by name, or the one argument there is."""
+        """Spawn one job for each call, all or none. A call is a tuple of arguments, a mapping of arguments by name, or the single argument."""
         options = Options(queue=queue, priority=priority, retries=retries, timeout=timeout, delay=delay)
         return await _spawn(self._kind, self._nursery(), job, [_call(call) for call in calls], options)
 
 
 class _Follower(_Spawner):
-    """Takes jobs that follow the one that runs."""
+    """Creates follow-ups of the running job."""
 
     async def after(
         self,
@@ -110,11 +110,11 @@ class _Follower(_Spawner):
         dedupe_key: str | None = None,
         **kwargs: Any,
     ) -> Spawned:
-        """A follow-up: a job of its own, enqueued once, in the transaction in which this job succeeds, with all its children. Where another job holds its
-        dedupe key then, that one stands for it.
+        """Add a follow-up: a separate job that is enqueued once, in the transaction in which this job and all its children have succeeded. If another job has
+        its dedupe key then, that job takes its place.
 
-        `when="always"`: it runs whatever the outcome: success, failure, dead letter, cancel or skip. It is the short form of
-        `job.options(after=[this job], on_dependency_failure="run").enqueue(…)`: it is stored now, and waits until this job is final."""
+        `when="always"`: it runs after any outcome: success, failure, dead letter, cancellation or skip. This is short for
+        `job.options(after=[this job], on_dependency_failure="run").enqueue(…)`: it is stored now and waits until this job is final."""
         if when not in ("success", "always"):
             raise InvalidArguments(f"when must be 'success' or 'always', got {shown(when)}")
         options = Options(
@@ -126,27 +126,27 @@ class _Follower(_Spawner):
 
 _children = _Spawner("child")
 spawn = _children.spawn
-"""A child of the job that runs. It may start at once; this job is not final before it."""
+"""Spawn a child of the running job. It may start immediately; this job is final only after it."""
 spawn_many = _children.spawn_many
 spawn_sibling = _Spawner("sibling").spawn
-"""Another child of this job's own parent, as when a child finds more to do. The parent waits for it too."""
+"""Spawn another child of this job's parent, for example when a child finds more work. The parent waits for it too."""
 after = _Follower("after").after
 
 
 async def has_pending_children() -> bool:
-    """Whether children that this job has spawned are not final."""
+    """Whether this job has unfinished children that it spawned."""
     owner = durable()
     return await owner.store.nurseries.has_pending_children(owner.lease.job_id, owner.tenant_id)
 
 
 async def has_failed_siblings() -> bool:
-    """Whether another child of this job's parent has failed or was canceled: reason to stop early."""
+    """Whether another child of this job's parent failed or was canceled, for example to stop early."""
     owner = durable()
     return await owner.store.nurseries.has_failed_siblings(owner.lease.job_id, owner.tenant_id)
 
 
 def _sync(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """The same for `def` handlers: it runs on the worker's loop while their thread waits for it."""
+    """The sync version for `def` handlers: it runs on the worker's event loop while their thread waits."""
 
     def sync(*args: P.args, **kwargs: P.kwargs) -> T:
         return call_from_thread(durable(), lambda: function(*args, **kwargs))
@@ -163,9 +163,9 @@ has_failed_siblings_sync = _sync(has_failed_siblings)
 
 
 class Nursery(_Spawner):
-    """Made by `nursery()`. `results` is there after the block, in the order in which the children were spawned.
+    """Created by `nursery()`. `results` is set after the block, in the order in which the children were spawned.
 
-    A block that is left by an error does not wait: who runs again enters it again. The job is not final before its children all the same.
+    If an error leaves the block, it does not wait; the next attempt enters the block again. The job is still final only after its children.
     """
 
     def __init__(self, name: str, children: Children) -> None:
@@ -178,12 +178,12 @@ class Nursery(_Spawner):
 
     def _nursery(self) -> UUID:
         if self._id is None:
-            raise InvalidArguments("a nursery takes children inside its `async with` block")
+            raise InvalidArguments("spawn must be called inside the nursery's `async with` block")
         return self._id
 
     async def __aenter__(self) -> "Nursery":
         if self._opened is not None:
-            raise InvalidArguments("a nursery is entered once: make another one with nursery()")
+            raise InvalidArguments("a nursery can be entered only once: create another one with nursery()")
         owner, children = durable(), self._children
         with await owner.begin(self._name, "nursery") as step:
             nursery_id = step.row.fan_out_id if step.row is not None else None
@@ -231,7 +231,7 @@ def nursery(
     allow_nested: bool = True,
     cancel_on_parent_failure: bool = False,
 ) -> Nursery:
-    """`async with nursery() as n: await n.spawn(…)`: the end of the block waits, without a worker, until all of them have ended, and
+    """`async with nursery() as n: await n.spawn(…)`: the end of the block waits, without holding a worker, until all children have ended, and
     raises FanOutError if any did not succeed."""
     children = Children(
         mode=child_mode,
@@ -243,7 +243,7 @@ def nursery(
 
 
 class _Made(msgspec.Struct):
-    """What the step of a spawn has on record: ids, and which of them are older jobs', by position."""
+    """The recorded result of a spawn: ids, and which of them are existing jobs, by position."""
 
     ids: list[UUID] = []
     older: list[int] = []
@@ -261,7 +261,7 @@ async def _spawn(
     owner = durable()
     new = [_new(owner, job, args, kwargs, options, at_once=what != "after") for args, kwargs in calls]
     if len(new) > 1 and new[0].dedupe_key is not None:
-        raise InvalidArguments("a dedupe key belongs to one job: spawn it alone")
+        raise InvalidArguments("a dedupe key must be unique for each job: spawn this job alone")
     verb: Literal["after", "spawn"] = "after" if what in ("after", "always") else "spawn"
     with await owner.begin(f"{verb} {new[0].definition}", verb) as step:
         digest = hashlib.blake2b(digest_size=8)
@@ -284,10 +284,10 @@ async def _spawn(
 
 
 async def _kept(owner: Durable, one: NewSpawn) -> NewSpawn:
-    """With an artifact for a payload that is too large for a row."""
+    """The job with an artifact, if its payload is too large for a row."""
     if (size := len(one.payload.encode())) <= MAX_BYTES:
         return one
-    large = TooLarge(f"{one.definition}: the arguments cannot be stored: {size:,} bytes", one.payload)
+    large = TooLarge(f"{one.definition}: the arguments cannot be stored: they have {size:,} bytes", one.payload)
     return replace(
         one, payload=await owner.artifacts.keep(large, job_id=one.id, tenant_id=owner.tenant_id, kind="payload")
     )
@@ -321,14 +321,14 @@ def _new(
     *,
     at_once: bool,
 ) -> NewSpawn:
-    """What the nearest says counts: the call, then the job's own options, then, in the database, its definition, as an operator may have set
-    it; retries, where nobody says any, are the spawning job's. A job that is not made `at_once` can't have an artifact: that would be swept before."""
+    """Options come from the first that sets them: the call, the job's own options, then, in the database, its definition with an operator's overrides.
+    Retries default to the spawning job's. A job that is not created `at_once` cannot have an artifact, which would be removed before it is used."""
     name, definition, said = resolved(owner, job)
     for option in said.__slots__:
         if option not in _TAKEN and getattr(said, option) is not None:
-            raise InvalidArguments(f"{name}: what is spawned takes no {option}")
+            raise InvalidArguments(f"{name}: spawned jobs do not support the option {option}")
     if definition is None and args:
-        raise InvalidArguments(f"{name} is not a job of this app: give its arguments by name")
+        raise InvalidArguments(f"{name} is not a job of this app: pass its arguments by name")
     try:
         payload = (
             definition.codec.encode_call(args, kwargs) if definition else encode(kwargs, what=f"{name}: the arguments")

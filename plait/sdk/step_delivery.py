@@ -1,8 +1,8 @@
 """The order in which a handler receives the ends of its steps, and the decision to suspend it.
 
-One end at a time reaches the handler, in the order of their numbers, each when the handler has settled: when everything that follows from the one before has happened (see
-branches.py). A replay delivers the recorded ends in the recorded order; steps that are new then begin when all of these have been delivered: in the
-last run one of them may have canceled them. So the same things happen in each run, however the handler's tasks depend on each other.
+One end at a time reaches the handler, in the order of their numbers, each when the handler has settled: when everything that follows from the previous one has
+happened (see branches.py). A replay delivers the recorded ends in the recorded order. New steps begin when all of these are delivered, because in the
+last run one of them may have canceled the new steps. So the same things happen in each run, however the handler's tasks depend on each other.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from plait.sdk.timers import Timer
 from plait.store.trees import StepEnd, StepKey, Wait
 
 CANCELLATION: Final = ("!", "cancel", 1)
-"""The step that stands for it in the order of ends."""
+"""The step that represents it in the order of ends."""
 LOOK_S: Final = (0.02, 0.5)
-"""How often it is looked whether a branch that does something of its own has done it: at first, and at most."""
+"""How often to check whether a branch with other work has finished it: at first, and at most."""
 ASK_S: Final = (0.1, 2.0)
-"""How often the database is asked for what has come, while something else keeps the job from being suspended: at first, and at most."""
+"""How often to query the database for completed waits while something else keeps the job from being suspended: at first, and at most."""
 RESTLESS_S: Final = 1.0
-"""A handler that never settles gets the next end after this time all the same."""
+"""A handler that never settles gets the next end after this time anyway."""
 
 
 class Cancellation:
@@ -39,7 +39,7 @@ class Cancellation:
 
 
 class StepDelivery:
-    """`idle` says whether anything may be delivered now; `ask` asks the database for what has come, with True when the job is to be suspended."""
+    """`idle`: whether anything may be delivered now. `ask`: queries the database for completed waits; with True the job is suspended."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, ask: Callable[[bool], Awaitable[None]], idle: Callable[[], bool]
@@ -47,31 +47,31 @@ class StepDelivery:
         self.branches = Branches(self.poke)
         self.history: History | None = None
         self.waits: dict[Step, None] = {}
-        """Steps that wait for something that the database brings about."""
+        """Steps that wait for something that the database completes."""
         self.timers: dict[Timer, None] = {}
         self.abandoned: list[StepKey] = []
-        """Waits whose branch was canceled: the database is told with the next question."""
+        """Waits whose branch was canceled: sent to the database with the next query."""
         self._left: list[tuple[str, UUID]] = []
         """Fan-outs whose waits were canceled, by branch."""
         self.number = 0
-        """Of the last end."""
+        """The number of the last end."""
         self.used = False
-        """Whether the handler has asked for any step."""
+        """Whether the handler has called any step."""
         self.canceled = False
         """Whether the handler has received a cancellation; its job has a grace period."""
-        self.context = contextvars.Context()  # of nobody's handler
+        self.context = contextvars.Context()  # not of any handler
         self._loop = loop
         self._ask = ask
         self._idle = idle
         self._asked: dict[Key, Step | Timer | Cancellation] = {}
-        """Those that wait for their recorded ends to be delivered."""
+        """Steps that wait for their recorded ends to be delivered."""
         self._held: list[Step] = []
         """New steps, which wait for the end of the replay."""
         self._order: deque[Step | Timer | Cancellation | None] = deque()
-        """Those that have ended, in order. None keeps the place of what the database is asked for."""
+        """Ended steps, in order. None reserves the place of a query's result."""
         self._asking: asyncio.Task[None] | None = None
         self._due = False
-        """A timer has come, by this process's clock: the database's decides."""
+        """A timer has expired by this process's clock: the database's clock decides."""
         self._ask_at = 0.0
         self._asks = 0
         self._looks = 0
@@ -81,11 +81,11 @@ class StepDelivery:
 
     @property
     def alone(self) -> bool:
-        """Whether the handler does one thing at a time: what it waits for next is all that it waits for."""
+        """Whether the handler does one thing at a time: its next wait is its only wait."""
         return not (len(self.branches) or self.timers or self._order or (self.history and self.history.replaying))
 
     async def replay(self, step: Step) -> None:
-        """A step was asked for: return when it may run, or when its recorded end is delivered."""
+        """A step was called: return when it may run, or when its recorded end is delivered."""
         history, row = self.history, step.row
         assert history is not None
         if row is None:
@@ -97,7 +97,7 @@ class StepDelivery:
                     self._held.remove(step)
         elif row.finished is not None:
             if history.pending and history.pending[0] is row and not len(self.branches):
-                history.pending.popleft()  # nobody else is here: it is its turn
+                history.pending.popleft()  # no other branch waits: it is its turn
                 if CANCELLATION in self._asked:
                     self.poke()
             else:
@@ -114,7 +114,7 @@ class StepDelivery:
         return self.number
 
     def withdraw(self, step: Step) -> None:
-        """It has no end after all."""
+        """The step has no end after all."""
         if step.ordered:
             step.ordered = False
             self._order.remove(step)
@@ -132,13 +132,13 @@ class StepDelivery:
             await self.until(step)
 
     async def until(self, step: Step) -> None:
-        """Return when the step is told to go on."""
+        """Return when the step may continue."""
         step.future = self._loop.create_future()
         self.poke()
         await step.future
 
     def expect(self) -> tuple[int, list[Step | Timer], list[Wait], list[StepKey]]:
-        """What the database is asked for: the number of the first end, who waits and for what, and what is not waited for any more."""
+        """The parameters of a query: the number of the first end, the waiting steps with their waits, and the abandoned waits."""
         self._due = False
         steps: list[Step | Timer] = [*self.waits, *self.timers]
         waits = [step.wait for step in steps if step.wait is not None]
@@ -146,12 +146,12 @@ class StepDelivery:
             timer.stored = True
         abandoned, self.abandoned = self.abandoned, []
         first = self.number + 1
-        self.number += len(waits) + 1  # the last is for a cancellation
+        self.number += len(waits) + 1  # the last one is for a cancellation
         self._order.append(None)
         return first, steps, waits, abandoned
 
     def answered(self, steps: "list[Step | Timer]", ends: list[StepEnd], next_s: float | None) -> None:
-        """These have ended; the next is due in so many seconds."""
+        """These steps have ended; `next_s` is the time until the next one is due."""
         place = self._order.index(None)
         del self._order[place]
         by_key: dict[Key, Step | Timer | Cancellation] = {
@@ -172,22 +172,22 @@ class StepDelivery:
         self._ask_at = self._loop.time() + (pause if next_s is None else min(pause, max(0.0, next_s)))
 
     def abandon(self, key: StepKey, fan_out_id: UUID | None) -> None:
-        """The branch that waits was canceled."""
+        """The waiting branch was canceled."""
         self.abandoned.append(key)
         if fan_out_id is not None:
             self._left.append((key.branch, fan_out_id))
 
     def left_by(self, branches: list[str]) -> list[UUID]:
-        """The fan-outs that these branches, or those below them, waited for when they were canceled."""
+        """The fan-outs that these branches, or their descendants, waited for when they were canceled."""
         return [left for path, left in self._left if any(f"{path}.".startswith(f"{above}.") for above in branches)]
 
     def take(self, step: Step) -> None:
-        """The step goes on by itself: nobody else is here."""
+        """The step continues by itself: no other branch waits."""
         self._order.remove(step)
         if self._order:
             self.poke()
 
-    # Deadlines that the handler sets by asyncio.
+    # Deadlines that the handler sets with asyncio.
 
     def timer(self, timer: Timer, call_at: Callable[..., asyncio.TimerHandle]) -> Timer:
         timer.canceled = self._cancel_timer
@@ -198,7 +198,7 @@ class StepDelivery:
         return timer
 
     def load(self, history: History) -> None:
-        """What is on record."""
+        """Load the recorded history."""
         self.history = history
         self.number = history.last_number
         if any((row.branch, row.name, row.occurrence) == CANCELLATION for row in history.pending):
@@ -217,7 +217,7 @@ class StepDelivery:
     def _timer_due(self, timer: Timer) -> None:
         if not self.used:
             self.timers.pop(timer, None)
-            timer.fire()  # nothing is durable yet
+            timer.fire()  # no step was called yet
         elif timer in self.timers:
             self._due = True
             self.poke()
@@ -229,7 +229,7 @@ class StepDelivery:
     # Cancellation of a job with a grace period.
 
     def ask_now(self) -> None:
-        """The job was canceled: its handler is told when the database has recorded that."""
+        """The job was canceled: its handler is notified once the database has recorded that."""
         self.used = self._due = True
         self.poke()
 
@@ -238,16 +238,16 @@ class StepDelivery:
         if self.branches.main.task is not None:
             self.branches.main.task.cancel()
 
-    # What comes next.
+    # The next end.
 
     def poke(self) -> None:
-        """Something has changed: see what comes next, in the next turn of the loop."""
+        """Something has changed: check what to deliver, in the next turn of the loop."""
         self._quiet = self._looks = 0
         if self._tick is None and self._idle():
             self._tick = self._loop.call_soon(self._turn, context=self.context)
 
     def stop(self) -> None:
-        """Nothing more is delivered."""
+        """Deliver nothing more."""
         if self._tick is not None:
             self._tick.cancel()
         if self._asking is not None:
@@ -305,7 +305,7 @@ class StepDelivery:
         if step is not None:
             history.pending.popleft()
             if not isinstance(step, Step) or (step.future is not None and not step.future.cancelled()):
-                self._deliver(step)  # else its branch was canceled before it, as in the last run
+                self._deliver(step)  # else its branch was canceled first, as in the last run
             self.poke()
         elif self.branches.all_wait(lambda inside: isinstance(inside, Step) and not inside.delivered):
             self._refuse_other_code(history)
@@ -313,7 +313,7 @@ class StepDelivery:
             self._look_later(LOOK_S[0])
 
     def _refuse_other_code(self, history: History) -> None:
-        """Every branch waits, and the next end on record is of a step that none has asked for."""
+        """Every branch waits, and the next recorded end is of a step that none has called: the code has changed."""
         branches = (self.branches.main, *self.branches)
         found = [inside for branch in branches if isinstance(inside := branch.inside, Step)]
         new = [step for step in found if step.row is None] or found
@@ -323,7 +323,7 @@ class StepDelivery:
                 step.future.set_exception(error)
 
     def _end_replay(self, history: History) -> None:
-        """New steps begin, unless a branch does something of its own, and has not come to where it was."""
+        """Begin new steps, unless a branch has other work and has not reached its last position."""
         if history.replaying and not self.branches.all_wait(lambda inside: isinstance(inside, Step)):
             self._look_later(LOOK_S[0])
             return
@@ -343,7 +343,7 @@ class StepDelivery:
             self._look_later(self._ask_at - now)
 
     def _look_later(self, longest_s: float) -> None:
-        """A branch does something of its own: look again soon, then less often."""
+        """A branch has other work: check again soon, then less often."""
         pause = min(LOOK_S[1], LOOK_S[0] * 1.5 ** min(self._looks, 30), max(0.001, longest_s))
         self._looks += 1
         self._tick = self._loop.call_later(pause, self._turn, context=self.context)
@@ -351,7 +351,7 @@ class StepDelivery:
     async def _ask_again(self, suspend: bool) -> None:
         try:
             await self._ask(suspend)
-        except Exception as error:  # noqa: BLE001 - it is the handler's to handle: of one branch, as it would be without others
+        except Exception as error:  # noqa: BLE001 - reported to one branch of the handler
             waiting = next(
                 (step.future for step in self.waits if step.future is not None and not step.future.done()), None
             )

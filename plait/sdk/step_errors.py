@@ -1,4 +1,4 @@
-"""Errors of steps on record: a handler that has caught one catches the same on a replay."""
+"""Recorded errors of steps: a handler that caught one catches the same error on a replay."""
 
 import sys
 from typing import Any
@@ -18,7 +18,7 @@ class _Told(msgspec.Struct):
 
 
 def encode_error(error: BaseException) -> str:
-    """Its type and arguments; where these have no JSON form, its message in their place."""
+    """Its type and arguments; if they have no JSON form, its message instead."""
     kind = type(error)
     name = f"{kind.__module__}:{kind.__qualname__}"
     text = safely(lambda: msgspec.json.encode(_Told(name, list(error.args))).decode(), "")
@@ -28,7 +28,7 @@ def encode_error(error: BaseException) -> str:
 
 
 def rebuild_error(text: str | None, message: str) -> Exception:
-    """An error of the same type, message and arguments, without what else it carried. StepFailed where that type is not there any more."""
+    """Rebuild an error with the same type, message and arguments, without its other attributes. StepFailed if the type no longer exists."""
     if text is None:
         return PermanentError(message)
     told = msgspec.json.decode(text, type=_Told)
@@ -40,7 +40,7 @@ def rebuild_error(text: str | None, message: str) -> Exception:
         try:
             error = found.__new__(found, *told.args)
             error.args = tuple(told.args)
-        except Exception:  # noqa: BLE001 - it may be made in any way
+        except Exception:  # noqa: BLE001 - its constructor may raise anything
             return StepFailed(f"{path}: {message}")
         return error
     return StepFailed(f"{path}: {message}")

@@ -1,4 +1,4 @@
-"""Steps that are done here: `call`, `transaction`, `version`."""
+"""Steps that run in the worker: `call`, `transaction`, `version`."""
 
 import asyncio
 import functools
@@ -74,14 +74,14 @@ async def call(
     retry_on: RetryOn | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Run a function, a job or a job by its name, here, and checkpoint what it returns: on a replay it is not run again.
+    """Run a function, a job or a job by its name here, and checkpoint its result: on a replay it does not run again.
 
-    A PermanentError is checkpointed too, and raised again on a replay; any other error is not, and the step is tried again with
-    the job's next try. What it returns is what a replay returns: decoded by its annotation. `def` runs in a thread.
+    A PermanentError is checkpointed too, and raised again on a replay. After any other error, the step runs again in the job's next attempt. The
+    result is decoded by its annotation, so the first run and a replay return the same value. `def` functions run in a thread.
 
-    With `retries` it is run again, within this attempt of the job, when it raises one of `retry_on` (any Exception, but for outcomes such as PermanentError); `backoff`
-    says after which pauses. `timeout` raises TimeoutError in each try that takes longer. A function that has an argument of one of these names gets it by
-    `functools.partial(function, timeout=…)`.
+    With `retries`, it is retried within this attempt of the job when it raises one of `retry_on` (default: any Exception except outcomes such as
+    PermanentError), with delays by `backoff`. With `timeout`, a try that takes longer raises TimeoutError. If the function has a parameter with one of
+    these names, pass it with `functools.partial(function, timeout=…)`.
     """
     owner, partial = durable(), isinstance(function, functools.partial)
     function, args, kwargs = _unwrapped(function, args, kwargs)
@@ -119,7 +119,7 @@ async def _once(asked: _Asked, tries: Tries | None) -> Any:
                 value = await (_run(asked) if tries is None else _run_within(asked, tries.timeout_s))
         except PermanentError as error:
             await _fail(owner, step, error)
-        except Exception as error:  # noqa: BLE001 - whatever it is: it reaches the handler in its turn
+        except Exception as error:  # noqa: BLE001 - any error reaches the handler in its turn
             if tries is not None:
                 tries.failed(step, error)
             await owner.fail(step, error)
@@ -152,8 +152,8 @@ async def _run_within(asked: _Asked, timeout_s: float | None) -> Any:
 async def transaction(
     function: Callable[..., Awaitable[R]], /, *args: Any, name: str | None = None, **kwargs: Any
 ) -> R:
-    """Run `await function(conn, …)` in a transaction of the job's own database; what it writes and the checkpoint commit
-    together. So its effects exist exactly once, whatever crashes when. `conn` is a connection of asyncpg's."""
+    """Run `await function(conn, …)` in a transaction of plait's own database. Its writes and the checkpoint commit together, so its effects happen
+    exactly once, even after a crash. `conn` is an asyncpg connection."""
     owner = durable()
     inside, all_args, all_kwargs = _unwrapped(function, args, kwargs)
     codec = _codec(inside)
@@ -169,7 +169,7 @@ async def transaction(
         except PermanentError as error:
             owner.delivery.withdraw(step)
             await _fail(owner, step, error)
-        except Exception as error:  # noqa: BLE001 - as of a call
+        except Exception as error:  # noqa: BLE001 - as in `call`
             owner.delivery.withdraw(step)
             await owner.fail(step, error)
         except BaseException:
@@ -189,7 +189,7 @@ async def _run_in_transaction(
         except TooLarge as large:
             text, stored = large.text, await _kept(owner, large)
         checkpoint = Checkpoint(owner.lease, step.key, step.kind, owner.delivery.reserve(step), step.hash, stored, None)
-        # The fence is the last word before the commit: who has lost the lease writes nothing.
+        # The fence is checked last, just before the commit: an attempt that has lost its lease writes nothing.
         within = owner.store.database.statement_s
         if await conn.fetchval(SAVE_STEPS, owner.lease.worker, *step_columns([checkpoint]), timeout=within):
             await owner.stop_for("stale")
@@ -197,21 +197,21 @@ async def _run_in_transaction(
 
 
 async def version(change_id: str, latest: int = 1, *, earliest: int = 0) -> int:
-    """Which version of the code a job runs, where the code has changed under running jobs.
+    """The version of the code that a job uses, if the code has changed while jobs are running.
 
-    A job that comes here for the first time gets `latest`, and keeps it. One that had passed here before the change gets
-    `earliest`: take the old path for it. Raise `earliest` when no such job is left.
+    A job that reaches this for the first time gets `latest`, and keeps it. A job that passed this place before the change gets `earliest`: use
+    the old path for it. Raise `earliest` when no such job is left.
     """
     if not 0 <= earliest <= latest:
         raise InvalidArguments(
-            f"a version is a number from 0 on, and earliest is not above latest: {earliest}, {latest}"
+            f"versions must be 0 or more, and earliest must not be above latest, got earliest {earliest}, latest {latest}"
         )
     owner = durable()
     if change_id not in owner.versions:
         name = f"version {change_id}"
         history, branch = await owner.load(), owner.branches.here().path
         if not history.has(branch, name) and history.left(branch):
-            owner.versions[change_id] = earliest  # it has been further than this before: that was the old code
+            owner.versions[change_id] = earliest  # it passed this place in an earlier run, with the old code
         else:
             with await owner.begin(name, "version") as step:
                 if step.row is None:
@@ -220,8 +220,8 @@ async def version(change_id: str, latest: int = 1, *, earliest: int = 0) -> int:
     found = owner.versions[change_id]
     if not earliest <= found <= latest:
         raise DeterminismError(
-            f"this job runs version {found} of {change_id!r}, and the code now has {earliest} to {latest}. Run it with code"
-            " that still has its version, or run it again without its steps: plait jobs retry --drop-steps"
+            f"this job uses version {found} of {change_id!r}, but the code supports {earliest} to {latest}. Run it with code"
+            " that supports its version, or restart it without its checkpoints: plait jobs retry --drop-steps"
         )
     return found
 
@@ -239,27 +239,29 @@ def _resolve(owner: Durable, function: Any) -> tuple[Callable[..., Any], Definit
     if isinstance(function, str):
         definition = owner.definitions.get(function)
         if definition is None:
-            raise InvalidArguments(f"call runs a job here, and this app has none called {shown(function)}; fan_out may")
+            raise InvalidArguments(
+                f"this app has no job called {shown(function)}: call runs a job in this worker; use fan_out for jobs of other apps"
+            )
         return definition.function, definition
     definition = getattr(function, "definition", None)
     if isinstance(definition, Definition):
         return definition.function, definition
     if not callable(function):
-        raise InvalidArguments(f"call takes a function, a job or a job's name, not {shown(function)}")
+        raise InvalidArguments(f"call requires a function, a job or a job's name, got {shown(function)}")
     return function, None
 
 
 def _name(given: object, own: str) -> str:
     name = own if given is None else given
     if name in ("", "<lambda>"):
-        raise InvalidArguments("a step needs a name: name=…")
+        raise InvalidArguments("the step has no name: set one with name=…")
     if not (isinstance(name, str) and len(name) <= 200 and is_storable(name)):
-        raise InvalidArguments(f"a step's name is text of 1 to 200 characters, not {shown(name)}")
+        raise InvalidArguments(f"a step's name must be text of 1 to 200 characters, got {shown(name)}")
     return name
 
 
 def _hash(definition: Definition | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """Of the arguments; None where they have no JSON form, as a connection has none."""
+    """A hash of the arguments; None if they have no JSON form, such as a connection."""
     try:
         text = definition.codec.encode_call(args, kwargs) if definition else encode([args, kwargs], what="arguments")
     except NotSerializable:
@@ -272,13 +274,13 @@ def _codec(function: Callable[..., Any]) -> ResultCodec:
         found = _codecs.get(function)
         if found is None:
             found = _codecs[function] = ResultCodec(function, getattr(function, "__name__", "a step"))
-    except TypeError:  # it can't be referred to weakly, or not be hashed
+    except TypeError:  # not weakly referenceable, or not hashable
         return ResultCodec(function, "a step")
     return found
 
 
 async def _kept(owner: Durable, large: TooLarge) -> str:
-    """A reference to what a step has returned: it is too large for a row."""
+    """A reference to a step's result that is too large for a row."""
     return await owner.artifacts.keep(large, job_id=owner.lease.job_id, tenant_id=owner.tenant_id, kind="step")
 
 
@@ -296,7 +298,7 @@ async def _replayed(owner: Durable, step: Step, codec: Codec | ResultCodec, trie
 
 
 async def _fail(owner: Durable, step: Step, error: PermanentError) -> NoReturn:
-    """Checkpoint a permanent error, and raise it as a replay will: with its message, and no more."""
+    """Checkpoint a permanent error, and raise it as a replay does: with its message only."""
     message = message_of(error, MAX_ERROR)
     await owner.save(step, None, message)
     raise PermanentError(message) from error

@@ -1,8 +1,8 @@
-"""Streams: items that a handler writes while it runs, in order, for whoever follows the job.
+"""Streams: items that a handler writes while it runs, in order, for followers of the job.
 
-An item is identified by its position in what one branch of the handler writes to the stream. When the handler runs again from its start,
-after a wait, a crash or a failure, it writes again what it has written before: the database has these positions, and ignores them. So the items
-that a run repeats must be the same ones.
+An item is identified by its position among the items that one branch of the handler writes to the stream. A handler that runs again from its
+start, after a wait, a crash or a failure, writes its items again; the database ignores positions that it already has. So the repeated items must
+be the same.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ from plait.store.trees import Lease
 
 MAX_ITEM: Final = 65_536
 THREAD: Final = "thread"
-"""The branch of what threads write."""
+"""The branch of items that threads write."""
 
 
 class Writing(Protocol):
-    """Whoever runs the handler."""
+    """The runner of the handler."""
 
     def check_writable(self) -> None:
-        """Raises where the handler has ended, or its job waits."""
+        """Raises an error if the handler has ended, or its job waits."""
 
     def branches(self) -> Branches | None: ...
     def reading(self) -> AbstractContextManager[None]: ...
@@ -40,7 +40,7 @@ class Writing(Protocol):
 
 
 class AttemptStreams:
-    """The streams of one attempt: which positions its branches have come to."""
+    """The streams of one attempt, with the positions of its branches."""
 
     def __init__(
         self,
@@ -49,17 +49,17 @@ class AttemptStreams:
         batches: Batches[StreamItem, int],
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        """`lease`: of now. A handler that waits in memory continues under another one."""
+        """`lease`: the current one. A handler that waits in memory continues under another lease."""
         self.loop = loop
         self._lease = lease
         self._run = run
         self._batches = batches
         self._positions: dict[tuple[str, str], int] = {}
         self._stored: dict[tuple[str, str], int] = {}
-        """The last position that the database has, of this run or of one before."""
+        """The last position that the database has, from this run or an earlier one."""
 
     def branch(self) -> str:
-        """Of the code that runs here."""
+        """The branch of the running code."""
         outer = in_step.get()
         if isinstance(outer, Step):
             return outer.body().path
@@ -70,12 +70,12 @@ class AttemptStreams:
         durable = self._run.branches() is not None and in_step.get() is None
         stored = self.put(name, self.branch(), value)
         if stored is not None:
-            # The ends of other branches wait for it: what the handler does next does not depend on how fast it was.
+            # The ends of other branches wait for it: the handler's next action must not depend on how fast it was.
             with self._run.reading() if durable else contextlib.nullcontext():
                 self.check(name, await asyncio.shield(stored))
 
     def put(self, name: str, branch: str, value: str | None) -> "asyncio.Future[int] | None":
-        """Append an item; None where an earlier run has."""
+        """Append an item; None if an earlier run has written it."""
         self._run.check_writable()
         key = name, branch
         position = self._positions.get(key, 0)
@@ -124,7 +124,7 @@ class OwnStream:
 
     async def _write(self, value: str | None) -> None:
         if asyncio.get_running_loop() is not self._streams.loop:
-            raise NotDurable("a stream must be written on the worker's event loop: use write_sync in threads")
+            raise NotDurable("write must be called on the worker's event loop: use write_sync in threads")
         await self._streams.write(self.name, value)
 
     def _write_sync(self, value: str | None) -> None:
@@ -137,7 +137,7 @@ class OwnStream:
         def put() -> None:
             try:
                 stored = streams.put(self.name, branch, value)
-            except BaseException as error:  # noqa: BLE001 - it is the handler's
+            except BaseException as error:  # noqa: BLE001 - reported to the handler
                 done.set_exception(error)
                 return
             if stored is None:
@@ -153,7 +153,7 @@ class OwnStream:
             else:
                 done.set_result(stored.result())
 
-        # In a context of nobody's: what the loop starts for it is no task of the handler's.
+        # In an empty context: tasks that the loop starts for it are not the handler's.
         streams.loop.call_soon_threadsafe(put, context=contextvars.Context())
         stored = done.result()
         if stored is not None:
@@ -169,5 +169,5 @@ class OwnStream:
 
 
 def no_streams(name: str) -> NoReturn:
-    """In a process of its own."""
-    raise NotDurable(f"the stream {name!r} can't be written here: a job with isolation='process' has no streams")
+    """Raises an error: with isolation="process" there are no streams."""
+    raise NotDurable(f"the stream {name!r} cannot be written: jobs with isolation='process' have no streams")

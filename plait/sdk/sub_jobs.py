@@ -1,6 +1,6 @@
-"""Sub-jobs as they are asked for, and as the database takes them.
+"""Sub-jobs, as they are requested and as the database stores them.
 
-What a sub-job takes is decided from the nearest to the farthest: the sub itself, the fan-out, the sub's own definition; retries, where none of these says anything, are
+A sub-job's options come from the first that sets them: the sub itself, the fan-out, the sub's definition. The retries default to
 the parent's.
 """
 
@@ -25,11 +25,11 @@ _NOT_OF_SUBS = (
 Duration = float | str | timedelta
 
 _NONE = Options()
-"""Most sub-jobs say nothing of their own: they share this."""
+"""Most sub-jobs have no options of their own: they share this."""
 
 
 class Target(Protocol):
-    """A job, as far as a sub-job needs it."""
+    """The part of a job that a sub-job uses."""
 
     definition: Definition
 
@@ -39,7 +39,7 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sub:
-    """A sub-job that is asked for; made by `sub()`."""
+    """A sub-job to run; created by `sub()`."""
 
     job: Target | str
     args: tuple[Any, ...]
@@ -57,8 +57,8 @@ def sub(
     timeout: Duration | None = None,
     **kwargs: Any,
 ) -> Sub:
-    """A sub-job, for `fan_out`: a job or its name, its arguments, and what shall differ for this one. An argument of the job's that
-    is called like one of these options is given by position."""
+    """A sub-job for `fan_out`: a job or its name, its arguments, and options for this one. If a parameter of the job has the name of an option, pass
+    it by position."""
     options = _NONE
     if not (queue is None and priority is None and retries is None and timeout is None):
         options = Options(queue=queue, priority=priority, retries=retries, timeout=timeout)
@@ -66,31 +66,31 @@ def sub(
 
 
 class SubKind:
-    """What sub-jobs have in common that were asked for with the same job and the same options: most often all of them."""
+    """The common part of sub-jobs with the same job and options: usually all of them."""
 
     def __init__(self, owner: Durable, asked: Sub, given: Options) -> None:
         self._asked = asked
         self.name, definition, said = resolved(owner, asked.job)
         for option in _NOT_OF_SUBS:
             if getattr(said, option) is not None:
-                raise InvalidArguments(f"{self.name}: a sub-job is run at once, for its parent: it takes no {option}")
+                raise InvalidArguments(f"{self.name}: sub-jobs do not support the option {option}")
         options = (asked.options, given, said)
         retries = _nearest("retries", *options)
         queue, priority = _nearest("queue", *options), _nearest("priority", *options)
         self._definition = definition
-        # What is not said here is the database's: the definition's, as an operator may have set it, or the parent's.
+        # Options that are not set here are decided by the database: the definition, an operator's overrides, or the parent.
         self._queue, self._priority = queue, priority
         self._max_attempts = None if retries is None else retries + 1
         self._timeout_s = next((s for o in options if (s := o.seconds_of("timeout")) is not None), None)
         self._limit_key = said.limit_key
 
     def payload(self, asked: Sub, *, check: bool) -> str:
-        """Checked against the job's signature, unless that was done when it was first asked for."""
+        """Checked against the job's signature, unless that was done in an earlier run."""
         if self._definition is not None:
             codec = self._definition.codec
             return codec.encode_call(asked.args, asked.kwargs) if check else codec.payload(asked.args, asked.kwargs)
         if asked.args:
-            raise InvalidArguments(f"{self.name} is not a job of this app: give its arguments by name")
+            raise InvalidArguments(f"{self.name} is not a job of this app: pass its arguments by name")
         return encode(asked.kwargs, what=f"{self.name}: the arguments")
 
     def child(self, asked: Sub, payload: str) -> NewChild:
@@ -110,16 +110,16 @@ class SubKind:
 
 
 def resolved(owner: Durable, job: Target | str) -> tuple[str, Definition | None, Options]:
-    """A job, or the name of one: its name, its definition where this app has it, and its own options."""
+    """A job or its name: the name, its definition if this app has it, and its own options."""
     if isinstance(job, str):
         if not is_storable(job):
-            raise InvalidArguments(f"a job's name has no NUL or surrogates: {shown(job)}")
+            raise InvalidArguments(f"a job's name must not contain NUL or surrogates, got {shown(job)}")
         return job, owner.definitions.get(job), _NONE
     if not isinstance(getattr(job, "definition", None), Definition):
-        raise InvalidArguments(f"a job or its name is wanted, not {shown(job)}")
+        raise InvalidArguments(f"job must be a job or its name, got {shown(job)}")
     return job.definition.name, job.definition, job.given
 
 
 def _nearest(name: str, *options: Options) -> Any:
-    """What the first of them says that says anything: a 0 is a 0 (T19)."""
+    """The first value that is set: 0 is a value (T19)."""
     return next((value for one in options if (value := getattr(one, name)) is not None), None)

@@ -1,4 +1,4 @@
-"""Where an app's jobs live: a server by URL, or an embedded Postgres that is started, migrated and given a safe login."""
+"""The database of an app: a server by URL, or an embedded Postgres that is started, migrated and given a restricted login."""
 
 import asyncio
 import threading
@@ -28,13 +28,13 @@ class Target:
         return self._embedded is not None
 
     def objects(self, place: str | None) -> Objects | None:
-        """Where artifacts are kept: as was said, else beside the data of embedded Postgres."""
+        """The artifact store: as configured, else beside the data of the embedded Postgres."""
         if place is None and self._embedded is not None:
             place = str(choose_data_dir(self._data_dir) / "artifacts")
         return None if place is None else open_objects(place)
 
     async def open(self, *, max_connections: int = 10, statement_s: float = STATEMENT_S) -> Store:
-        """Connect. Embedded Postgres is started where it does not run, and migrated."""
+        """Connect. The embedded Postgres is started if it does not run, and migrated."""
         url = self._url if self._embedded is None else await self._start_embedded(self._embedded)
         assert url is not None
         store = await Store.open(
@@ -49,7 +49,7 @@ class Target:
         return store
 
     async def close(self) -> None:
-        """Tell that a store which was opened here is closed; the last one lets go of embedded Postgres."""
+        """Count a store that was opened here as closed; the last one releases the embedded Postgres."""
         with self._counting:
             self._open_stores -= 1
             last = self._open_stores <= 0
@@ -57,14 +57,14 @@ class Target:
             await asyncio.to_thread(self._embedded.stop, wait=False)
 
     async def admin_url(self) -> str:
-        """The URL for migrations: the embedded superuser's, or the one that was given."""
+        """The URL for migrations: the embedded superuser's, or the given one."""
         if self._embedded is not None:
             return (await asyncio.to_thread(self._embedded.start)).url()
         assert self._url is not None
         return self._url
 
     async def prepare_development(self) -> None:
-        """`plait dev` on a superuser's URL: migrate, make the restricted roles, and act as one of them from here on."""
+        """`plait dev` with a superuser's URL: migrate, create the restricted roles, and use one of them from now on."""
         if self._embedded is None:
             url = await self.admin_url()
             await migrate(url)
@@ -72,11 +72,11 @@ class Target:
                 self._session_user = DEV_LOGIN
 
     def act_as(self, login: str) -> None:
-        """On a superuser's URL: give up its rights on every connection, and be this login instead."""
+        """With a superuser's URL: drop its rights on every connection, and use this login instead."""
         self._session_user = login
 
     async def _start_embedded(self, embedded: EmbeddedPostgres) -> str:
         server = await asyncio.to_thread(embedded.start)
-        await migrate(server.url(), allow_blocking=True)  # nobody but us works on it
+        await migrate(server.url(), allow_blocking=True)  # no other process uses it
         await ensure_dev_login(server.url())
         return server.url(user=DEV_LOGIN)

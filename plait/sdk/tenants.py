@@ -1,4 +1,4 @@
-"""Tenants by name. A name stands for one id for ever, so each is asked for once."""
+"""Tenants by name. A name always stands for the same id, so each is queried once."""
 
 import asyncio
 from uuid import UUID
@@ -15,20 +15,20 @@ class Tenants:
         self._asking: dict[str | None, asyncio.Task[UUID]] = {}
 
     async def id_of(self, name: str | None) -> UUID:
-        """The id that a name stands for, or, without a name, that of the tenant which this login acts for."""
+        """The id of a tenant by name or, without a name, of this login's tenant."""
         known = self._known.get(name)
         if known is not None:
             return known
         asking = self._asking.get(name)
         if asking is None:
-            asking = asyncio.get_running_loop().create_task(self._ask(name))  # shared by all who come meanwhile
+            asking = asyncio.get_running_loop().create_task(self._ask(name))  # shared by concurrent callers
             self._asking[name] = asking
             asking.add_done_callback(lambda _: self._asking.pop(name, None))
         known = self._known[name] = await asyncio.shield(asking)
         return known
 
     async def close(self) -> None:
-        """Return when those who ask have their answer."""
+        """Return when pending queries are answered."""
         if self._asking:
             await asyncio.wait(set(self._asking.values()))
 
@@ -36,5 +36,5 @@ class Tenants:
         tenants = self._store.tenants
         try:
             return await (tenants.own_tenant_id() if name is None else tenants.tenant_id(name))
-        except DatabaseUnreachable:  # a connection that had broken while nobody used it: ask on another one
+        except DatabaseUnreachable:  # an idle connection was broken: query on another one
             return await (tenants.own_tenant_id() if name is None else tenants.tenant_id(name))

@@ -1,7 +1,8 @@
-"""Deadlines that a durable handler sets by asyncio: `timeout`, `wait_for`, and the `timeout=` of `wait` and `as_completed`.
+"""Deadlines that a durable function sets with asyncio: `timeout`, `wait_for`, and the `timeout=` of `wait` and `as_completed`.
 
-Each is a step: when it is due is fixed by the database's clock when the job first waits, that it came is recorded before the handler sees it, and a replay
-delivers it where it came then. It is named after the function that sets it, so that deadlines of libraries do not count among the handler's. Other timers of a handler, as `asyncio.sleep` has one, are its own, and start anew with each run.
+Each is a step: its time is fixed by the database's clock when the job first waits, its expiry is recorded before the handler sees it, and a replay
+delivers it at the same place. It is named after the function that sets it, so that deadlines of libraries do not count among the handler's. Other
+timers of a handler, such as `asyncio.sleep`, are not durable and start again in each run.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ CallAt = Callable[..., asyncio.TimerHandle]
 
 
 class Timer(asyncio.TimerHandle):
-    """What the code that sets a deadline holds: it may cancel it."""
+    """The handle of a deadline: the code that set it may cancel it."""
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -27,7 +28,7 @@ class Timer(asyncio.TimerHandle):
     def __init__(
         self, when: float, callback: Any, args: Any, context: Any, loop: Any, key: StepKey, delay_s: float | None
     ) -> None:
-        """`delay_s`: what is left of it, where this process's clock says nothing of that; see DurableRuntime."""
+        """`delay_s`: the remaining time, if this process's clock cannot tell it; see DurableRuntime."""
         super().__init__(when, callback, args, loop, context)
         self.key = key
         self._delay_s = delay_s
@@ -50,7 +51,7 @@ class Timer(asyncio.TimerHandle):
         if not self.cancelled():
             asyncio.Handle.cancel(
                 self
-            )  # not a TimerHandle's: the loop has no such timer, and uvloop would not know what to do with one
+            )  # not TimerHandle.cancel: the loop does not have this timer, and uvloop would fail
             if self.real is not None:
                 self.real.cancel()
             self.canceled(self)
@@ -61,8 +62,8 @@ class Timer(asyncio.TimerHandle):
 
 
 def follow_timers(loop: asyncio.AbstractEventLoop, owner_of: Callable[..., Attempt | None]) -> Callable[[], None]:
-    """Tell handlers of the deadlines that their code sets on this loop; returns what undoes it. Both calls are followed: `call_later` of uvloop does not
-    go through `call_at`."""
+    """Register the deadlines that handlers set on this loop; returns a function that undoes it. Both calls are wrapped, because uvloop's `call_later` does not
+    use `call_at`."""
     before_at, before_later = loop.call_at, loop.call_later
 
     def durable_timer(when: float, callback: Any, args: Any, context: Any) -> asyncio.TimerHandle | None:
@@ -91,8 +92,8 @@ def follow_timers(loop: asyncio.AbstractEventLoop, owner_of: Callable[..., Attem
 
 
 def _setter() -> str | None:
-    """The name of the function that sets the deadline; None where that is plait's own."""
-    frame: FrameType | None = sys._getframe(3)  # noqa: SLF001 - who asks for the timer
+    """The name of the function that sets the deadline; None if it is plait's own."""
+    frame: FrameType | None = sys._getframe(3)  # noqa: SLF001 - the code that sets the timer
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "asyncio":
         frame = frame.f_back
     if frame is None or frame.f_globals.get("__name__", "").partition(".")[0] == "plait":

@@ -1,5 +1,5 @@
-"""Triggers in code: `@app.schedule(…)` and `@app.on(…)`. A worker makes them known when it starts; in the database they are
-triggers like any other, which an operator can look at and pause.
+"""Triggers in code: `@app.schedule(…)` and `@app.on(…)`. A worker registers them when it starts. In the database they are
+triggers like any other, which an operator can list and pause.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ J = TypeVar("J")
 
 
 class TriggerOptions(TypedDict, total=False):
-    """What a trigger says of its jobs; the last three texts are templates."""
+    """The options of a trigger's jobs; the last three texts are templates."""
 
     label: str | None
     tenant: str | UUID | None
@@ -54,7 +54,7 @@ class Declared:
 
 
 class App(Protocol):
-    """What a declaration needs of its app."""
+    """The part of the app that a declaration uses."""
 
     definitions: dict[str, Definition]
     declared: dict[tuple[str | None, str], Declared]
@@ -64,7 +64,7 @@ class App(Protocol):
 
 
 async def declare(app: App, store: Store) -> None:
-    """Make an app's triggers known, and forget those of its jobs that it has no more."""
+    """Register an app's triggers, and remove those of its jobs that it no longer declares."""
     declared = [trigger.row() for trigger in app.declared.values()]
     await store.triggers.declare_triggers(declared, list(app.definitions))
 
@@ -79,18 +79,18 @@ def schedule_settings(
     overlap: Overlap = "allow",
     jitter: Duration = 0,
 ) -> dict[str, Any]:
-    """The settings of a schedule's timing, checked."""
+    """The validated timing of a schedule."""
     if (cron is None) == (every is None):
-        raise InvalidTrigger("a schedule has a cron expression or every=…, and not both")
+        raise InvalidTrigger("a schedule must have either a cron expression or every=…")
     if catch_up not in ("none", "one", "all", "window"):
-        raise InvalidTrigger(f"catch_up is none, one, all or window, not {shown(catch_up)}")
+        raise InvalidTrigger(f"catch_up must be none, one, all or window, got {shown(catch_up)}")
     if (catch_up == "window") != (catch_up_window is not None):
-        raise InvalidTrigger('catch_up="window" needs catch_up_window=…, and nothing else has one')
+        raise InvalidTrigger('catch_up="window" requires catch_up_window=…; other policies do not support it')
     if overlap not in ("allow", "skip", "queue"):
-        raise InvalidTrigger(f"overlap is allow, skip or queue, not {shown(overlap)}")
+        raise InvalidTrigger(f"overlap must be allow, skip or queue, got {shown(overlap)}")
     every_s = None if every is None else _seconds(every, "every")
     if every_s is not None and every_s < 1:
-        raise InvalidTrigger(f"every is at least a second, not {shown(every)}")
+        raise InvalidTrigger(f"every must be at least a second, got {shown(every)}")
     return {
         "event_name": None,
         "cron": None if cron is None else check_cron(cron),
@@ -122,7 +122,7 @@ def job_settings(
     correlation_id: str | None = None,
     limit_key: str | None = None,
 ) -> dict[str, Any]:
-    """The settings of what a trigger makes, checked as an enqueue's are."""
+    """The validated settings of a trigger's jobs, like those of an enqueue."""
     if payload is not None and not isinstance(payload, Mapping):
         raise InvalidTrigger(f"payload must be a mapping of arguments to values, got {shown(payload)}")
     options = Options(
@@ -149,7 +149,7 @@ def job_settings(
 
 
 def declaring(app: App, timing: Mapping[str, Any], default_label: str, options: TriggerOptions) -> Callable[[J], J]:
-    """A decorator of a job, or of a function that becomes one, which declares a trigger of it."""
+    """A decorator for a job, or for a function that becomes one, which declares a trigger for it."""
     given = dict(options)
     label, tenant = given.pop("label", None), given.pop("tenant", None)
     if label is not None and not is_text(label, most=200):
@@ -172,9 +172,7 @@ def declaring(app: App, timing: Mapping[str, Any], default_label: str, options: 
         )
         key = (declared.tenant, declared.label)
         if key in app.declared:
-            raise InvalidTrigger(
-                f"there are two triggers called {declared.label!r}: give one another name with label=…"
-            )
+            raise InvalidTrigger(f"two triggers have the label {declared.label!r}: set a unique one with label=…")
         app.declared[key] = declared
         return job
 
@@ -182,13 +180,13 @@ def declaring(app: App, timing: Mapping[str, Any], default_label: str, options: 
 
 
 def _check_payload(definition: Definition, payload: Mapping[str, Any]) -> None:
-    """Names only: what a template gives is known when it is filled in."""
+    """Check the names only: the values of templates are known when they are rendered."""
     if unknown := [name for name in payload if name not in definition.codec.parameters]:
         raise InvalidTrigger(f"payload: {definition.name} has no argument {unknown[0]!r}")
     if missing := [
         name for name in definition.codec.parameters if name in definition.codec.required.difference(payload)
     ]:
-        raise InvalidTrigger(f"{definition.name} needs {', '.join(missing)}: say it with payload={{…}}")
+        raise InvalidTrigger(f"{definition.name} requires {', '.join(missing)}: set it with payload={{…}}")
 
 
 def _seconds(value: Duration, what: str) -> float:

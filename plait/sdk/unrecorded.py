@@ -1,4 +1,4 @@
-"""What has happened in a run and is not on record: recorded when the handler goes on after it, so that a replay sees the same."""
+"""Events of a run that are not recorded yet: they are recorded when the handler continues after them, so that a replay sees the same."""
 
 from collections.abc import Iterator
 from uuid import UUID
@@ -18,15 +18,15 @@ End = tuple[StepKey, StepKind, str | None, int, str | None, str | None]
 class Unrecorded:
     def __init__(self) -> None:
         self.early: list[tuple[StepKey, list[UUID]]] = []
-        """What the handler has sent before its first step: the ids."""
+        """Ids of the things that the handler sent before its first step."""
         self.failures: list[Failure] = []
-        """Errors of steps that the handler has seen; also those that are on record by now."""
+        """Errors of steps that the handler has seen, including recorded ones."""
 
     def __bool__(self) -> bool:
         return bool(self.early or self.failures)
 
     def take(self, delivery: StepDelivery) -> Iterator[End]:
-        """What is to be recorded now."""
+        """The ends to record now."""
         early, self.early = self.early, []
         for key, ids in early:
             delivery.number += 1
@@ -39,7 +39,7 @@ class Unrecorded:
 
 
 class Failure:
-    """An error of a step, which the handler has seen."""
+    """An error of a step that the handler has seen."""
 
     def __init__(self, error: Exception, step: Step, number: int, *, recorded: bool = False) -> None:
         self.error = error
@@ -49,7 +49,7 @@ class Failure:
 
     @property
     def seen_by(self) -> list[str]:
-        """The branches that have seen it: the step's own, and those above it."""
+        """The branches that have seen it: the step's own, and its ancestors."""
         parts = self.step.branch.path.split(".")
         return ["", *(".".join(parts[:n]) for n in range(1, len(parts) + 1))]
 

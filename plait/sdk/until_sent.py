@@ -1,4 +1,4 @@
-"""Statements of a durable job that are sent until they went through."""
+"""Statements of a durable function that are repeated until they succeed."""
 
 import asyncio
 import time
@@ -12,14 +12,14 @@ from plait.store.database import is_held, is_transient
 T = TypeVar("T")
 
 PAUSES_S: Final = (0.05, 0.25, 1.0)
-"""Before each repetition of a statement whose reply was lost."""
+"""Delays before each repetition of a statement whose reply was lost."""
 
 
 async def until_sent(send: Callable[[], Awaitable[T]]) -> T:
-    """Send it, and again when it is not known whether it went through: all of it may be sent twice.
+    """Send it, and repeat while it is unknown whether it succeeded. The statement must be safe to send twice.
 
-    A row of the job's that a user's transaction holds is waited for as long as the job may run; no connection is held meanwhile.
-    A database that is unavailable is no fault of the handler's: it waits for `OUTAGE_S`, or until the lease is lost.
+    If a user's transaction locks a row of the job, this waits as long as the job may run, without holding a connection. An unavailable
+    database is not the handler's fault: this waits for `OUTAGE_S`, or until the lease is lost.
     """
     pauses, began = iter(PAUSES_S), time.monotonic()
     while True:

@@ -1,6 +1,6 @@
-"""Updates: a caller asks a running job something, and gets an answer. `handle.update(…)` is the other side.
+"""Updates: a caller sends a running job a request and gets a reply. The caller uses `handle.update(…)`.
 
-An update is a signal with an id; its answer is a row that bears this id. Both a rejection and a reply are steps: each is sent once.
+An update is a signal with an id; its reply is a row with this id. Both a rejection and a reply are steps: each is sent once.
 """
 
 import inspect
@@ -27,7 +27,7 @@ class _Asked(msgspec.Struct):
 
 
 class Update(Generic[T]):
-    """What somebody asks the job. Answer it once: `await update.reply(value)`, or `await update.reject("why")`."""
+    """A request to the job. Answer it once: `await update.reply(value)`, or `await update.reject("why")`."""
 
     def __init__(self, owner: Durable, name: str, update_id: UUID, payload: T) -> None:
         self._owner = owner
@@ -40,16 +40,16 @@ class Update(Generic[T]):
         return f"<Update {self.name} {self.id}>"
 
     async def reply(self, value: Any = None) -> None:
-        """What `handle.update(…)` returns to who asked."""
+        """Send the reply, which `handle.update(…)` returns to the caller."""
         await self._answer(encode(value, what=f"the reply to the update {self.name!r}"), None)
 
     async def reject(self, message: str) -> None:
-        """Who asked gets UpdateRejected with this message."""
+        """Reject the update: the caller gets UpdateRejected with this message."""
         await self._answer(None, str(message))
 
     async def _answer(self, value: str | None, error: str | None) -> None:
         if self._answered:
-            raise InvalidArguments(f"the update {self.name!r} has been answered already: an update has one reply")
+            raise InvalidArguments(f"the update {self.name!r} was already answered: an update has one reply")
         self._answered = True
         with await self._owner.begin(f"reply {self.name}", "call") as step:
             if step.row is None:
@@ -64,9 +64,9 @@ async def wait_for_update(
     timeout: Duration | None = None,
     type: Any = Any,  # noqa: A002 - reads well where it is used
 ) -> Update[Any]:
-    """The next update of this name, sent before or after, in the order in which they came. One whose payload is not of the `type`, or for which the
-    validator raises, is rejected: its caller gets the error, and the wait goes on. The validator, `def` or `async def`, is a step: it runs once for
-    each update. Raises SignalTimeout when none comes within `timeout`, which a rejected update begins anew."""
+    """The next update with this name, sent before or after this call, in the order of arrival. If its payload is not of the `type`, or the validator
+    raises, it is rejected: its caller gets the error, and the wait continues. The validator, `def` or `async def`, is a step: it runs once for
+    each update. Raises SignalTimeout if none arrives within `timeout`, which starts again after a rejected update."""
     if not (is_text(name, most=170) and is_storable(name)):
         raise InvalidArguments(f"an update's name must be text of 1 to 170 characters, got {shown(name)}")
     owner = durable()
@@ -94,14 +94,14 @@ def _decode(payload: msgspec.Raw, kind: Any) -> tuple[Any, str | None]:
 
 
 async def _fault(validator: Callable[[Any], Any] | None, payload: Any) -> str | None:
-    """Why the validator refuses it."""
+    """Why the validator rejects it."""
     if validator is None:
         return None
     try:
         answer = validator(payload)
         if inspect.isawaitable(answer):
             await answer
-    except Exception as error:  # noqa: BLE001 - whatever it raises is its word on the payload
+    except Exception as error:  # noqa: BLE001 - any error of the validator is a rejection
         return message_of(error) or error.__class__.__name__
     return None
 

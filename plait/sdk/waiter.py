@@ -1,4 +1,4 @@
-"""Waiting for results: all handles of a process share one question, asked ever less often while nothing ends."""
+"""Waiting for results: all handles of a process share one query, sent less often while no job ends."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from plait.store.job_rows import OutcomeRow
 
 FIRST_S, LAST_S, MAX_BATCH = 0.005, 0.5, 500
 PATIENCE_S = 30.0
-"""So long a database may be out of reach before those who wait are told."""
+"""How long the database may be unreachable before waiting callers get an error."""
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class Waiter:
         self.follower = Follower(store)
 
     async def outcome(self, job_id: UUID, tenant_id: UUID) -> OutcomeRow:
-        """How the job ended, as soon as it has."""
+        """The outcome of the job, as soon as it is final."""
         loop = asyncio.get_running_loop()
         wait = self._waiting.get(job_id)
         if wait is None:
@@ -45,13 +45,13 @@ class Waiter:
             return await asyncio.shield(wait.future)
         finally:
             wait.waiters -= 1
-            if wait.waiters == 0 and self._waiting.get(job_id) is wait:  # nobody waits any more: do not ask any more
+            if wait.waiters == 0 and self._waiting.get(job_id) is wait:  # no caller waits for it: stop querying
                 del self._waiting[job_id]
                 wait.future.cancel()
 
     async def close(self) -> None:
         await self.follower.close()
-        self._fail(PlaitError("the app was closed while a result was waited for"))
+        self._fail(PlaitError("the app was closed while waiting for a result"))
         if self._poller is not None:
             self._poller.cancel()
             await asyncio.wait({self._poller})
@@ -76,7 +76,7 @@ class Waiter:
                     pause = FIRST_S
                 except TimeoutError:
                     pass
-        except Exception as error:  # noqa: BLE001 - it is the waiters' to handle
+        except Exception as error:  # noqa: BLE001 - reported to the waiting callers
             self._fail(error)
         finally:
             self._poller = None
@@ -85,7 +85,7 @@ class Waiter:
             self._waiting = {}
 
     async def _ask(self) -> bool:
-        """Ask about all who are waited for; whether any has ended."""
+        """Query all awaited jobs; returns whether any is final."""
         asked = [(job_id, wait.tenant_id) for job_id, wait in self._waiting.items()]
         any_ended = False
         for start in range(0, len(asked), MAX_BATCH):

@@ -1,4 +1,4 @@
-"""Waiting without a worker: for a time, or for a signal."""
+"""Waits that hold no worker: durable sleeps, signals and events."""
 
 import hashlib
 import re
@@ -25,7 +25,7 @@ EVENT_NAME: Final = re.compile(r"[A-Za-z0-9_.:/-]{1,200}")
 
 
 async def sleep(duration: Duration, *, name: str = "sleep") -> None:
-    """Go on after this time, by the database's clock. No worker is held meanwhile, be it a second or a year."""
+    """Durable sleep: resume after this time, by the database's clock. Holds no worker, whether it is a second or a year."""
     delay_s = seconds(duration, what="sleep")
     owner = durable()
     with await owner.begin(name, "sleep") as step:
@@ -34,9 +34,9 @@ async def sleep(duration: Duration, *, name: str = "sleep") -> None:
 
 
 async def sleep_until(moment: datetime, *, name: str = "sleep_until") -> None:
-    """Go on at this moment; at once when it has passed."""
+    """Durable sleep until this time; returns immediately if it has passed."""
     if moment.utcoffset() is None:
-        raise InvalidArguments(f"sleep_until needs a moment with a time zone, not {shown(moment)}")
+        raise InvalidArguments(f"sleep_until requires a datetime with a time zone, got {shown(moment)}")
     owner = durable()
     with await owner.begin(name, "sleep") as step:
         step.check(moment.isoformat())
@@ -50,9 +50,9 @@ async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: t
 @overload
 async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: Any) -> Any: ...
 async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: Any = Any) -> Any:  # noqa: A002 - reads well where it is used
-    """The payload of the next signal of this name, sent before or after; each is given out once, in the order in which they came.
+    """The payload of the next signal with this name, sent before or after this call. Each signal is delivered once, in the order of arrival.
 
-    Raises SignalTimeout when none comes in time. `type` checks and decodes the payload; one that can't be decoded from JSON is refused at once.
+    Raises SignalTimeout if none arrives in time. `type` validates and decodes the payload; a type that cannot be decoded from JSON is rejected immediately.
     """
     _check_name(name)
     decoder = decoder_of(type)
@@ -64,7 +64,7 @@ async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: A
             job_id, tenant_id = owner.lease.job_id, owner.tenant_id
             text = await owner.artifacts.resolve(text, job_id=job_id, tenant_id=tenant_id, kind="signal")
     if late is not None:
-        raise SignalTimeout(f"no signal {name!r} came in time")
+        raise SignalTimeout(f"no signal {name!r} arrived in time")
     return _decoded(decoder, text, f"signal {name!r} has a payload that does not fit")
 
 
@@ -83,8 +83,8 @@ async def wait_for_event(
     timeout: Duration | None = None,
     type: Any = Any,  # noqa: A002 - reads well where it is used
 ) -> Any:
-    """The data of the next event of this name, as `app.emit` tells of it, whose data contain `match`: nested objects may have more fields.
-    Only events that are dispatched after this wait has begun; each wait gets one, and several waits may get the same. Raises SignalTimeout."""
+    """The data of the next event with this name, sent with `app.emit`, whose data contain `match`; nested objects may have more fields.
+    Receives only events that are dispatched after this wait began. Each wait gets one event, and several waits may get the same. Raises SignalTimeout."""
     if not (is_text(name, most=200) and EVENT_NAME.fullmatch(name)):
         raise InvalidArguments(f"an event's name must be 1 to 200 letters, digits and _ . : / -, got {shown(name)}")
     if match is not None and not isinstance(match, Mapping):
@@ -102,12 +102,12 @@ async def wait_for_event(
                 await owner.stop_for("stale")
         text, late = await owner.wait(step, delay_s=delay_s)
     if late is not None:
-        raise SignalTimeout(f"no event {name!r} came in time")
-    return _decoded(decoder, text, f"event {name!r} has data that do not fit")
+        raise SignalTimeout(f"no event {name!r} arrived in time")
+    return _decoded(decoder, text, f"event {name!r} has data that does not fit")
 
 
 async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
-    """Send a signal from a handler to another job of its tenant: a step, so it is sent once. Elsewhere: `handle.signal(…)`."""
+    """Send a signal from a handler to another job of its tenant. This is a step, so it is sent once. In other code use `handle.signal(…)`."""
     _check_name(name)
     target = job_id if isinstance(job_id, UUID) else UUID(job_id)
     text, large = encode_signal(payload)
@@ -115,7 +115,7 @@ async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
     with await owner.begin(f"send {name}", "call") as step:
         step.check(f"{target}")
         if step.row is None:
-            # Sent again after a crash before the checkpoint it has the same id, and is the same signal.
+            # If it is sent again after a crash before the checkpoint, it has the same id and is the same signal.
             signal_id = uuid5(owner.lease.job_id, f"{step.key.branch}\0{step.key.name}\0{step.key.occurrence}")
             if large is not None:
                 text = await owner.artifacts.keep(large, job_id=target, tenant_id=owner.tenant_id, kind="signal")
@@ -126,10 +126,10 @@ async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
 def _decoded(decoder: msgspec.json.Decoder[Any], text: str | None, fault: str) -> Any:
     try:
         return decoder.decode(text or "null")
-    except Exception as error:  # noqa: BLE001 - a model's own validators may raise anything
+    except Exception as error:  # noqa: BLE001 - a model's validators may raise anything
         raise InvalidArguments(f"{fault}: {message_of(error)}") from None
 
 
 def _check_name(name: object) -> None:
     if not (isinstance(name, str) and 1 <= len(name) <= 180 and is_storable(name)):
-        raise InvalidArguments(f"a signal's name is text of 1 to 180 characters, not {shown(name)}")
+        raise InvalidArguments(f"a signal's name must be text of 1 to 180 characters, got {shown(name)}")

@@ -1,7 +1,7 @@
-"""The only package that speaks SQL: one thin method for each SQL function, and nothing decided here.
+"""The only package that uses SQL: one thin method for each SQL function. It makes no decisions.
 
-A `Store` is a pool of connections to one database and the functions on it, grouped by noun. Every method is one statement in
-autocommit, so that it works behind PgBouncer in transaction mode, and raises the errors of `plait.model.errors`.
+A `Store` is a pool of connections to one database and the functions on it, grouped by noun. Every method is one statement in autocommit
+mode, so that it works behind PgBouncer in transaction mode, and raises the errors of `plait.model.errors`.
 """
 
 from plait.store.artifacts import Artifacts
@@ -71,7 +71,7 @@ class Store:
         pooler: bool = False,
         statement_s: float = STATEMENT_S,
     ) -> "Store":
-        """Connect, and refuse a schema that is too old or a role that is unsafe."""
+        """Connect, and reject a schema that is too old or a role that is unsafe."""
         store = cls(
             Database(
                 url,
@@ -89,7 +89,7 @@ class Store:
         return store
 
     def auditing(self, entry: Entry) -> "Store":
-        """The same store; each call through it leaves an entry in the audit, in its own transaction."""
+        """The same store, in which each call also writes an audit log entry, in its own transaction."""
         return Store(AuditedDatabase(self.database, entry))
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Who changed what. An entry is written in the very statement that makes the change: neither is there without the other."""
+"""The audit log. An entry is written by the same statement as its change, so neither exists without the other."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,7 +40,7 @@ class Audit:
         self._db = database
 
     async def record(self, entry: Entry) -> None:
-        """Write down what was tried and refused: a change that is made is recorded with it, by `Store.auditing`."""
+        """Record an attempted change that was rejected. A successful change is recorded by `Store.auditing`."""
         await self._db.fetchval(f"select {_record(1)}", *_values(entry))
 
     async def list_audit(
@@ -50,7 +50,7 @@ class Audit:
         all_tenants: bool = False,
         actor: str | None = None,
         action: str | None = None,
-        object: str | None = None,  # noqa: A002 - as the column is called
+        object: str | None = None,  # noqa: A002 - named like the column
         before: UUID | None = None,
         limit: int = 50,
     ) -> list[AuditRow]:
@@ -60,7 +60,7 @@ class Audit:
 
 
 class AuditedDatabase(Database):
-    """The same database, through which every statement leaves an entry in its own transaction."""
+    """The same database, in which every statement also writes an audit log entry, in its own transaction."""
 
     def __init__(self, database: Database, entry: Entry) -> None:
         self._database = database
@@ -80,11 +80,11 @@ class AuditedDatabase(Database):
         return await self._database.fetchval(_recorded(sql, len(args)), *args, *_values(self._entry), timeout=timeout)
 
     def transaction(self) -> NoReturn:
-        raise TypeError("an entry goes with one statement: a transaction of several has no place for it")
+        raise TypeError("an audited change must be one statement, not a transaction of several")
 
 
 def _recorded(sql: str, arguments: int) -> str:
-    """The statement and its entry as one. Where the statement gives no row, one of nulls comes back."""
+    """The statement and its entry as one statement. If the statement returns no row, one row of nulls is returned."""
     return (
         f"with done as materialized ({sql}), recorded as materialized (select {_record(arguments + 1)})"
         " select done.* from recorded left join done on true"

@@ -1,4 +1,4 @@
-"""What moved lately, for those who watch."""
+"""The change feed: recent changes of jobs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from plait.store.database import Database
 @dataclass(frozen=True, slots=True)
 class Change:
     kind: Literal["job", "fan_out", "log", "more"]
-    """more: too much moved to tell of each."""
+    """more: too many changes to list each."""
     tenant_id: UUID | None
     id: UUID | None
     detail: str
@@ -23,7 +23,7 @@ class Changes:
         self._db = database
 
     async def changes(self, tenants: Sequence[UUID] | None, since: datetime, *, limit: int = 2000) -> list[Change]:
-        """What these tenants' jobs did since; None: everybody's."""
+        """The changes of these tenants' jobs since then; None: of all tenants."""
         wanted = None if tenants is None else list(tenants)
         rows = await self._db.fetch("select * from plait.changes($1, $2, $3)", wanted, since, limit)
         return [Change(row["kind"], row["tenant_id"], row["id"], row["detail"]) for row in rows]

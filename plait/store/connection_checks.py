@@ -1,4 +1,4 @@
-"""What lies between this process and the database: a pooler, notifications that come or not, a clock that is off."""
+"""Checks of the connection between this process and the database: a pooler, notifications, clock skew."""
 
 import asyncio
 import time
@@ -25,13 +25,13 @@ _UNPREPARED: Final = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pooling:
     transaction: bool
-    """Two clients share one session of the server: a pooler in transaction mode is between."""
+    """Two clients share one session of the server: there is a pooler in transaction mode."""
     prepared: bool
-    """A statement that was prepared is there when it is run again."""
+    """Whether prepared statements survive until they are executed."""
 
 
 async def hears_notifications(database: Database, listening: Database) -> bool:
-    """A notification that is sent on the one way comes on the other, as a worker's must (T108)."""
+    """Whether a notification that is sent on one connection arrives on the other, as for a worker (T108)."""
     heard = asyncio.Event()
     try:
         ear = await listening.connect()
@@ -58,7 +58,7 @@ async def hears_notifications(database: Database, listening: Database) -> bool:
 
 
 async def pooling(database: Database) -> Pooling:
-    """Ask as two clients in turn, which are both still connected: only behind a pooler do they have the same session."""
+    """Query as two clients in turn that stay connected: only behind a pooler do they have the same session."""
     first, second = await database.connect(), await database.connect()
     try:
         seen: dict[int, set[int]] = {}
@@ -73,7 +73,7 @@ async def pooling(database: Database) -> Pooling:
 
 
 async def _keeps_prepared(first: asyncpg.Connection, second: asyncpg.Connection) -> bool:
-    """Prepare a statement, keep the session where it is busy, and run it again: it goes to another session."""
+    """Prepare a statement, keep its session busy, and execute it: it is sent to another session."""
     try:
         async with asyncio.timeout(ANSWER_S):
             await first.fetchval("select $1::int + 1", 1)
@@ -83,13 +83,13 @@ async def _keeps_prepared(first: asyncpg.Connection, second: asyncpg.Connection)
     except _UNPREPARED:
         return False
     except TimeoutError:
-        pass  # there is no other session, and so nothing to forget
+        pass  # there is no other session
     return True
 
 
 async def _pid(connection: asyncpg.Connection) -> int:
-    """By the simple protocol, which prepares nothing."""
-    # Only that way does it work behind every pooler; what it says comes back as an error, since it returns no rows.
+    """Uses the simple protocol, which prepares nothing."""
+    # Works behind every pooler. The answer is returned as an error, since this protocol call returns no rows.
     try:
         await connection.execute(
             "do $$ begin raise exception using errcode = 'PL999', message = pg_backend_pid(); end $$"
@@ -98,11 +98,11 @@ async def _pid(connection: asyncpg.Connection) -> int:
         if error.sqlstate == "PL999":
             return int(str(error))
         raise
-    raise AssertionError("it raises")
+    raise AssertionError("unreachable: the statement raises")
 
 
 async def clock_skew(database: Database) -> float:
     """How many seconds this machine's clock is ahead of the server's."""
-    before = time.time()  # clock: it is the clock that is asked about
-    at: datetime = await database.fetchval("select clock_timestamp()")  # clock: and the server's
+    before = time.time()  # clock: this clock is being measured
+    at: datetime = await database.fetchval("select clock_timestamp()")  # clock: the server's
     return (before + time.time()) / 2 - at.timestamp()  # clock: as above

@@ -1,8 +1,8 @@
-"""Enqueue and emit on a connection of the caller's, inside its own transaction: asyncpg, psycopg, SQLAlchemy, Django.
+"""Enqueue and emit on the caller's connection, in its own transaction: asyncpg, psycopg, SQLAlchemy, Django.
 
-A job enqueued this way exists when the transaction commits, and never if it rolls back. The caller needs the role plait_client
-(`plait migrate --grant-client ROLE`) and nothing else: one statement on that one connection does it all, the tenant's name
-included. No driver is imported before a connection of its kind is here: a connection is known by the name of its class.
+A job enqueued this way exists after the transaction commits, and never if it rolls back. The caller needs only the role plait_client
+(`plait migrate --grant-client ROLE`): one statement on that connection does everything, including the lookup of the tenant's name. No driver
+is imported before one of its connections is used: a connection is recognised by the name of its class.
 """
 
 import re
@@ -36,7 +36,7 @@ _KINDS: Final[dict[tuple[str, str], Kind]] = {
     ("django", "ConnectionProxy"): "django",
 }
 
-# All jobs of a call are one tenant's. Its name is looked up here, in the caller's transaction, which may just have made it.
+# All jobs of a call belong to one tenant. Its name is looked up in the caller's transaction, which may have just created it.
 _ENQUEUE: Final = (
     "with tenant as materialized (select case when $4::text is null then "
     + OWN_TENANT
@@ -46,19 +46,19 @@ _ENQUEUE: Final = (
 )
 
 _FOREIGN_SCHEMA: Final = {"3F000", "42P01", "42883"}
-"""No such schema, table, function: of plait's it means that the database was never migrated, or is too old."""
+"""Undefined schema, table or function: in the schema plait it means that the database was never migrated, or is too old."""
 
 
 @dataclass(frozen=True, slots=True)
 class Enqueued:
-    """Whose the jobs are, and which of them were not made because an older one holds their key."""
+    """The tenant of the jobs, and which of them were not created because an existing job has their key."""
 
     tenant_id: UUID
     existing: dict[UUID, UUID]
 
 
 def is_async(conn: Any) -> bool:
-    """Whether the connection is used with await; an error for what is no connection that we know."""
+    """Whether the connection is used with await; raises an error for an unknown type."""
     return _kind(conn) in ("asyncpg", "psycopg_async", "sqlalchemy_async")
 
 
@@ -71,7 +71,7 @@ def enqueue_sync_on(conn: Any, jobs: Sequence[NewJob], *, tenant: str | None) ->
 
 
 async def emit_async_on(conn: Any, *arguments: str | None) -> UUID:
-    """Tell of an event in the caller's transaction: the arguments of `EMIT`, its id as text."""
+    """Emit an event in the caller's transaction: the arguments of `EMIT`; returns its id as text."""
     [[event_id]] = await _fetch_async(conn, EMIT, list(arguments))
     return _uuid(event_id)
 
@@ -82,7 +82,7 @@ def emit_sync_on(conn: Any, *arguments: str | None) -> UUID:
 
 
 async def signal_async_on(conn: Any, *arguments: str | None) -> str:
-    """Signal a job in the caller's transaction: the arguments of `SIGNAL`. Its status afterwards."""
+    """Signal a job in the caller's transaction: the arguments of `SIGNAL`; returns its status."""
     [[status]] = await _fetch_async(conn, SIGNAL, list(arguments))
     return str(status)
 
@@ -93,7 +93,7 @@ def signal_sync_on(conn: Any, *arguments: str | None) -> str:
 
 
 async def start_async_on(conn: Any, arguments: list[Any]) -> tuple[UUID, UUID]:
-    """`SIGNAL_OR_START` in the caller's transaction: the job, and its tenant."""
+    """`SIGNAL_OR_START` in the caller's transaction: returns the job and its tenant."""
     [[job_id, _, tenant_id]] = await _fetch_async(conn, SIGNAL_OR_START, arguments)
     return _uuid(job_id), _uuid(tenant_id)
 
@@ -145,18 +145,18 @@ def _kind(conn: Any) -> Kind:
     for cls in type(conn).__mro__:
         kind = _KINDS.get((cls.__module__.partition(".")[0], cls.__name__))
         if kind == "django" and conn.vendor != "postgresql":
-            raise InvalidArguments(f"conn is Django's connection to {conn.vendor}: plait needs one to Postgres")
+            raise InvalidArguments(f"conn must be a connection to Postgres, got Django's connection to {conn.vendor}")
         if kind is not None:
             return kind
     cls = type(conn)
     raise InvalidArguments(
-        "conn is a connection or session of asyncpg, psycopg, SQLAlchemy or Django, not "
+        "conn must be a connection or session of asyncpg, psycopg, SQLAlchemy or Django, got "
         f"{cls.__module__}.{cls.__qualname__}"
     )
 
 
 def _arguments(jobs: Sequence[NewJob], tenant: str | None) -> list[Any]:
-    """Ids as text: every driver can send it, and the statement casts."""
+    """Ids as text: every driver can send it, and the statement casts it."""
     ids, definitions, payloads, _, *others = enqueue_arguments(jobs, in_transaction=True)
     return [[str(job_id) for job_id in ids], definitions, payloads, tenant, *others]
 
@@ -165,7 +165,7 @@ def _by_name(arguments: list[Any]) -> dict[str, Any]:
     return {f"p{number}": value for number, value in enumerate(arguments, 1)}
 
 
-# These drivers number nothing: a placeholder stands for one value, as often as it occurs.
+# These drivers have no numbered placeholders: each placeholder is one value.
 @cache
 def _pyformat(sql: str) -> str:
     return re.sub(r"\$(\d+)", r"%(p\1)s", sql)
@@ -186,12 +186,12 @@ def _enqueued(rows: Sequence[Any]) -> Enqueued:
 
 
 def _uuid(value: Any) -> UUID:
-    return UUID(str(value))  # a driver's own type, or text: it is the caller's to choose
+    return UUID(str(value))  # a driver's own type, or text, depending on the caller
 
 
 def _raise_ours(error: BaseException) -> None:
-    """Raise our error for the SQLSTATE that any of the drivers carries, however it is wrapped. Others stay as they are: the
-    caller's code knows its driver's errors, and what they mean for its transaction."""
+    """Raise plait's error for the SQLSTATE of any driver's error, however it is wrapped. Other errors are left unchanged: the caller's code
+    knows its driver's errors."""
     seen: BaseException | None = error
     while seen is not None:
         state = getattr(seen, "sqlstate", None) or getattr(seen, "pgcode", None)
@@ -201,7 +201,7 @@ def _raise_ours(error: BaseException) -> None:
                 raise ours(message) from error
             if state == "42501" and "plait" in message:
                 raise NotGranted(
-                    f"{message}. Grant the login plait's client role: `plait migrate --grant-client ROLE`"
+                    f"{message}. Grant the login the role plait_client: `plait migrate --grant-client ROLE`"
                 ) from error
             if state in _FOREIGN_SCHEMA and "plait" in message:
                 raise SchemaOutdated(f"{message}. Run `plait migrate`.") from error

@@ -1,4 +1,4 @@
-"""What connectors need of the database: a tenant's settings, which servers fail, and the numbers of reports."""
+"""Database functions for connectors: a tenant's defaults, circuit breakers, and the numbers of reports."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,18 +20,18 @@ class ConnectorRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """Whether a server may be asked now; if not, in how many seconds, and for how long it has failed."""
+    """Whether the circuit breaker admits a request now; if not, the seconds until then, and how long the server has failed."""
 
     admitted: bool
     wait_s: float = 0
     open_s: float = 0
     well: bool = True
-    """Nothing is known against it."""
+    """No failure is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindRow:
-    """How jobs of one definition went."""
+    """Outcomes of one definition's jobs."""
 
     definition: str
     jobs: int
@@ -76,7 +76,7 @@ class Connectors:
         tenant_id: UUID | None = None,
         by: str | None = None,
     ) -> None:
-        """`settings`: JSON text; None forgets them."""
+        """`settings`: JSON text; None removes them."""
         await self._db.fetchval(
             "select plait.set_connector($1, $2::text::json, $3, $4)", type_, settings, tenant_id, by
         )

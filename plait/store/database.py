@@ -1,13 +1,13 @@
 """Connections to one database, and the translation of its errors.
 
-No session state anywhere: a statement may run on any connection, also behind a pooler. The one exception is `listen`, which
-holds a connection of its own.
+There is no session state: a statement may run on any connection, also behind a pooler. The only exception is `listen`, which has its own
+connection.
 
-Every wait has a bound: for a free connection, for a new one, and for each statement. A connection whose statement was not answered
-in time is terminated, and so are the idle ones, which may be as dead as that one: a host that lost power or a dropped NAT entry
-closes no socket. Only what a user's code does on a connection that it was lent takes as long as it takes.
+Every wait has a limit: for a free connection, for a new one, and for each statement. A connection whose statement was not answered in time is
+terminated, and so are the idle ones, which may be dead too: a host that lost power or a dropped NAT entry closes no socket. Only a user's code
+on a connection that was lent to it has no limit.
 
-One timer watches all statements of a pool: a timer for each would cost a small statement a sixth of what it costs here.
+One timer watches all statements of a pool: a timer for each would add a sixth to the cost of a small statement.
 """
 
 import asyncio
@@ -35,17 +35,17 @@ Row = Any
 """An asyncpg record; each method of the store turns it into a type of its own."""
 
 STATEMENT_S: Final = 10.0
-"""The time in which a statement must be answered, unless its caller says otherwise."""
+"""The default timeout of a statement."""
 LONG_S: Final = 120.0
-"""The same for statements whose work grows with the database: retention, counts, a whole tree."""
+"""The timeout of statements whose work grows with the database: retention, counts, a whole workflow."""
 TRANSACTION_S: Final = 600.0
-"""The longest transaction of several statements."""
+"""The maximum duration of a transaction of several statements."""
 FREE_S: Final = 30.0
-"""The longest wait for a free connection."""
+"""The maximum wait for a free connection."""
 LENT_S: Final = 600.0
 """The same for a connection that is lent to a user's code."""
 IDLE_S: Final = 300.0
-"""A connection that nobody needs for so long is ended."""
+"""An idle connection is closed after this time."""
 CLOSE_S: Final = 5.0
 GOODBYE_S: Final = 1.0
 
@@ -53,7 +53,7 @@ UNREACHABLE: Final = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # what asyncpg says when a connection ends in the middle of its own bookkeeping
+    asyncpg.InternalClientError,  # raised by asyncpg when a connection ends during its own bookkeeping
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
@@ -65,7 +65,7 @@ _UNAVAILABLE: Final = (
     asyncpg.InsufficientResourcesError,
     asyncpg.PostgresSystemError,
 )
-"""The server answers and can't do it now: read-only during a switchover, a full disk, no memory."""
+"""The server answers but cannot do it now: read-only during a switchover, a full disk, no memory."""
 _REFUSED: Final = (
     asyncpg.InvalidPasswordError,
     asyncpg.InvalidAuthorizationSpecificationError,
@@ -79,13 +79,13 @@ _SCHEMA_MISSING: Final = (
 
 
 def translate(error: BaseException, *, statement_s: float | None = None) -> BaseException:
-    """The error of ours that a driver's error stands for, or the error itself."""
+    """plait's error for a driver's error, or the error itself."""
     if isinstance(error, PlaitError):
         return error
     if isinstance(error, _REFUSED):
         return DatabaseUnreachable(f"the database refused the connection: {error}")
     if isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError):
-        return DatabaseError(f"the database has no place for this value: {error}")  # refused by the driver: never sent
+        return DatabaseError(f"the value is out of range: {error}")  # rejected by the driver: never sent
     if isinstance(error, TimeoutError):
         within = "in time" if statement_s is None else f"within {statement_s:g} s"
         return NoAnswer(f"the database cannot be reached: no answer {within}")
@@ -106,18 +106,18 @@ def translate(error: BaseException, *, statement_s: float | None = None) -> Base
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether the same statement may succeed a little later: deadlocks, lock timeouts, a server short of something."""
+    """Whether the same statement may succeed a little later: deadlocks, lock timeouts, a server that is out of resources."""
     return isinstance(error, DatabaseUnreachable) or _sqlstate(error)[:2] in ("08", "25", "40", "53", "55", "57", "58")
 
 
 def is_own_fault(error: BaseException) -> bool:
-    """Whether what was sent is at fault, and no later try will succeed: data that the database has no place for. Anything else
-    may pass. A unique key (23505) may be a race of plait's own: try again before you believe it."""
+    """Whether the data that was sent is the cause, and no retry can succeed: the database cannot store it. Any other error may be temporary. A
+    unique violation (23505) may be a race within plait: retry once to be sure."""
     return type(error) is DatabaseError or _sqlstate(error)[:2] in ("22", "23", "54") or isinstance(error, InvalidJob)
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether the server does not know this login or database: at a start that is a wrong setting, later a password that changes."""
+    """Whether the server rejects this login or database: at the start that is a wrong setting, later a password change."""
     return isinstance(error.__cause__, _REFUSED)
 
 
@@ -126,7 +126,7 @@ def _sqlstate(error: BaseException) -> str:
 
 
 def is_held(error: BaseException) -> bool:
-    """Whether a statement gave up because another transaction holds a row or a key that it needs."""
+    """Whether a statement gave up because another transaction locks a row or key that it needs."""
     return getattr(error, "sqlstate", None) in ("55P03", Busy.sqlstate)
 
 
@@ -141,7 +141,7 @@ class Database:
         statement_s: float | None = STATEMENT_S,
         outage: Outage | None = None,
     ) -> None:
-        """`statement_s`: the time in which each statement must be answered; None: no bound, for a user's statements."""
+        """`statement_s`: the timeout of each statement; None: no timeout, for a user's statements."""
         self.url = url
         self.session_user = session_user
         self._max = max_connections
@@ -149,9 +149,9 @@ class Database:
         self.statement_s = statement_s
         self.outage = outage or Outage()
         self._idle: list[tuple[asyncpg.Connection, float]] = []
-        """Who was used last comes last, and is used next; and since when it is idle."""
+        """Idle connections, the most recently used last, which is used next; and since when each is idle."""
         self._used: dict[asyncpg.Connection, float] = {}
-        """Until when each must be back."""
+        """When each must be returned."""
         self._overdue: asyncio.TimerHandle | None = None
         self._free = asyncio.Semaphore(max_connections)
         self._expiry: asyncio.TimerHandle | None = None
@@ -161,11 +161,11 @@ class Database:
 
     @property
     def unaudited(self) -> "Database":
-        """For statements that change nothing, of a call that changes something."""
+        """For statements that change nothing, in a call that changes something."""
         return self
 
     def beside(self, *, url: str | None = None, max_connections: int | None = None) -> "Database":
-        """Another one with the same options and the same outage: for another loop, or past a pooler."""
+        """Another one with the same options and the same outage: for another event loop, or for a URL that bypasses a pooler."""
         return Database(
             url or self.url,
             session_user=None if url else self.session_user,
@@ -176,16 +176,16 @@ class Database:
         )
 
     async def connect(self, *, watched: bool = False) -> asyncpg.Connection:
-        """A connection of its own, for who must hold one. Each of its statements has the bound of this database's, unless it is
+        """A separate connection for a caller that must keep one. Each of its statements has this database's timeout, unless it is
         `watched` here."""
-        # Short leases want short waits; but a server that has much to do needs a moment to let somebody in.
+        # Short leases require short waits; but a busy server needs a moment to accept a connection.
         within = CONNECT_S if self.statement_s is None else min(CONNECT_S, max(5.0, self.statement_s))
         try:
             connection, self._session_settings = await open_connection(
                 self.url,
                 statement_s=None if watched else self.statement_s,
                 within=within,
-                # A pooler in transaction mode hands each statement to any server connection: no prepared names there.
+                # A pooler in transaction mode sends each statement to any server connection: no prepared names there.
                 prepare=not self.pooler,
                 session_settings=self._session_settings,
             )
@@ -195,7 +195,7 @@ class Database:
         return connection
 
     async def close(self) -> None:
-        """Wait a little for who is in the middle of something, then end all connections. A later call opens new ones."""
+        """Wait a little for running statements, then close all connections. A later call opens new ones."""
         lent, self._lent = self._lent, None
         if lent is not None:
             await lent.close()
@@ -226,8 +226,8 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[asyncpg.Connection]:
-        """A connection in a transaction of its own: committed at the end of the block, undone when it raises. Who sends statements
-        in it says how long each may take."""
+        """A connection in its own transaction: committed at the end of the block, rolled back if it raises. Callers set the timeout of each
+        statement."""
         async with self._connection(TRANSACTION_S) as connection:
             transaction = connection.transaction()
             async with asyncio.timeout(self.statement_s):
@@ -244,8 +244,8 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def lend(self) -> AsyncIterator[asyncpg.Connection]:
-        """The same for a user's code. Its statements have no bound but the job's; BEGIN and COMMIT, which are ours, have one. Such
-        connections are apart from the others: however many users hold, plait's own statements do not wait for them."""
+        """A transaction for a user's code. Its statements have no timeout except the job's; BEGIN and COMMIT, which are ours, have one. These
+        connections are separate: however many users hold, plait's own statements do not wait for them."""
         if self._lent is None:
             self._lent = self.beside()
             self._lent.statement_s = None
@@ -259,7 +259,7 @@ class Database:
             except Exception as error:
                 if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError) and connection.is_closed():
                     raise
-                failure = error  # the user's own, whatever it is: it must not be taken for one of the connection
+                failure = error  # the user's own error: it must not be treated as an error of the connection
             async with asyncio.timeout(self.statement_s):
                 await (transaction.commit() if failure is None else transaction.rollback())
         if failure is not None:
@@ -267,7 +267,7 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def _connection(self, within: float | None, free_s: float = FREE_S) -> AsyncIterator[asyncpg.Connection]:
-        """One for the length of the block, which must end `within` that time. asyncpg's own pool makes a task for each return, a third of what a small one costs here."""
+        """A connection for the length of the block, which must end `within` that time. asyncpg's own pool creates a task for each return, a third of a small statement's cost."""
         if self._free.locked():
             try:
                 async with asyncio.timeout(free_s):
@@ -287,12 +287,12 @@ class Database:
                 if isinstance(error, AttributeError):
                     if not connection.is_closed():
                         raise
-                    # asyncpg's own, when a connection is terminated between two messages of one statement.
+                    # Raised by asyncpg if a connection is terminated between two messages of one statement.
                     error = asyncpg.ConnectionDoesNotExistError("the connection was terminated")
                 late = self._used.get(connection) == -math.inf
                 ours = translate(TimeoutError() if late else error, statement_s=within if late else self.statement_s)
                 if isinstance(ours, DatabaseUnreachable):
-                    connection.terminate()  # it may be in the middle of anything: nobody must get it again
+                    connection.terminate()  # its state is unknown: it must not be used again
                     self._distrust()
                 if ours is error:
                     raise
@@ -327,7 +327,7 @@ class Database:
             self._overdue = loop.call_later(self._tick_s, self._end_overdue, loop)
 
     def _end_overdue(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Terminate those that should be back: who waits for an answer on one gets an error."""
+        """Terminate overdue connections: callers that wait on one get an error."""
         self._overdue = loop.call_later(self._tick_s, self._end_overdue, loop) if self._used else None
         now = loop.time()
         for connection, until in list(self._used.items()):
@@ -336,12 +336,12 @@ class Database:
                 connection.terminate()
 
     def _distrust(self) -> None:
-        """End the idle ones: they go the way on which another has just failed, and each would have to find that out in its turn."""
+        """Close the idle connections: they use the same route on which another has just failed, and each would fail in its turn."""
         while self._idle:
             self._idle.pop()[0].terminate()
 
     def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
-        """End those that nobody has needed for a while."""
+        """Close connections that have been idle for a while."""
         self._expiry = None
         while self._idle and (left := self._idle[0][1] + IDLE_S - loop.time()) <= 0:
             self._idle.pop(0)[0].terminate()
@@ -360,7 +360,7 @@ class Database:
 
 
 async def say_goodbye(connection: asyncpg.Connection) -> None:
-    """Close it as it should be; one that does not answer at once is terminated."""
+    """Close it properly; terminate it if it does not answer quickly."""
     try:
         await connection.close(timeout=GOODBYE_S)
     except (asyncpg.PostgresError, *UNREACHABLE):
@@ -368,7 +368,7 @@ async def say_goodbye(connection: asyncpg.Connection) -> None:
 
 
 async def briefly(work: Awaitable[object], within: float) -> None:
-    """What a process that stops would like to do, if the database lets it."""
+    """Do something before the process stops, if the database allows it in time."""
     with contextlib.suppress(PlaitError, asyncpg.PostgresError, TimeoutError):
         async with asyncio.timeout(within):
             await work

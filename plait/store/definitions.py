@@ -1,4 +1,4 @@
-"""Definitions: the kinds of job that are known, and their settings."""
+"""Job definitions and their settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,14 +35,14 @@ class DefinitionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverrideRow:
-    """A setting of a definition that an operator has set."""
+    """A setting of a definition that an operator has overridden."""
 
     definition: str
     setting: str
     value: str
     """JSON."""
     code_value: str | None
-    """What would hold without it, as JSON; None: no code has defined it."""
+    """The value without the override, as JSON; None: no code has defined it."""
     author: str
     set_at: datetime
 
@@ -54,13 +54,13 @@ class Definitions:
     async def define(
         self, definitions: Sequence[Mapping[str, Any]], *, new: bool = False, author: str | None = None
     ) -> int:
-        """Make definitions known; returns how many were new or changed. `new`: an error where there is one already. `author`: a person, not
-        code, defines them."""
+        """Register definitions; returns how many were new or changed. `new`: an error if one exists. `author`: set if a person, not code, defines
+        them."""
         text = msgspec.json.encode(list(definitions)).decode()
         return int(await self._db.fetchval("select plait.define($1::json, $2, $3)", text, new, author))
 
     async def define_unknown(self, key_id: UUID, names: Sequence[str]) -> int:
-        """Make known, with defaults, those that nobody has defined; `QuotaExceeded` when the key has created too many."""
+        """Register unknown definitions with defaults; `QuotaExceeded` if the key has created too many."""
         return int(await self._db.fetchval("select plait.define_unknown($1, $2)", key_id, list(names)))
 
     async def set_definition(
@@ -71,7 +71,7 @@ class Definitions:
         unchanged_since: datetime | None = None,
         author: str | None = None,
     ) -> None:
-        """Override settings: they win over the code's until they are cleared."""
+        """Override settings: they win over the code until they are cleared."""
         text = msgspec.json.encode(dict(settings)).decode()
         sql = "select plait.set_definition($1, $2::json, $3, $4)"
         await self._db.fetchval(sql, name, text, unchanged_since, author)
@@ -79,13 +79,13 @@ class Definitions:
     async def clear_overrides(
         self, name: str, settings: Sequence[str] | None = None, *, unchanged_since: datetime | None = None
     ) -> int:
-        """The code's values hold again: of these settings, or of all. Returns how many were overridden."""
+        """Clear overrides of these settings, or of all. Returns how many were overridden."""
         given = None if settings is None else list(settings)
         sql = "select plait.clear_overrides($1, $2, $3)"
         return int(await self._db.fetchval(sql, name, given, unchanged_since))
 
     async def list_overrides(self, name: str | None = None) -> list[OverrideRow]:
-        """What operators have set; of one definition, or of all."""
+        """List the overrides of one definition, or of all."""
         rows = await self._db.fetch("select * from plait.list_overrides($1)", name)
         return [OverrideRow(**row) for row in rows]
 
@@ -94,7 +94,7 @@ class Definitions:
         return [DefinitionRow(**{name: row[name] for name in DefinitionRow.__slots__}) for row in rows]
 
     async def queues_of(self, names: Sequence[str]) -> list[str]:
-        """The queues that new jobs of these definitions go to, as operators may have set them."""
+        """The queues of new jobs of these definitions, including operators' overrides."""
         return list(await self._db.fetchval("select plait.queues_of($1)", list(names)))
 
     async def list_schemas(self, names: Sequence[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Whether the database still has what `plait/sql` made there: somebody may have dropped an index, or edited a function by hand."""
+"""Schema drift: whether the database still has everything that `plait/sql` creates. Someone may have dropped an index, or edited a function."""
 
 import re
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ select 'function', p.proname, p.prosrc from pg_proc p where p.pronamespace = 'pl
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
     missing: dict[str, list[str]]
-    """Names of what is not there, by kind."""
+    """Names of missing objects, by kind."""
     edited: list[str]
-    """Functions whose text is another."""
+    """Functions with different text."""
 
 
 @cache
 def meant() -> tuple[dict[str, frozenset[str]], dict[str, str]]:
-    """What there should be: names by kind, and the texts of functions."""
+    """The expected objects: names by kind, and the texts of functions."""
     schema = "".join(re.sub(r"--[^\n]*", "", path.read_text()) for path in sorted((SQL / "schema").glob("*.sql")))
     names = {
         "table": frozenset(re.findall(r"\bcreate table plait\.(\w+)", schema)),

@@ -1,4 +1,4 @@
-"""Endpoints: where a tenant's webhooks go, and of which outcomes they are told."""
+"""Webhook endpoints: their URLs, and the outcomes that they receive."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ class EndpointRow:
     enabled: bool
     signature: str
     statuses: list[str]
-    """Of jobs that end so it is told."""
+    """Final statuses that are delivered."""
     definitions: list[str] | None
-    """Of jobs of these; None: of any."""
+    """Only outcomes of these definitions; None: all."""
     key_version: int
     old_key_until: datetime | None
     subscribed_at: datetime | None
@@ -37,7 +37,7 @@ class EndpointRow:
 
     @property
     def key_versions(self) -> list[int]:
-        """Of the keys that sign now, the newest first."""
+        """The versions of the active keys, newest first."""
         overlaps = self.old_key_until is not None and self.old_key_until > self.now
         return [self.key_version, self.key_version - 1] if overlaps else [self.key_version]
 
@@ -66,12 +66,12 @@ class Endpoints:
     async def rotate_endpoint(
         self, endpoint_id: UUID, *, tenant_id: UUID | None = None, overlap: timedelta = timedelta(days=1)
     ) -> int:
-        """A new key; the version that it is."""
+        """Rotate the key; returns its version."""
         sql = "select plait.rotate_endpoint($1, $2, $3)"
         return int(await self._db.fetchval(sql, endpoint_id, tenant_id, overlap))
 
     async def close_endpoint(self, endpoint_id: UUID, job_id: UUID, attempt: int, reason: str) -> bool:
-        """It is gone, says the delivery that was told so; False when that one holds its job no more."""
+        """Disable it, because a delivery got the response "gone"; False if that delivery has lost its lease."""
         sql = "select plait.close_endpoint($1, $2, $3, $4)"
         return bool(await self._db.fetchval(sql, endpoint_id, job_id, attempt, reason))
 
@@ -89,7 +89,7 @@ class Endpoints:
     async def get_endpoint(
         self, named: str | UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> EndpointRow:
-        """An endpoint by its id or its label."""
+        """An endpoint by its id or label."""
         chosen: dict[str, Any] = {"endpoint_id": named} if isinstance(named, UUID) else {"label": named}
         rows = await self.list_endpoints(tenant_id=tenant_id, all_tenants=all_tenants, **chosen)
         if len(rows) != 1:

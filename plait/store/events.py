@@ -1,4 +1,4 @@
-"""Events: what happened in an application, and the triggers that it matches."""
+"""Events, and the triggers that they match."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class Matched(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     definition: str
     payload: str
-    """JSON that somebody else has written: read on its own, for it may be of any depth."""
+    """JSON from outside: decoded separately, because it may be nested to any depth."""
     dedupe_key: str | None
     correlation_id: str | None
     limit_key: str | None
@@ -67,14 +67,14 @@ class Events:
         return UUID(bytes=emitted.bytes)
 
     async def await_event(self, lease: Lease, branch: str, signal: str, event: str, match: str) -> bool:
-        """The job is about to wait for such an event, which comes as this signal; False when the lease is lost."""
+        """The job is about to wait for such an event, which arrives as this signal; False if the lease is lost."""
         sql = "select plait.await_event($1, $2, $3, $4, $5, $6, $7::json)"
         return bool(
             await self._db.fetchval(sql, lease.worker, lease.job_id, lease.attempt, branch, signal, event, match)
         )
 
     async def pending_events(self, limit: int = 100, *, skip: Sequence[UUID] = ()) -> list[PendingEvent]:
-        """Tenants take turns; a page may be shorter than asked for. `skip`: events that are left for later."""
+        """Pending events, round-robin over tenants; a page may be shorter than requested. `skip`: events that are left for later."""
         rows = await self._db.fetch("select * from plait.pending_events($1, $2)", limit, list(skip))
         return [
             PendingEvent(**{**row, "triggers": msgspec.json.decode(row["triggers"], type=list[Matched])})
@@ -82,7 +82,7 @@ class Events:
         ]
 
     async def dispatch(self, events: Sequence[Mapping[str, Any] | msgspec.Raw]) -> int:
-        """Make jobs of events; how many are done with. The others are still pending."""
+        """Enqueue the jobs of events; returns how many events are done. The others are still pending."""
         text = msgspec.json.encode(list(events)).decode()
         return int(await self._db.fetchval("select plait.dispatch($1::json)", text))
 

@@ -1,4 +1,4 @@
-"""Whether this process may run on this database, and what will hurt it."""
+"""Whether this process may run on this database, and the findings of `plait doctor`."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ select session_user::text as login, n.oid is not null as installed,
 from (select to_regnamespace('plait') as oid) n
 """
 
-# Catalogues only: it must answer for logins that may read nothing of plait.
+# Catalogues only: it must work for logins that may not read plait's tables.
 _UNSAFE = """
 with me as (
   select * from pg_roles where rolname = session_user
@@ -60,17 +60,17 @@ class Finding:
     code: str
     finding: str
     evidence: dict[str, Any]
-    """The numbers and names in it, for machines."""
+    """Its numbers and names, for machines."""
     advice: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What was made void."""
+    """The result of `after_restore`."""
 
     workers: int
     jobs: int
-    """They ran, and are queued again."""
+    """Jobs that were running and are requeued."""
     schedules: int
 
 
@@ -79,7 +79,7 @@ class Health:
         self._db = database
 
     async def check(self) -> None:
-        """Refuse a schema that is older or newer than this code, and a role that would pass by its guards."""
+        """Reject a schema that is older or newer than this code, and a role that bypasses its protections."""
         state = await self._db.fetchrow(_STATE)
         if not state["installed"]:
             raise SchemaOutdated("plait is not installed in this database. Run `plait migrate`.")
@@ -96,38 +96,40 @@ class Health:
             )
         mine, version = schema_version(), await self._db.fetchval("select version from plait.installed")
         if version < mine:
-            raise SchemaOutdated(f"the database has schema {version}, this plait needs {mine}. Run `plait migrate`.")
+            raise SchemaOutdated(f"the database has schema {version}, this plait requires {mine}. Run `plait migrate`.")
         if version > mine and (oldest := await self._db.fetchval("select oldest from plait.installed")) > mine:
             raise SchemaOutdated(
-                f"the database has schema {version}, which plait of schema {oldest} or newer can use; this one is of {mine}. Upgrade plait."
+                f"the database has schema {version}, which requires plait with schema {oldest} or newer, got {mine}. Upgrade plait."
             )
 
     async def require_roles(self, *roles: str) -> None:
-        """Refuse a login that has not all of these roles: it would fail later, at the first call that needs one."""
+        """Reject a login without all of these roles: it would fail later, at the first call that needs one."""
         sql = "select array(select r from unnest($1::text[]) r where not pg_has_role(session_user, r, 'member'))"
         if missing := await self._db.fetchval(sql, list(roles)):
-            raise NotGranted(f"this login needs the roles {' and '.join(roles)}; it has not {' and '.join(missing)}.")
+            raise NotGranted(
+                f"this login must have the roles {' and '.join(roles)}; it does not have {' and '.join(missing)}."
+            )
 
     async def diagnose(self, *, keep: timedelta | None = None) -> list[Finding]:
-        """What plait's own tables tell. `keep`: how long final jobs are kept at the longest; None: for ever."""
+        """Findings from plait's own tables. `keep`: the longest retention of final jobs; None: forever."""
         return [_finding(row) for row in await self._db.fetch("select * from plait.findings($1)", keep, timeout=LONG_S)]
 
     async def examine(self, *, old_s: float = 60, old_xids: int = 100_000) -> list[Finding]:
-        """What the server's catalogue tells; as much of it as this login may see."""
+        """Findings from the server's catalogue, as far as this login may see it."""
         sql = "select * from plait.examine($1, $2)"
         return [_finding(row) for row in await self._db.fetch(sql, old_s, old_xids, timeout=LONG_S)]
 
     async def claim_plan(self) -> str:
-        """How the server would look for a queued job."""
+        """The query plan of a claim."""
         return "\n".join(row[0] for row in await self._db.fetch("select * from plait.claim_plan()"))
 
     async def after_restore(self, until: datetime | None = None) -> Restored:
-        """Make a database that was restored from a backup one of its own; instants of schedules up to `until` (now) count as dealt with."""
+        """Prepare a database that was restored from a backup; schedules' instants up to `until` (default: now) count as fired."""
         row = await self._db.fetchrow("select * from plait.after_restore($1)", until, timeout=LONG_S)
         return Restored(workers=row["o_workers"], jobs=row["o_jobs"], schedules=row["o_schedules"])
 
     async def now(self) -> datetime:
-        """The database's time: the only one that decides."""
+        """The database's time: the only clock that decides anything."""
         now: datetime = await self._db.fetchval("select plait.now()")
         return now
 

@@ -1,4 +1,4 @@
-"""What requests with an Idempotency-Key were answered, so that one that is sent again gets the same."""
+"""Responses to requests with an Idempotency-Key, so that a repeated request gets the same response."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -9,9 +9,9 @@ from plait.store.database import Database
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpReply:
     begun: bool
-    """It is the caller's to do now."""
+    """Whether the caller must process the request now."""
     status: int | None
-    """What it was answered before; None while another does it."""
+    """The earlier response; None while another request is being processed."""
     body: str | None
 
 
@@ -25,5 +25,5 @@ class HttpReplies:
         return HttpReply(begun=row["o_begun"], status=row["o_status"], body=row["o_body"])
 
     async def keep(self, tenant_id: UUID, key_id: UUID, key: str, status: int | None, body: str | None) -> None:
-        """Keep the answer; without a status, forget that it was begun."""
+        """Store the response; without a status, delete the reservation."""
         await self._db.fetchval("select plait.store_reply($1, $2, $3, $4, $5)", tenant_id, key_id, key, status, body)

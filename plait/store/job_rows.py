@@ -1,4 +1,4 @@
-"""What the database says of jobs: a type for each kind of row."""
+"""The rows of jobs: a type for each kind."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +11,7 @@ from plait.store.database import Row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRow:
-    """A job as `plait.job` shows it."""
+    """A job, as returned by `plait.job`."""
 
     id: UUID
     tenant_id: UUID
@@ -53,30 +53,30 @@ class JobRow:
     node: str | None
     """The only node that may run it."""
     started_at: datetime | None
-    """When it first started. The attempt that runs now started at `claimed_at`."""
+    """When it first started. The running attempt started at `claimed_at`."""
     last_worker: int | None
-    """It runs there, or ran there last."""
+    """The worker that runs it, or ran it last."""
     attempts_used: int
-    """Attempts that count against max_attempts, with the one under way: no suspensions, snoozes, releases and losses."""
+    """Attempts that count against max_attempts, including the running one: no suspensions, snoozes, releases or lost workers."""
     runs: int
-    """How often its handler was begun anew, with other arguments (`continue_as_new`); 1: never."""
+    """The number of runs: 1, plus 1 for each `continue_as_new`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
-    """How long a job that has started took, in seconds. `total_s` = `own_s` + `waiting_s`."""
+    """The times of a started job, in seconds. `total_s` = `own_s` + `waiting_s`."""
 
     total_s: float
     """From its first start to its end, or until now."""
     own_s: float
-    """Its handler ran, in all attempts."""
+    """Run time of its handler, over all attempts."""
     waiting_s: float
-    """It was suspended, in backoff or queued again."""
+    """Time suspended, in backoff or requeued."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadSignals:
-    """Signals of one name that a job has not read."""
+    """Unread signals of one name."""
 
     name: str
     signals: int
@@ -85,7 +85,7 @@ class UnreadSignals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRow:
-    """One job of a tree."""
+    """One job of a workflow."""
 
     id: UUID
     parent_id: UUID | None
@@ -96,21 +96,21 @@ class NodeRow:
     queue: str
     status: Status
     attempt: int
-    """How many of its attempts count against max_attempts."""
+    """Attempts that count against max_attempts."""
     wait_on: str | None
     error: str | None
     created_at: datetime
     finished_at: datetime | None
     own_s: float | None
-    """How long its handler ran, in all attempts."""
+    """Run time of its handler, over all attempts."""
     total_s: float | None
-    """From its first start to its end, with its children."""
+    """From its first start to its end, including its children."""
     node: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepView:
-    """One step of a durable job, for who looks at it; what follows `fan_out_id` tells of its fan-out."""
+    """One step of a durable function, for display; the fields after `fan_out_id` describe its fan-out."""
 
     seq: int
     name: str
@@ -136,7 +136,7 @@ class StepView:
 class TreeCanceled:
     canceled: int
     asked: int
-    """They run, and are asked to stop."""
+    """Running jobs that are requested to stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +160,7 @@ class AttemptRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeRow:
-    """How a final job ended; `status` is None when there is no such job."""
+    """The outcome of a final job; `status` is None if the job does not exist."""
 
     job_id: UUID
     status: Status | None
@@ -169,7 +169,7 @@ class OutcomeRow:
     error: str | None
     traceback: str | None
     failure: str | None = None
-    """What its handler raised, as JSON."""
+    """Its handler's error, as JSON."""
 
 
 _AS_TEXT: Final = ("status", "payload", "result", "progress")

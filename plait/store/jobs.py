@@ -1,4 +1,4 @@
-"""Jobs: asking for them, looking at them, and what an operator does to them."""
+"""Jobs: enqueue, read, and operate them."""
 
 import asyncio
 import itertools
@@ -32,7 +32,7 @@ PAUSES_S: Final = (0.005, 0.02, 0.1, 0.5, 1.0, 2.0)
 WAIT_MS: Final = 50
 """How long one statement waits for another's transaction. It is sent again later, so that no connection is occupied meanwhile."""
 BUSY_PAUSES_S: Final = (0.02, 0.05, 0.1)
-"""Between such statements; the last one repeats."""
+"""Delays between such statements; the last one repeats."""
 
 T = TypeVar("T")
 
@@ -49,19 +49,19 @@ class Jobs:
         wait_ms: int = WAIT_MS,
         patience_s: float = MAX_WAIT_MS / 1000,
     ) -> dict[UUID, UUID]:
-        """Ask for jobs; returns, for those that an older job's key stood for, the older job's id. Raises `Busy` when another open
-        transaction holds what they need for longer than `patience_s`."""
+        """Enqueue jobs; returns, for those whose key belongs to an existing job, that job's id. Raises `Busy` if another open transaction locks
+        something that they need for longer than `patience_s`."""
         arguments = enqueue_arguments(jobs, source=source, in_transaction=False, wait_ms=wait_ms)
         rows = await patiently(lambda: self._db.fetch(ENQUEUE, *arguments), patience_s)
         return {row["requested"]: row["existing"] for row in rows if row["requested"] is not None}
 
     async def enqueue_one(self, job: NewJob) -> bool:
-        """The short way for one plain job; false: it must go the other, `enqueue_many`."""
+        """The fast path for one plain job; False: it must use `enqueue_many`."""
         arguments = job.id, job.definition, job.payload, job.tenant_id, job.queue, job.priority, job.max_attempts
         return bool(await self._db.fetchval(ENQUEUE_ONE, *arguments))
 
     async def enqueue_parts(self, parts: Iterator[list[NewJob]]) -> None:
-        """The same for many without keys, in one transaction. The next part is made while the database stores the last one."""
+        """Enqueue many jobs without keys in one transaction. The next part is encoded while the database stores the last one."""
         first, second = next(parts, None), next(parts, None)
         if first is None or second is None:
             if first is not None:
@@ -75,12 +75,12 @@ class Jobs:
                     if under_way is not None:
                         await under_way
                     under_way = asyncio.create_task(connection.fetch(ENQUEUE, *arguments, timeout=self._db.statement_s))
-                    await asyncio.sleep(0)  # it goes out now; the next part is made meanwhile
+                    await asyncio.sleep(0)  # it is sent now; the next part is encoded meanwhile
                 assert under_way is not None
                 await under_way
             finally:
                 if under_way is not None:
-                    await asyncio.wait({under_way})  # nothing else may be said on this connection before
+                    await asyncio.wait({under_way})  # the connection cannot be used before
 
     async def cancel(self, job_id: UUID, *, tenant_id: UUID | None = None, reason: str | None = None) -> Status:
         return Status(await self._db.fetchval("select plait.cancel($1, $2, $3)", job_id, tenant_id, reason))
@@ -101,7 +101,7 @@ class Jobs:
     async def cancel_tree(
         self, job_id: UUID, *, tenant_id: UUID | None = None, reason: str | None = None
     ) -> TreeCanceled:
-        """Stop a job and all below it. Rows that others hold are tried again until none is left."""
+        """Cancel a job and all its descendants. Rows that others lock are retried until none is left."""
         canceled = asked = 0
         for pause in (*PAUSES_S, None):
             sql = "select * from plait.cancel_tree($1, $2, $3)"
@@ -111,16 +111,18 @@ class Jobs:
             if row["o_left"] == 0:
                 break
             if pause is None:
-                raise IllegalMove(f"{row['o_left']} jobs of the tree are held by other transactions: cancel it again")
+                raise IllegalMove(
+                    f"{row['o_left']} jobs of the workflow are locked by other transactions: cancel it again"
+                )
             await asyncio.sleep(pause)
         return TreeCanceled(canceled=canceled, asked=asked)
 
     async def retry_tree(self, job_id: UUID, *, tenant_id: UUID | None = None) -> int:
-        """Run again what has failed in a tree, from its root down; how many jobs do."""
+        """Retry the failed jobs of a workflow, from its root down; returns their number."""
         return int(await self._db.fetchval("select plait.retry_tree($1, $2)", job_id, tenant_id, timeout=LONG_S))
 
     async def fork(self, job_id: UUID, *, tenant_id: UUID | None = None, from_seq: int = 1) -> UUID:
-        """A new job with what this one had done before a step."""
+        """Create a new job with the results of this one's steps before `from_seq`."""
         forked: UUID = await self._db.fetchval("select plait.fork($1, $2, $3)", job_id, tenant_id, from_seq)
         return forked
 
@@ -133,7 +135,7 @@ class Jobs:
         after: NodeRow | NodePlace | None = None,
         limit: int = 10_000,
     ) -> list[NodeRow]:
-        """The tree that a job belongs to, from its root; `after` is the last node of the page before."""
+        """The workflow of a job, from its root; `after` is the last node of the previous page."""
         rows = await self._db.fetch(
             "select * from plait.job_tree($1, $2, $3, $4, $5, $6)",
             job_id,
@@ -152,7 +154,7 @@ class Jobs:
         return [StepView(**row) for row in await self._db.fetch(sql, job_id, tenant_id, all_tenants)]
 
     async def job_history(self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False) -> str:
-        """What a replay of a durable job needs, as JSON."""
+        """The recorded history of a durable function for a replay, as JSON."""
         sql = "select plait.job_history($1, $2, $3)::text"
         return str(await self._db.fetchval(sql, job_id, tenant_id, all_tenants, timeout=LONG_S))
 
@@ -165,14 +167,14 @@ class Jobs:
         tenant_id: UUID | None = None,
         signal_id: UUID | None = None,
     ) -> Status:
-        """Tell a job something; its status afterwards. Sent again with the same id it is the same signal."""
+        """Send a signal to a job; returns its status. Sending it again with the same id has no effect."""
         sql = "select plait.signal($1, $2, $3::json, $4, $5)"
         return Status(await self._db.fetchval(sql, job_id, name, payload, tenant_id, signal_id))
 
     async def unread_signals(
         self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> list[UnreadSignals]:
-        """Signals that a job has not read, by name."""
+        """Unread signals of a job, by name."""
         rows = await self._db.fetch("select * from plait.unread_signals($1, $2, $3)", job_id, tenant_id, all_tenants)
         return [UnreadSignals(**row) for row in rows]
 
@@ -194,7 +196,7 @@ class Jobs:
         return job_of(row)
 
     async def get_outcomes(self, jobs: Sequence[tuple[UUID, UUID]]) -> list[OutcomeRow]:
-        """Those of the (job, tenant) that are final, or not there at all."""
+        """The outcomes of those (job, tenant) that are final or do not exist."""
         rows = await self._db.fetch(
             "select job_id, status, result, reason, error, traceback, failure from plait.get_outcomes($1, $2)",
             [job for job, _ in jobs],
@@ -212,14 +214,14 @@ class Jobs:
         offset: int = 0,
         **wanted: Unpack[Filter],
     ) -> Listed:
-        """Jobs, newest first, looking at a bounded number of rows."""
+        """Jobs, newest first; scans a limited number of rows."""
         rows = await self._db.fetch(LIST_JOBS, tenant_id, all_tenants, *arguments(wanted), before, limit, offset)
         return listed(rows)
 
     async def count_jobs(
         self, *, tenant_id: UUID | None = None, all_tenants: bool = False, **wanted: Unpack[Filter]
     ) -> Counted:
-        """How many, up to `COUNTED`."""
+        """The number of jobs, up to `COUNTED`."""
         row = await self._db.fetchrow(COUNT_JOBS, tenant_id, all_tenants, *arguments(wanted))
         return Counted(count=row["found"], more=row["found"] >= COUNTED or row["stopped"] > 0)
 
@@ -232,7 +234,7 @@ class Jobs:
     async def job_times(
         self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> Times | None:
-        """How long it took, ran and waited; None: it has not started."""
+        """Its total, own and waiting time; None: it has not started."""
         row = await self._db.fetchrow("select * from plait.job_times($1, $2, $3)", job_id, tenant_id, all_tenants)
         return Times(**row) if row else None
 
@@ -244,7 +246,7 @@ class Jobs:
 
 
 async def patiently(send: Callable[[], Awaitable[T]], patience_s: float) -> T:
-    """Send it again while another's open transaction is in its way."""
+    """Repeat the call while another open transaction blocks it."""
     deadline = time.monotonic() + patience_s
     for n in itertools.count():
         try:

@@ -1,4 +1,4 @@
-"""Keys of the API and browser sessions. What is secret never comes here: only its hash does."""
+"""API keys and browser sessions. Secrets are not passed here, only their hashes."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ class KeyRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Whose a key or a session is."""
+    """The holder of a key or session."""
 
     key_id: UUID
     tenant_id: UUID | None
@@ -33,9 +33,9 @@ class Holder:
     role: Role
     name: str
     csrf: str | None
-    """Of a session: what a page must send with each change."""
+    """For a session: the CSRF token that a page must send with each change."""
     embedded: bool = False
-    """Of a view that is embedded elsewhere: it comes with a token, and its role is its own."""
+    """Whether it is an embedded view: it is sent as a token, and has its own role."""
 
 
 class Keys:
@@ -45,7 +45,7 @@ class Keys:
     async def create_key(
         self,
         *,
-        hash: str,  # noqa: A002 - as the column is called
+        hash: str,  # noqa: A002 - named like the column
         hint: str,
         name: str,
         role: Role,
@@ -54,7 +54,7 @@ class Keys:
         created_by: str,
         parent: UUID | None = None,
     ) -> UUID:
-        """`parent`: the key that it is made with, and which it does not outlive."""
+        """`parent`: the key that creates it; it expires no later than its parent."""
         sql = "select plait.create_key($1, $2, $3, $4, $5, $6, $7, $8)"
         key_id: UUID = await self._db.fetchval(
             sql, hash, hint, name, role.value, tenant_id, expires_at, created_by, parent
@@ -82,7 +82,7 @@ class Keys:
     async def list_descendants(
         self, key_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> list[KeyRow]:
-        """Keys that were made with a key, with those, and so on."""
+        """Keys that were created with a key, directly or indirectly."""
         sql = "select * from plait.list_key_descendants($1, $2, $3)"
         return [_key(row) for row in await self._db.fetch(sql, key_id, tenant_id, all_tenants)]
 
@@ -105,13 +105,13 @@ class Keys:
         ttl: timedelta,
         link: bool = False,
     ) -> datetime:
-        """A session, or a link that opens one, once; when it ends."""
+        """Create a session, or a link that opens one, once; returns when it expires."""
         sql = "select plait.open_session($1, $2, $3, $4, $5)"
         ends: datetime = await self._db.fetchval(sql, key_id, hash, csrf, ttl, link)
         return ends
 
     async def open_embed(self, key_id: UUID, *, hash: str, role: Role, ttl: timedelta) -> datetime:  # noqa: A002 - as above
-        """A link to an embedded view; when that ends."""
+        """Create a link to an embedded view; returns when the view expires."""
         sql = "select plait.open_embed($1, $2, $3, $4)"
         ends: datetime = await self._db.fetchval(sql, key_id, hash, role.value, ttl)
         return ends
@@ -121,12 +121,12 @@ class Keys:
         return None if row is None else Holder(**{**row, "role": Role(row["role"]), "csrf": None, "embedded": True})
 
     async def enter_embed(self, link: str, hash: str) -> datetime | None:  # noqa: A002 - as above
-        """The link to an embedded view becomes its session; when that ends. None when there is no such link."""
+        """Exchange the link to an embedded view for its session; returns when it expires. None if the link does not exist."""
         ends: datetime | None = await self._db.fetchval("select plait.enter_embed($1, $2)", link, hash)
         return ends
 
     async def use_login_link(self, hash: str) -> UUID | None:  # noqa: A002 - as above
-        """The key of a login link, which is used up; None when there is no such link."""
+        """The key of a login link, which is then used up; None if the link does not exist."""
         key_id: UUID | None = await self._db.fetchval("select plait.use_login_link($1)", hash)
         return key_id
 

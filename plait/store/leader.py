@@ -1,4 +1,4 @@
-"""The leader's lease and duties. Each duty is safe to call from anywhere, at once, with or without the lease."""
+"""Leader election and the leader's duties. Each duty is safe to call from anywhere, concurrently, with or without the lease."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ class Election:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leading:
-    """Who leads, and where it is."""
+    """The leader, and its address."""
 
     holder: str
     term: int
     since: datetime
     expires_at: datetime
     node: str | None
-    """None: a process that runs no jobs."""
+    """None: its process runs no jobs."""
     url: str | None
-    """Of its API, as others reach it."""
+    """The public URL of its API."""
     worker: int | None
 
 
@@ -46,12 +46,12 @@ class Resumed:
     timed_out: int
     canceled: int
     next_s: float | None
-    """In how many seconds the next one is due."""
+    """Seconds until the next one is due."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """How long final jobs are kept, by status; None is for ever."""
+    """The retention of final jobs, by status; None is forever."""
 
     succeeded: timedelta | None = timedelta(days=7)
     skipped: timedelta | None = timedelta(days=7)
@@ -63,7 +63,7 @@ class Retention:
 class Pruned(NamedTuple):
     jobs: int
     cursor: UUID | None
-    """Where to go on; None: that was the end."""
+    """Where to continue; None: the round is complete."""
 
 
 _PRUNE: Final = "select *, plait.now() as now from plait.prune($1, $2, $3, $4, $5, $6, $7, $8)"
@@ -82,12 +82,12 @@ class Leader:
         return Leading(**row) if row else None
 
     async def promote(self, limit: int = 1000) -> tuple[int, float | None]:
-        """Queue what is due; returns how many, and in how many seconds the next one is."""
+        """Queue due jobs; returns their number, and the seconds until the next one is due."""
         row = await self._db.fetchrow("select * from plait.promote($1)", limit)
         return row["o_promoted"], row["o_next_s"]
 
     async def rescue(self, *, limit: int = 1000, cancel_grace_s: float = 30, jitter_s: float = 1) -> Rescued:
-        """Take back what lost workers ran, each job within `jitter_s`. Repeats while there is more: a worker's jobs move in a later call than its loss."""
+        """Requeue the jobs of lost workers, each within `jitter_s`. Repeats while there is more: a worker's jobs move in a later call than its loss."""
         lost = requeued = dead = canceled = resumed = 0
         while True:
             row = await self._db.fetchrow(
@@ -105,7 +105,7 @@ class Leader:
                 return Rescued(lost=lost, requeued=requeued, dead=dead, canceled=canceled, resumed=resumed)
 
     async def resume(self, limit: int = 1000) -> Resumed:
-        """Let go on what need not wait any more, and cancel what decided fan-outs have left open."""
+        """Resume jobs whose wait is over, and cancel open children of decided fan-outs."""
         row = await self._db.fetchrow("select * from plait.resume($1)", limit)
         after: UUID | None = None
         canceled = 0
@@ -118,32 +118,32 @@ class Leader:
             after, canceled = left["o_fan_out"], canceled + left["o_jobs"]
 
     async def resume_missed(self) -> tuple[int, float]:
-        """Look through all that waits for what should have gone on; how many there were, and how many seconds it took."""
+        """Check all waiting jobs for missed resumes; returns their number, and the seconds it took."""
         row = await self._db.fetchrow("select * from plait.resume_missed()")
         return row["o_resumed"], row["o_took_s"]
 
     async def release_builds(self, *, after_s: float) -> tuple[int, list[str]]:
-        """Let any worker run what is queued for builds of which none has been seen for so long; how many jobs, and of which builds."""
+        """Let any worker run jobs of builds without a worker for this long; returns the number of jobs, and the builds."""
         row = await self._db.fetchrow("select * from plait.release_builds($1)", after_s)
         return row["o_jobs"], row["o_builds"]
 
     async def count_live(self) -> tuple[int, float]:
-        """Count what is live, for who looks; how many, and how many seconds it took."""
+        """Count live jobs, for display; returns their number, and the seconds it took."""
         row = await self._db.fetchrow("select * from plait.count_live()", timeout=LONG_S)
         return row["o_jobs"], row["o_took_s"]
 
     async def announce(self) -> tuple[int, bool, float]:
-        """Tell endpoints of outcomes; how many deliveries that made, whether there is more at once, and how many seconds it took."""
+        """Enqueue webhooks about outcomes; returns the number of deliveries, whether there is more now, and the seconds it took."""
         row = await self._db.fetchrow("select * from plait.announce()")
         return row["o_told"], row["o_more"], row["o_took_s"]
 
     async def roll_up(self) -> tuple[bool, float]:
-        """Count how attempts ended, by minutes; whether there is more to do at once, and how many seconds it took."""
+        """Aggregate outcomes by minute; returns whether there is more now, and the seconds it took."""
         row = await self._db.fetchrow("select * from plait.roll_up()")
         return row["o_more"], row["o_took_s"]
 
     async def prune(self, keep: Retention, *, cursor: UUID | None = None, limit: int = 1000) -> Pruned:
-        """Forget old final jobs, one batch."""
+        """Delete one batch of old final jobs."""
         row = await self._db.fetchrow(_PRUNE, *_ages(keep), cursor, limit, False, timeout=LONG_S)
         return Pruned(row["o_pruned"], row["o_cursor"])
 
@@ -155,8 +155,8 @@ class Leader:
         cursor: UUID | None = None,
         limit: int = 1000,
     ) -> tuple[Pruned, int]:
-        """The same; but what is forgotten is given to `archive`, and is forgotten only when that has returned. Tells also how
-        many characters it was."""
+        """Like `prune`; but the jobs are passed to `archive` first, and deleted only after it has returned. Also returns the number of
+        characters."""
         async with self._db.transaction() as connection:
             row = await connection.fetchrow(_PRUNE, *_ages(keep), cursor, limit, True, timeout=LONG_S)
             lines: list[str] = row["o_archive"] or []

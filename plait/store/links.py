@@ -1,4 +1,4 @@
-"""Approval links: whoever has one can send its job a signal, once. What is secret never comes here: only its hash does."""
+"""Approval links: each can send its job a signal, once. Secrets are not passed here, only their hashes."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,14 +31,14 @@ class Links:
         self,
         lease: Lease,
         *,
-        hash: str,  # noqa: A002 - as the column is called
+        hash: str,  # noqa: A002 - named like the column
         signal: str,
         payload: str,
         expires_s: float,
         message: str,
         button: str,
     ) -> bool:
-        """False when the lease is lost."""
+        """False if the lease is lost."""
         sql = "select plait.open_link($1, $2, $3, $4, $5, $6::json, $7, $8, $9)"
         fence = lease.worker, lease.job_id, lease.attempt
         return bool(await self._db.fetchval(sql, *fence, hash, signal, payload, expires_s, message, button))
@@ -48,6 +48,6 @@ class Links:
         return None if row is None else LinkRow(**row)
 
     async def follow_link(self, hash: str) -> LinkState | None:  # noqa: A002 - as above
-        """Use it; the state that it had before. None: there is no such link."""
+        """Use it; returns the state that it had before. None: the link does not exist."""
         state: LinkState | None = await self._db.fetchval("select plait.follow_link($1)", hash)
         return state

@@ -1,7 +1,7 @@
-"""Notifications: work for our queues, or a job of ours to cancel. Only for speed: polling finds everything too.
+"""Notifications (LISTEN/NOTIFY): new jobs in our queues, or a job to cancel. They only reduce latency: polling finds everything too.
 
-LISTEN on a connection that has silently died hears nothing, so the listener notifies itself now and then, and connects again
-when its own word does not come back.
+LISTEN on a dead connection receives nothing, so the listener notifies itself now and then, and reconnects if its own notification does not
+arrive.
 """
 
 import asyncio
@@ -30,15 +30,15 @@ class Listener:
         self._retry = Retry(
             "listener",
             database.outage,
-            failing="notifications do not arrive; polling goes on",
+            failing="notifications do not arrive, polling instead",
             recovered="notifications arrive again",
         )
         self.listening = False
-        """Whether its last word to itself came back."""
+        """Whether its last notification to itself arrived."""
         self.notifications = 0
 
     async def run(self) -> None:
-        """Until canceled."""
+        """Run until canceled."""
         try:
             while True:
                 try:
@@ -52,7 +52,7 @@ class Listener:
         connection = await self._database.connect()
         try:
             await connection.add_listener(CHANNEL, self._receive)
-            self._heard("queue", "*")  # what came while nobody listened
+            self._heard("queue", "*")  # for notifications missed meanwhile
             while True:
                 self._echo.clear()
                 async with asyncio.timeout(ANSWER_S):

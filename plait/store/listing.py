@@ -1,4 +1,4 @@
-"""Lists of jobs: by which filters, and where the look ended."""
+"""Lists of jobs: filters and pagination."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from plait.store.job_rows import JOB_COLUMNS, JobRow, job_of
 
 
 class Filter(TypedDict, total=False):
-    """Which jobs; what is not given, or None, does not matter."""
+    """The jobs to find; missing or None values are ignored."""
 
     statuses: Sequence[str] | None
     queue: str | None
@@ -38,10 +38,10 @@ class Listed(list[JobRow]):
     def __init__(self, jobs: Sequence[JobRow], stopped: UUID | None) -> None:
         super().__init__(jobs)
         self.stopped = stopped
-        """So far was looked, and there may be more below it; None: the end was reached, or the page is full."""
+        """Where the scan stopped, if there may be more after it; None: the end was reached, or the page is full."""
 
     def next(self, limit: int) -> UUID | None:
-        """Before which the next page begins; None: that was all."""
+        """The id before which the next page begins; None: there is none."""
         return self[-1].id if len(self) >= limit else self.stopped
 
 
@@ -49,7 +49,7 @@ class Listed(list[JobRow]):
 class Counted:
     count: int
     more: bool
-    """There are more than that, or not all was looked at."""
+    """Whether there may be more: more than counted, or not all jobs were scanned."""
 
 
 NAMES: Final = tuple(Filter.__annotations__)

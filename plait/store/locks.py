@@ -1,8 +1,8 @@
-"""Which locks a migration takes, and for how long: read from its text, so that a plan touches nothing.
+"""The locks that a migration takes, and for how long: determined from its text, so that a plan touches nothing.
 
-A lock that is taken and given back at once is no harm: `migrate` waits for it a moment, and tries again. One that is held while a whole
-table is read, copied or indexed keeps everybody else waiting for as long as that takes. A test runs every migration of the tree and
-compares what it really locked with what is read here.
+A short lock is harmless: `migrate` waits for it a moment, and retries. A lock that is held while a whole table is read, copied or indexed
+blocks everyone for as long as that takes. A test runs every migration of the tree and compares its real locks with those determined
+here.
 """
 
 import re
@@ -16,25 +16,25 @@ Mode = Literal[
 Work = Literal["none", "reads it all", "writes it all", "unknown"]
 
 BIG: Final = 100_000
-"""Rows, from which on it matters how long all of them take."""
+"""The number of rows from which on scanning a table takes noticeable time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lock:
-    """What one statement does to one table that was there before."""
+    """The effect of one statement on an existing table."""
 
     table: str
     mode: Mode | None
-    """None: nobody here knows."""
+    """None: unknown."""
     work: Work
     statement: str
 
     rows: int | None = None
-    """How many it has, as far as the server knows."""
+    """The estimated number of rows."""
 
     @property
     def blocks(self) -> bool:
-        """Others wait for it so long that they notice."""
+        """Whether it blocks others for a noticeable time."""
         return self.mode is None or (self.work != "none" and (self.rows or 0) >= BIG)
 
     def __str__(self) -> str:
@@ -45,13 +45,13 @@ class Lock:
 
 
 def locks_in(migration: str) -> list[Lock]:
-    """The locks on tables that it does not make itself."""
+    """The locks on tables that the migration does not create itself."""
     new: set[str] = set()
     found: list[Lock] = []
     for statement in statements_in(migration):
         if made := re.match(r"create table (?:if not exists )?plait\.(\w+)", statement):
             new.add(made[1])
-            # What it refers to is locked against changes of its keys.
+            # Referenced tables are locked against changes of their keys.
             referred = {name for name in re.findall(r"references plait\.(\w+)", statement) if name not in new}
             found += [Lock(table=t, mode="ShareRowExclusiveLock", work="none", statement=statement) for t in referred]
         found += [lock for lock in _locks_of(statement) if lock.table not in new]
@@ -75,7 +75,7 @@ def _locks_of(statement: str) -> list[Lock]:
     if match := re.match(r"drop (?:table|view) (?:if exists )?plait\.(\w+)", statement):
         return lock(match[1], "AccessExclusiveLock", "none")
     if match := re.match(r"drop index (?:if exists )?plait\.(\w+)", statement):
-        return lock(match[1], "AccessExclusiveLock", "none")  # and its table's: the plan knows which
+        return lock(match[1], "AccessExclusiveLock", "none")  # and its table's, which the plan looks up
     if match := re.match(r"create (?:or replace )?view plait\.(\w+)", statement):
         return lock(match[1], "AccessExclusiveLock", "none") if " or replace " in statement else []
     if match := re.match(r"insert into plait\.(\w+)", statement):
@@ -83,14 +83,14 @@ def _locks_of(statement: str) -> list[Lock]:
     if match := re.match(r"(?:update|delete from) plait\.(\w+)", statement):
         return lock(match[1], "RowExclusiveLock", "writes it all")  # and so locks each row of it
     if re.match(r"alter index plait\.\w+ set \(", statement):
-        return []  # of the index alone, and in nobody's way
+        return []  # of the index only, and blocks nothing
     if re.match(r"create (table|type|schema|function|or replace function)|select\b|comment on|grant|revoke", statement):
         return []
     return lock("?", None, "unknown")
 
 
 def _work_of(actions: str) -> Work:
-    """What ALTER TABLE does beside taking its lock: the most that one of its actions does."""
+    """The work of ALTER TABLE besides its lock: the most expensive of its actions."""
     works = [_work_of_one(action) for action in _apart(actions)]
     return max(works, key=("none", "reads it all", "writes it all", "unknown").index)
 
@@ -99,7 +99,7 @@ def _work_of_one(action: str) -> Work:
     if re.match(r"alter column \w+ (set data )?type\b|set (un)?logged", action):
         return "writes it all"
     if re.match(r"add column\b.*\bdefault (?!now\b)[\w.]+\(", action):
-        return "writes it all"  # worked out for each row
+        return "writes it all"  # computed for each row
     if re.match(r"add (constraint|check|unique|primary|foreign|exclude)\b", action):
         return "none" if action.endswith(" not valid") else "reads it all"
     if re.match(
@@ -110,7 +110,7 @@ def _work_of_one(action: str) -> Work:
 
 
 def _apart(actions: str) -> list[str]:
-    """The actions of one ALTER TABLE: between them are commas that stand in no brackets."""
+    """The actions of one ALTER TABLE: separated by commas outside of parentheses."""
     found, depth = [""], 0
     for sign in actions:
         depth += (sign == "(") - (sign == ")")
@@ -122,7 +122,7 @@ def _apart(actions: str) -> list[str]:
 
 
 def statements_in(text: str) -> Iterator[str]:
-    """Each statement on a line of its own, in small letters, without comments."""
+    """Each statement on one line, in lower case, without comments."""
     part = ""
     for token in re.finditer(_TOKEN, text):
         if token.lastgroup == "comment":

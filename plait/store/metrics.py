@@ -1,4 +1,4 @@
-"""The numbers of the whole installation, as whoever scrapes them wants them."""
+"""The metrics of the whole installation, for a scrape."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from plait.store.database import Database
 @dataclass(slots=True, kw_only=True)
 class Reading:
     jobs: dict[tuple[str, str], float] = field(default_factory=dict)
-    """By tenant and status; `*` is all tenants that have no entry of their own."""
+    """By tenant and status; `*` is all tenants without their own entry."""
     queue_jobs: dict[tuple[str, str], float] = field(default_factory=dict)
     queue_oldest: dict[str, float] = field(default_factory=dict)
     minutes: dict[str, float] = field(default_factory=dict)
-    """What has happened since the moment that was asked for, by kind."""
+    """Counts since the requested time, by kind."""
     closed: dict[str, float] = field(default_factory=dict)
-    """The same since `closed_to`."""
+    """Counts since `closed_to`."""
     workers: dict[str, float] = field(default_factory=dict)
     single: dict[str, float] = field(default_factory=dict)
 
@@ -51,6 +51,6 @@ class Metrics:
         return reading
 
     async def claim_waits(self, jobs: Sequence[UUID]) -> list[tuple[str, float]]:
-        """How long these had waited for their first claim, with their queues."""
+        """How long these jobs waited for their first claim, with their queues."""
         rows = await self._db.fetch("select * from plait.claim_waits($1)", list(jobs))
         return [(row["queue"], row["waited_s"]) for row in rows]

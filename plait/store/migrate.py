@@ -1,13 +1,13 @@
-"""Bring a database to the schema of this version: tables by migrations, functions and grants anew.
+"""Migrate a database to the schema of this version: tables by migrations; functions and grants are created again.
 
-`plait/sql/schema` is what a new database gets, whole. `plait/sql/migrations` leads an older one there, step
-by step; a test shows that both ways end in the same place. Functions are no migrations: each has one
-definition in the tree, all are created again whenever any of them changed, and what the tree no longer has is
-dropped. They are replaced in place, so that the calls of workers under way go on. Everything happens in one
-transaction, under one lock, so many processes may try at once.
+`plait/sql/schema` creates a new database. `plait/sql/migrations` upgrade an older one, step by step; a test shows that both have the
+same result. Functions are not migrations: each has one definition in the tree, all are created again when any of them has changed, and
+those that the tree no longer has are dropped. They are replaced in place, so that running workers' calls continue. Everything happens
+in one transaction, under one lock, so several processes may run it at once.
 
-Who may: a superuser; a login with CREATEROLE that may create schemas in the database; or, where a DBA has
-made the roles of `plait/sql/roles.sql`, any login that has been granted plait_owner.
+
+It can be run by a superuser; by a login with CREATEROLE that may create schemas in the database; or, if a DBA has created the roles
+of `plait/sql/roles.sql`, by any login with the role plait_owner.
 """
 
 import asyncio
@@ -28,37 +28,37 @@ from plait.store.sockets import open_connection
 
 SQL: Final = Path(str(files("plait") / "sql"))
 BEFORE_TABLES: Final = ("now", "_visible_tenant")
-"""Functions that tables refer to, and so are created first."""
+"""Functions that tables refer to, which are created first."""
 ROLES: Final = ("plait_owner", "plait_client", "plait_tenant", "plait_worker", "plait_admin")
 OLDEST: Final = 1
-"""The oldest schema whose code may run on this one, beside new processes. It grows when what that code needs is taken away."""
+"""The oldest schema whose code may run on this one, beside new processes. Raised when something that this code needs is removed."""
 _LOCK: Final = 0x706C616974  # "plait"
 LOCK_MS: Final = 400
-"""So long a statement waits for a table, and with it all who want that table after it: less than the second after which the server
-looks for a deadlock, so that it is the migration that gives way."""
+"""How long a statement waits for a table's lock, and blocks those who want the table after it: less than the second after which the server
+checks for deadlocks, so that the migration gives way."""
 FIRST_LOCK_MS: Final = 60_000
-"""The same for the first installation in a database, which nobody uses yet: it may wait for one in another database that makes the same roles."""
+"""The same for the first installation in an unused database: it may wait for one in another database that creates the same roles."""
 FIRST_LOCKED: Final = ("tenants", "definitions")
 """In the order in which an enqueue reads them."""
 STATEMENT_S: Final = 3600.0
-"""Each statement of a migration must end within this time: one may go through a large table."""
+"""The timeout of each statement of a migration: one may scan a large table."""
 PAUSES_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 
 
 class MigrationBlocks(PlaitError):
-    """A migration would keep all who work waiting while it goes through a large table."""
+    """A migration would block workers while it scans a large table."""
 
     def __str__(self) -> str:
         said = f" ({self.args[0]})" if self.args else ""
         return (
-            f"this migration would keep all who work waiting while it goes through a large table{said}. Nothing was changed."
-            " Choose a quiet hour and give --allow-blocking."
+            f"this migration would block workers while it scans a large table{said}. Nothing was changed."
+            " Run it when load is low, with --allow-blocking."
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What `migrate` would do, or has done."""
+    """The changes that `migrate` would make, or has made."""
 
     installed: int | None
     target: int
@@ -67,9 +67,9 @@ class Plan:
     roles: tuple[str, ...] = ()
     """Roles that the server does not have yet."""
     grant_client: str | None = None
-    """The role that is given plait_client; None when it has it already."""
+    """The role that is granted plait_client; None if it already has it."""
     locks: tuple[Lock, ...] = ()
-    """What the migrations lock of tables that are there."""
+    """The locks of the migrations on existing tables."""
 
     @property
     def empty(self) -> bool:
@@ -102,8 +102,8 @@ def functions_hash() -> str:
 async def migrate(
     url: str, *, plan_only: bool = False, grant_client: str | None = None, allow_blocking: bool = False
 ) -> Plan:
-    """Migrate the database at `url`; `grant_client` names an application's role to be given plait_client. `allow_blocking`: also where
-    everybody who works has to wait while a large table is gone through."""
+    """Migrate the database at `url`. `grant_client`: an application's role to be granted plait_client. `allow_blocking`: allow migrations that block
+    workers while they scan a large table."""
     try:
         connection, _ = await open_connection(url, statement_s=STATEMENT_S)
         try:
@@ -116,18 +116,18 @@ async def migrate(
             await say_goodbye(connection)
     except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError) as error:
         raise PlaitError(
-            "tables of plait were in use all the time, and nothing was changed. Look for a transaction that has been open for long"
+            "plait's tables were in use all the time, and nothing was changed. Find a transaction that has been open for a long time"
             " (pg_stat_activity), end it, and migrate again."
         ) from error
     except asyncpg.InsufficientPrivilegeError as error:
         raise PlaitError(
-            f"this login may not migrate: {_said(error)}. Use a superuser's URL, or a login with CREATEROLE"
-            " that owns the database; or let a DBA run plait/sql/roles.sql and `create schema plait"
+            f"this login has no permission to migrate: {_said(error)}. Use a superuser's URL, or a login with CREATEROLE"
+            " that owns the database; or ask a DBA to run plait/sql/roles.sql and `create schema plait"
             " authorization plait_owner`, and grant plait_owner to this login."
         ) from error
     except asyncpg.DependentObjectsStillExistError as error:
         raise PlaitError(
-            f"something of yours depends on what this version of plait changes: {_said(error)}."
+            f"another object in the database depends on something that this version of plait changes: {_said(error)}."
         ) from error
     except (asyncpg.PostgresError, *UNREACHABLE) as error:
         ours = translate(error)
@@ -137,7 +137,7 @@ async def migrate(
 
 
 async def _with_patience(migrating: Callable[[], Awaitable[Plan]]) -> Plan:
-    """Where a lock is not to be had, let those through who came after us, and try again."""
+    """If a lock is not available, let others proceed, and retry."""
     for pause in PAUSES_S:
         try:
             return await migrating()
@@ -174,11 +174,11 @@ async def migrate_connection(
 
 
 async def _exclude_others(connection: asyncpg.Connection) -> None:
-    """One process migrates at a time. Any login of the database could hold an advisory lock, so it serves only for the first
-    installation, before there are such logins; then a lock that only the owner can take."""
+    """One process migrates at a time. Any login of the database could hold an advisory lock, so it is used only for the first installation,
+    before there are such logins; after that, a lock that only the owner can take."""
     if not await connection.fetchval(_IS_INSTALLED):
         await connection.fetchval("select pg_advisory_xact_lock($1)", _LOCK)
-        # The server looks at what others have committed to the catalogue when it locks a relation that it does not hold yet.
+        # The server reads others' committed catalogue changes when it locks a relation that it has not locked yet.
         await connection.execute("select from pg_catalog.pg_conversion limit 0")
     if await connection.fetchval(_IS_INSTALLED):
         await _become_owner(connection)
@@ -202,12 +202,12 @@ async def _plan(connection: asyncpg.Connection, grant_client: str | None) -> Pla
     target = schema_version()
     if installed is not None and installed > target:
         raise SchemaOutdated(
-            f"the database has schema {installed}, newer than this plait, which knows {target}. Upgrade plait."
+            f"the database has schema {installed}, newer than this plait, which has {target}. Upgrade plait."
         )
     there = await connection.fetchval("select array_agg(rolname::text) from pg_roles")
     if grant_client is not None:
         if grant_client not in there:
-            raise PlaitError(f"there is no role {grant_client!r} to be given plait_client: create it first.")
+            raise PlaitError(f"there is no role {grant_client!r} to be granted plait_client: create it first.")
         if "plait_client" in there and await connection.fetchval(
             "select pg_has_role($1::name, 'plait_client', 'member')", grant_client
         ):
@@ -225,16 +225,16 @@ async def _plan(connection: asyncpg.Connection, grant_client: str | None) -> Pla
 
 
 async def _locks(connection: asyncpg.Connection, pending: list[Path]) -> tuple[Lock, ...]:
-    """What they lock, with how many rows there are."""
+    """The locks of the migrations, with the number of rows."""
     found = await connection.fetch(_ROWS)
     rows = {row["name"]: (row["of"], row["rows"]) for row in found}
-    # As one text: a later one may alter a table that an earlier one makes, and which is not there yet.
+    # As one text: a later migration may alter a table that an earlier one creates, and that does not exist yet.
     locks = locks_in("\n;\n".join(path.read_text() for path in pending))
     known = [(lock, *rows.get(lock.table, (lock.table, None))) for lock in locks]
     return tuple(replace(lock, table=table, rows=count) for lock, table, count in known)
 
 
-# An index stands for its table. A table that was never analyzed is counted by its pages.
+# An index is mapped to its table. A table that was never analyzed is estimated by its pages.
 _ROWS: Final = """
 select c.relname as name, t.relname as of,
        case when t.reltuples >= 0 then t.reltuples else pg_relation_size(t.oid) / 100 end::bigint as rows
@@ -264,8 +264,8 @@ async def _carry_out(connection: asyncpg.Connection, plan: Plan, *, from_migrati
 
 
 async def _become_owner(connection: asyncpg.Connection) -> None:
-    """Act as plait_owner until the transaction ends. Who may grant that role to himself does so, for good."""
-    # From 16 on, who has created a role may grant it and yet not set it.
+    """Act as plait_owner until the transaction ends. A login that may grant that role to itself does so, permanently."""
+    # Since Postgres 16, the creator of a role may grant it but not set it.
     right = "set" if await _server_version(connection) >= 160000 else "member"
     if not await connection.fetchval("select pg_has_role('plait_owner', $1)", right):
         me = await connection.fetchval("select current_user::text")
@@ -285,7 +285,7 @@ async def _ensure_schema(connection: asyncpg.Connection) -> None:
         if owner != "plait_owner":
             raise PlaitError(
                 f"this database has a schema plait that belongs to {owner!r}, not to plait_owner."
-                " plait needs that name."
+                " plait requires that name."
             )
         return
     mine, owners = await connection.fetchrow(
@@ -322,7 +322,7 @@ async def _apply(connection: asyncpg.Connection, plan: Plan, *, from_migrations:
 
 
 async def _lock(connection: asyncpg.Connection, plan: Plan) -> None:
-    """All tables at once, before anything is done to one: who holds one and wants another would never be through."""
+    """Lock all tables at once, before any is changed: locking them one by one could deadlock."""
     tables = {lock.table for lock in plan.locks if lock.mode == "AccessExclusiveLock"}
     if tables:
         ordered = [name for name in FIRST_LOCKED if name in tables] + sorted(tables - set(FIRST_LOCKED))
@@ -342,7 +342,7 @@ where p.pronamespace = 'plait'::regnamespace and l.lanname in ('plpgsql', 'sql')
 
 
 async def _function_versions(connection: asyncpg.Connection) -> dict[str, str]:
-    """Each function's signature, with what changes when it is replaced. Triggers' come with their tables."""
+    """Each function's signature, with a value that changes when it is replaced. Functions of triggers come with their tables."""
     rows = await connection.fetch(
         "select format('plait.%I(%s)', proname, pg_get_function_identity_arguments(oid)) as function,"
         " format('%s %s', xmin, ctid) as version"
@@ -356,7 +356,7 @@ async def _create_functions(connection: asyncpg.Connection, text: str) -> None:
         async with connection.transaction():
             await connection.execute(text)
     except asyncpg.InvalidFunctionDefinitionError:
-        # Another result, or other names of parameters: what can't be replaced in place.
+        # Another result type, or other parameter names: these cannot be replaced in place.
         names = re.findall(r"\bfunction\s+plait\.(\w+)", text)
         for function in await _function_versions(connection):
             if function.split("(")[0].removeprefix("plait.").strip('"') in names:

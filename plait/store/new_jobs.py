@@ -1,4 +1,4 @@
-"""What is asked for: a new job, and the statements that make one or many."""
+"""New jobs, and the statements that enqueue one or many."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,7 +17,7 @@ ENQUEUE_ONE: Final = "select plait.enqueue_one($1, $2, $3, $4, $5, $6, $7)"
 
 
 class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is asked for: the columns of one element of `plait.enqueue_many`. Without a tenant only where the session has one."""
+    """A new job: the columns of one element of `plait.enqueue_many`. The tenant may be omitted only if the session has one."""
 
     id: UUID
     definition: str
@@ -38,11 +38,11 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The jobs that it waits for, as the text of an array of their ids."""
     on_dependency_failure: str | None = None
     defaults: str | None = None
-    """What the code says of the definition, as JSON: it counts where no worker has made the definition known yet."""
+    """The code's settings of the definition, as JSON: used if no worker has registered the definition yet."""
     deadline_s: float | None = None
 
     def is_plain(self) -> bool:
-        """To run at once, and without keys: `enqueue_one` will do."""
+        """Whether it runs immediately and has no keys, so that `enqueue_one` suffices."""
         return self.tenant_id is not None and all(
             value is None
             for value in (
@@ -59,7 +59,7 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         )
 
     def may_wait(self) -> bool:
-        """Whether another transaction can hold something that this job needs: a key, or a job that it depends on."""
+        """Whether another transaction can lock something that this job needs: a key, or a job that it depends on."""
         return self.dedupe_key is not None or self.idempotency_key is not None or self.after is not None
 
 
@@ -68,13 +68,13 @@ _COMMON: Final = ("definition", "tenant_id", "queue", "priority", "max_attempts"
 
 
 MAX_WAIT_MS: Final = 5000
-"""How long an enqueue waits for a key, a quota or a job that another open transaction holds."""
+"""How long an enqueue waits for a key, a quota or a job that another open transaction locks."""
 
 
 def enqueue_arguments(
     jobs: Sequence[NewJob], *, source: str = "manual", in_transaction: bool, wait_ms: int = MAX_WAIT_MS
 ) -> list[Any]:
-    """The arguments of `ENQUEUE`. A column that no job uses is null, and one value stands for all where they have the same."""
+    """The arguments of `ENQUEUE`. An unused column is null, and a common value is sent once."""
     arrays: list[Any] = []
     for name in _PLAIN:
         column = [getattr(job, name) for job in jobs]
@@ -94,7 +94,7 @@ def enqueue_arguments(
 
 
 def defaults_of(jobs: Sequence[NewJob], definitions: Sequence[str]) -> str | None:
-    """By definition. One stands for all where they are of one definition, which most batches are."""
+    """Defaults by definition. Sent once if all jobs have one definition, as in most batches."""
     known = {job.definition: job.defaults for job in (jobs[:1] if len(definitions) == 1 else jobs) if job.defaults}
     return (
         "{" + ",".join(f"{msgspec.json.encode(name).decode()}:{text}" for name, text in known.items()) + "}"

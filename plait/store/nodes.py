@@ -1,4 +1,4 @@
-"""The machines of the cluster, and the parts that they have in node jobs."""
+"""The nodes of the cluster, and their parts of node jobs."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from plait.store.trees import Lease
 
 NodeState = Literal["active", "draining", "lost", "left"]
 Rule = Literal["quorum", "timeout", "node_failed", "quorum_lost"]
-"""Which rule decided a node job: enough nodes were done; the time was up; a node failed; too many have."""
+"""The rule that decided a node job: quorum; timeout; a node failed; the quorum was lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Node:
     workers: int
     running: int
     open: int
-    """Parts of node jobs that wait for it, or run there."""
+    """Unfinished parts of node jobs on this node."""
     joined_at: datetime
     seen_at: datetime
     seen_s: float
@@ -33,21 +33,21 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobNode:
-    """What one node has made of its part of a node job; what follows `finished_at` tells of the job as a whole."""
+    """A node's result of its part of a node job; the fields after `finished_at` describe the job as a whole."""
 
     node: str
     job_id: UUID
     definition: str
     status: Status | None
-    """None, for the leader, where the node is late."""
+    """None, for the leader, if the node is late."""
     attempt: int
     late: bool
-    """It had not ended when the job was decided: whatever it comes to changes nothing."""
+    """It had not ended when the job was decided; its outcome has no effect."""
     result: str | None
     error: str | None
     finished_at: datetime | None
     rule: Rule | None
-    """Which decided the job; None: it is not decided."""
+    """The rule that decided the job; None: it is not decided."""
     decided_at: datetime | None
     total: int
     needed: int
@@ -63,15 +63,15 @@ class Nodes:
     async def job_nodes(
         self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> list[JobNode]:
-        """The nodes of a node job, by name; none of any other."""
+        """The nodes of a node job, by name; empty for other jobs."""
         return await self._job_nodes("select * from plait.job_nodes($1, $2, $3)", job_id, tenant_id, all_tenants)
 
     async def gather_nodes(self, job_id: UUID) -> list[JobNode]:
-        """What the leader acts on: the same each time."""
+        """The results that the leader acts on: the same each time."""
         return await self._job_nodes("select * from plait.gather_nodes($1)", job_id)
 
     async def open_nodes(self, lease: Lease, seq: int) -> str:
-        """Ask the nodes of a node job: suspended, none when there are too few of them, stale or canceled."""
+        """Start the parts of a node job: suspended, none if there are too few nodes, stale or canceled."""
         status: str = await self._db.fetchval(
             "select plait.open_nodes($1, $2, $3, $4)", lease.worker, lease.job_id, lease.attempt, seq
         )

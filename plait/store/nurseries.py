@@ -1,4 +1,4 @@
-"""What a running job asks of the database for others: children and siblings that it spawns, and what shall follow when it has succeeded."""
+"""Children and siblings that a running job spawns, and its follow-ups."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Literal
@@ -14,7 +14,7 @@ Answer = Literal["ready", "stale", "canceled"]
 
 
 class NewSpawn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One job that is spawned, or that follows: the columns of one element of `plait.spawn_many`."""
+    """A spawned job or a follow-up: the columns of one element of `plait.spawn_many`."""
 
     id: UUID
     definition: str
@@ -32,7 +32,7 @@ _REQUIRED: Final = ("id", "definition", "payload")
 
 
 class SpawnStep(msgspec.Struct, frozen=True, kw_only=True):
-    """The step that an answer is recorded by."""
+    """The step that records the result."""
 
     key: StepKey
     hash: str
@@ -40,7 +40,7 @@ class SpawnStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DependencyRow(msgspec.Struct, frozen=True, gc=False):
-    """How a job stands that another waited for; `index`: its place among those."""
+    """The state of a dependency; `index`: its position among the dependencies."""
 
     index: int
     job_id: UUID
@@ -59,7 +59,7 @@ class Nurseries:
     async def spawn_many(
         self, lease: Lease, step: SpawnStep, jobs: Sequence[NewSpawn], *, nursery: UUID | None, sibling: bool
     ) -> tuple[Answer, list[UUID]]:
-        """Their ids; where an older job holds the dedupe key, that one's."""
+        """Their ids; if an existing job has the dedupe key, that job's."""
         row = await self._db.fetchrow(
             _SPAWN_MANY, lease.worker, lease.job_id, lease.attempt, nursery, sibling, *_step(step), *_columns(jobs),
             step.key.branch, step.finished,
@@ -69,7 +69,7 @@ class Nurseries:
     async def after_many(
         self, lease: Lease, step: SpawnStep, jobs: Sequence[NewSpawn], *, always: bool
     ) -> tuple[Answer, list[UUID]]:
-        """Their ids. `always`: they run whatever the outcome, and wait for it from now on; an older job that holds the dedupe key stands for one."""
+        """Their ids. `always`: they run after any outcome, and wait from now on; an existing job with the dedupe key takes the place of one."""
         row = await self._db.fetchrow(
             _AFTER_MANY, lease.worker, lease.job_id, lease.attempt, *_step(step), *_columns(jobs),
             step.key.branch, step.finished, always,
@@ -79,7 +79,7 @@ class Nurseries:
     async def list_dependencies(
         self, job_id: UUID, tenant_id: UUID, *, after: int = -1, last: bool = False
     ) -> list[DependencyRow]:
-        """The jobs that this one waited for, from an index on, some megabytes of results at a time; with `last`, the last of them alone."""
+        """The dependencies of a job from an index on, a few megabytes of results at a time; with `last`, only the last one."""
         rows = await self._db.fetch(
             "select * from plait.list_dependencies($1, $2, $3, $4)", job_id, tenant_id, after, last
         )
@@ -107,7 +107,7 @@ class Nurseries:
     async def job_info(
         self, job_id: UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> dict[str, Any]:
-        """What a job and all below it say of themselves, merged."""
+        """The merged info of a job and its descendants."""
         text = await self._db.fetchval("select plait.job_info($1, $2, $3)::text", job_id, tenant_id, all_tenants)
         merged: dict[str, Any] = msgspec.json.decode(text)
         return merged
@@ -128,7 +128,7 @@ def _step(step: SpawnStep) -> list[Any]:
 
 
 def _columns(jobs: Sequence[NewSpawn]) -> list[Any]:
-    """The arrays; a column that nobody uses is null."""
+    """The arrays; an unused column is null."""
     arrays: list[Any] = []
     for name in NewSpawn.__struct_fields__:
         column = [getattr(job, name) for job in jobs]

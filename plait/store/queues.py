@@ -1,4 +1,4 @@
-"""Queues: what is in them, and their settings."""
+"""Queues: their jobs and settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class QueueRow:
     rate_count: int | None
     rate_period_s: float | None
     mode: str
-    """parallel, or serial: one root tree at a time."""
+    """parallel, or serial: one workflow at a time."""
     root_id: UUID | None
-    """Whose tree has a serial queue now."""
+    """The root of the workflow that a serial queue runs now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,18 +44,18 @@ class Queues:
         self._db = database
 
     async def list_queues(self, *, tenant_id: UUID | None = None) -> list[QueueRow]:
-        """All of them; with one tenant's jobs alone where it is named."""
+        """All queues; if a tenant is given, with its jobs only."""
         return [QueueRow(**row) for row in await self._db.fetch("select * from plait.list_queues($1)", tenant_id)]
 
     async def list_settings(self) -> list[QueueSettings]:
-        """Only what was set, which costs nothing to look at."""
+        """Only explicit settings, which are cheap to read."""
         rows = await self._db.fetch(
             "select name, paused, serial, max_running, rate_count, rate_period_s from plait.queues order by name"
         )
         return [QueueSettings(**row) for row in rows]
 
     async def set_queue(self, name: str, settings: Mapping[str, Any]) -> None:
-        """Change it, and wait (5 s at most) for claims that began before: when this returns, a paused queue starts nothing more."""
+        """Change it, and wait (5 s at most) for earlier claims: after this returns, a paused queue starts no more jobs."""
         text = msgspec.json.encode(dict(settings)).decode()
         await self._db.fetchval("select plait.set_queue($1, $2::json)", name, text)
         await self._db.unaudited.fetchval("select plait.await_claims($1)", name)

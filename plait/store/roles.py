@@ -1,4 +1,4 @@
-"""Logins: what `plait dev` needs on a server where only a superuser exists yet."""
+"""Logins for `plait dev`, on a server that only has a superuser."""
 
 import asyncpg
 
@@ -6,11 +6,11 @@ from plait.store.database import STATEMENT_S, UNREACHABLE, say_goodbye, translat
 from plait.store.sockets import open_connection
 
 DEV_LOGIN = "plait_dev"
-"""The login that embedded Postgres and `plait dev` use: client, worker and admin, and safe like any of them."""
+"""The login of the embedded Postgres and `plait dev`: client, worker and admin, restricted like any of them."""
 
 
 async def ensure_dev_login(url: str) -> bool:
-    """Create the login for development where `url` is a superuser's; False when it is not."""
+    """Create the login for development, if `url` is a superuser's; else False."""
     try:
         connection, _ = await open_connection(url, statement_s=STATEMENT_S)
     except (asyncpg.PostgresError, *UNREACHABLE) as error:

@@ -1,4 +1,4 @@
-"""A database that is there for a moment: on the user's own server, beside his data and never in it."""
+"""A temporary database on the user's own server, separate from the user's data."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ from plait.store.sockets import open_connection
 
 @asynccontextmanager
 async def scratch_database(url: str) -> AsyncIterator[str]:
-    """The URL of a new, empty database on the server of `url`. It goes at the end, with the roles of plait that came meanwhile."""
+    """The URL of a new, empty database on the server of `url`. It is dropped at the end, with plait's roles that were created meanwhile."""
     name = f"plait_scratch_{uuid4().hex[:12]}"
     before = await _create(url, name)
     try:
@@ -25,7 +25,7 @@ async def scratch_database(url: str) -> AsyncIterator[str]:
 
 
 async def _create(url: str, name: str) -> set[str]:
-    """The roles that were there."""
+    """The roles that existed."""
     try:
         connection, _ = await open_connection(url, statement_s=LONG_S)
         try:
@@ -36,7 +36,7 @@ async def _create(url: str, name: str) -> set[str]:
             await say_goodbye(connection)
     except asyncpg.InsufficientPrivilegeError as error:
         raise PlaitError(
-            "this needs a database of its own, and the login may not create one. Use a superuser's URL."
+            "this requires a database of its own, but the login has no permission to create one. Use a superuser's URL."
         ) from error
     except (asyncpg.PostgresError, *UNREACHABLE) as error:
         raise translate(error) from error
@@ -48,7 +48,7 @@ async def _drop(url: str, name: str, *, keep: set[str]) -> None:
         await connection.execute(f'drop database if exists "{name}" with (force)')
         for role in (DEV_LOGIN, *ROLES):
             if role not in keep:
-                # Somebody may have installed plait elsewhere on this server meanwhile: then the role is his.
+                # Plait may have been installed in another database of this server meanwhile: then the role is needed.
                 try:
                     await connection.execute(f'drop role if exists "{role}"')
                 except asyncpg.DependentObjectsStillExistError:

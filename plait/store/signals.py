@@ -1,4 +1,4 @@
-"""Signals: statements that send one, on a connection of plait's own or of the caller's. Ids and tenants are text: every driver can send it."""
+"""Statements that send signals, on plait's or the caller's connection. Ids and tenants are text: every driver can send it."""
 
 from typing import Any, Final
 from uuid import UUID
@@ -9,7 +9,7 @@ from plait.store.tenants import OWN_TENANT
 
 
 def _tenant(number: int) -> str:
-    """The tenant by its name or id; the session's own where none is named."""
+    """The tenant by its name or id. Default: the session's own."""
     return f"case when ${number}::text is null then {OWN_TENANT} else plait.tenant_id(${number}::text) end"
 
 
@@ -45,13 +45,13 @@ class Signals:
         self._db = database
 
     async def signal_or_start(self, arguments: list[Any]) -> UUID:
-        """Signal the job that holds a dedupe key, or start it and signal it; its id. The arguments are `start_arguments`."""
+        """Signal the job with a dedupe key, or start it and signal it; returns its id. The arguments are `start_arguments`."""
         row = await self._db.fetchrow(SIGNAL_OR_START, *arguments)
         return UUID(bytes=row["o_job"].bytes)
 
     async def reply_update(
         self, worker: int, job_id: UUID, attempt: int, update_id: UUID, *, value: str | None, error: str | None
     ) -> bool:
-        """Answer an update; False when the lease is lost."""
+        """Reply to an update; False if the lease is lost."""
         sql = "select plait.reply_update($1, $2, $3, $4, $5::json, $6)"
         return bool(await self._db.fetchval(sql, worker, job_id, attempt, update_id, value, error))

@@ -1,7 +1,7 @@
-"""Opening a connection so that neither side waits for ever for a peer that is gone.
+"""Open a connection on which neither side waits forever for a peer that is gone.
 
-The client bounds each statement; the kernels of both sides notice that the other one is gone: keepalive while nothing is under way,
-TCP_USER_TIMEOUT while sent bytes are not acknowledged. The server looks while it works whether anybody still wants the answer.
+The client limits each statement. The kernels of both sides notice a dead peer: keepalive while the connection is idle, TCP_USER_TIMEOUT while
+sent bytes are not acknowledged. While it executes a statement, the server checks whether the client is still connected.
 """
 
 import socket
@@ -10,11 +10,11 @@ from typing import Any, Final
 import asyncpg
 
 CONNECT_S: Final = 10.0
-"""To connect and sign in."""
+"""Timeout for connecting and authentication."""
 _IDLE_S, _INTERVAL_S, _COUNT, _UNACKNOWLEDGED_MS = 10, 5, 3, 25_000
 
 _SESSION: Final = {
-    # plait's functions are written for it, whatever is the login's or the database's default.
+    # plait's functions require it, whatever the default of the login or database is.
     "default_transaction_isolation": "read committed",
     "tcp_keepalives_idle": str(_IDLE_S),
     "tcp_keepalives_interval": str(_INTERVAL_S),
@@ -28,7 +28,7 @@ _UNSUPPORTED: Final = (
     asyncpg.InvalidParameterValueError,
     asyncpg.UndefinedObjectError,
 )
-"""What a pooler or a platform says that does not know one of these settings."""
+"""Errors of a pooler or platform that does not know one of these settings."""
 
 
 async def open_connection(
@@ -39,7 +39,7 @@ async def open_connection(
     prepare: bool = True,
     session_settings: bool = True,
 ) -> tuple[asyncpg.Connection, bool]:
-    """A connection whose statements must be answered within `statement_s`; and whether the session's settings were accepted."""
+    """A connection whose statements must be answered within `statement_s`; and whether the session settings were accepted."""
     options: dict[str, Any] = {"timeout": within, "command_timeout": statement_s}
     if not prepare:
         options["statement_cache_size"] = 0
@@ -55,7 +55,7 @@ async def open_connection(
 
 
 def _notice_a_dead_peer(connection: asyncpg.Connection) -> None:
-    ours = connection._transport.get_extra_info("socket")  # noqa: SLF001 - asyncpg has no other way to it
+    ours = connection._transport.get_extra_info("socket")  # noqa: SLF001 - asyncpg has no public API for it
     if ours is None or ours.family not in (socket.AF_INET, socket.AF_INET6):
         return
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -65,5 +65,5 @@ def _notice_a_dead_peer(connection: asyncpg.Connection) -> None:
         ("TCP_KEEPCNT", _COUNT),
         ("TCP_USER_TIMEOUT", _UNACKNOWLEDGED_MS),
     ):
-        if (option := getattr(socket, name, None)) is not None:  # not every system has all of them
+        if (option := getattr(socket, name, None)) is not None:  # not available on every system
             ours.setsockopt(socket.IPPROTO_TCP, option, value)

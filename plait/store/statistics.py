@@ -1,4 +1,4 @@
-"""How many jobs stand, as a whole; and fan-outs in numbers."""
+"""Statistics of jobs: counts, history, failures, latency, and fan-outs in numbers."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -28,7 +28,7 @@ class FanOutRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FanOutLoadRow:
-    """How many children of a fan-out ran in one stretch of time."""
+    """How many children of a fan-out ran in one interval."""
 
     at: datetime
     running: int
@@ -37,7 +37,7 @@ class FanOutLoadRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildRow:
-    """A child of a fan-out, and when its attempts ran."""
+    """A child of a fan-out, with the times of its attempts."""
 
     id: UUID
     fan_out_index: int
@@ -59,7 +59,7 @@ class ChildRow:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
     at: datetime
-    """When what is live was counted."""
+    """When the live jobs were counted."""
     live: dict[Status, int]
     oldest_queued_s: float | None
     failed: int
@@ -70,7 +70,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRow:
-    """How attempts ended in one stretch of time."""
+    """Outcomes of attempts in one interval."""
 
     at: datetime
     enqueued: int
@@ -86,7 +86,7 @@ class HistoryRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureRow:
-    """Failures of one definition whose errors are of one kind."""
+    """Failures of one definition with similar errors."""
 
     definition: str
     fingerprint: str
@@ -100,7 +100,7 @@ class FailureRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatencyRow:
-    """How long jobs of one stretch waited and ran, in seconds."""
+    """How long jobs of one interval waited and ran, in seconds."""
 
     at: datetime
     jobs: int
@@ -130,7 +130,7 @@ class Statistics:
         start: int = 0,
         limit: int = 100,
     ) -> list[ChildRow]:
-        """The children of a job's fan-out, the first where none is named, from an index on."""
+        """The children of a job's fan-out from an index on. Default: the first fan-out."""
         sql = "select * from plait.list_children($1, $2, $3, $4, $5, $6)"
         rows = await self._db.fetch(sql, job_id, fan_out_id, tenant_id, all_tenants, start, limit)
         return [ChildRow(**{**row, "status": Status(row["status"])}) for row in rows]
@@ -146,7 +146,7 @@ class Statistics:
         end: datetime | None = None,
         parts: int = 100,
     ) -> list[FanOutLoadRow]:
-        """How many children of a job's fan-out ran at once, in equal parts of a time: its own where none is given."""
+        """How many children of a job's fan-out ran at once, in equal intervals. Default: over the fan-out's lifetime."""
         sql = "select * from plait.fan_out_load($1, $2, $3, $4, $5, $6, $7)"
         rows = await self._db.fetch(sql, job_id, fan_out_id, tenant_id, all_tenants, start, end, parts)
         return [FanOutLoadRow(**row) for row in rows]
@@ -171,7 +171,7 @@ class Statistics:
         start: datetime | None = None,
         step: timedelta = timedelta(minutes=1),
     ) -> list[HistoryRow]:
-        """From the leader's counts of each minute; stretches in which nothing happened are left out."""
+        """From the leader's counts per minute; empty intervals are omitted."""
         sql = "select * from plait.history($1, $2, $3, $4)"
         return [HistoryRow(**row) for row in await self._db.fetch(sql, tenant_id, all_tenants, start, step)]
 
@@ -184,7 +184,7 @@ class Statistics:
         statuses: list[str] | None = None,
         limit: int = 50,
     ) -> list[FailureRow]:
-        """What fails most, of the newest failures since `start`, a day ago when not given."""
+        """The most frequent of the newest failures since `start`. Default: a day ago."""
         sql = "select * from plait.failures($1, $2, $3, $4, $5)"
         rows = await self._db.fetch(sql, tenant_id, all_tenants, start, statuses, limit)
         return [FailureRow(**row) for row in rows]
@@ -197,6 +197,6 @@ class Statistics:
         start: datetime | None = None,
         step: timedelta = timedelta(minutes=1),
     ) -> list[LatencyRow]:
-        """Of a sample of the jobs of each stretch; those without a job that began are left out."""
+        """From a sample of the jobs of each interval; empty intervals are omitted."""
         sql = "select * from plait.latency($1, $2, $3, $4)"
         return [LatencyRow(**row) for row in await self._db.fetch(sql, tenant_id, all_tenants, start, step)]

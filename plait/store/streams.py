@@ -1,4 +1,4 @@
-"""Streams that running jobs write, and what is new for those who follow a job. Writes are fenced by (worker, job, attempt)."""
+"""Streams that running jobs write, and news for followers of a job. Writes are fenced by (worker, job, attempt)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ CLOSED: Final = -3
 
 
 class StreamItem(msgspec.Struct, frozen=True, gc=False):
-    """An item of a stream, by its place in what its branch writes. `value` is JSON; None closes the stream."""
+    """An item of a stream, by its position among its branch's items. `value` is JSON; None closes the stream."""
 
     lease: Lease
     name: str
@@ -28,7 +28,7 @@ class StreamItem(msgspec.Struct, frozen=True, gc=False):
 
 
 class Following(msgspec.Struct, frozen=True, gc=False):
-    """What somebody follows: `stream <name>` of a job, after the item of this number."""
+    """A followed subject: `stream <name>` of a job, after the item with this number."""
 
     job_id: UUID
     tenant_id: UUID
@@ -37,7 +37,7 @@ class Following(msgspec.Struct, frozen=True, gc=False):
 
 
 class News(msgspec.Struct, frozen=True, gc=False):
-    """Items with their numbers. `ended`: no more will come after those that are stored. `status` is the job's; None: there is no such job."""
+    """Items with their numbers. `ended`: no more items will follow. `status` is the job's; None: the job does not exist."""
 
     status: Status | None
     ended: bool
@@ -46,7 +46,7 @@ class News(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class StreamToken:
-    """Whose job's streams a token opens."""
+    """The job whose streams a token opens."""
 
     tenant_id: UUID
     redacted: bool
@@ -57,7 +57,7 @@ class Streams:
         self._db = database
 
     async def write(self, items: Sequence[StreamItem]) -> list[int]:
-        """Append items; for each the last position of its branch that is stored, or STALE, FULL or CLOSED."""
+        """Append items; returns for each the last stored position of its branch, or STALE, FULL or CLOSED."""
         stored: list[int] = await self._db.fetchval(
             "select plait.write_streams($1, $2, $3, $4, $5, $6, $7)",
             [item.lease.worker for item in items],
@@ -71,7 +71,7 @@ class Streams:
         return stored
 
     async def follow(self, followed: Sequence[Following]) -> dict[int, News]:
-        """What is new, by position in the sequence; nothing where nothing is."""
+        """New items, by position in the sequence; positions without news are missing."""
         rows = await self._db.fetch(
             "select * from plait.follow($1, $2, $3, $4)",
             [one.job_id for one in followed],
@@ -90,12 +90,12 @@ class Streams:
         self,
         job_id: UUID,
         *,
-        hash: str,  # noqa: A002 - as the column is called
+        hash: str,  # noqa: A002 - named like the column
         ttl: timedelta,
         tenant_id: UUID | None = None,
         redacted: bool = False,
     ) -> datetime:
-        """A token for the streams of one job; when it expires."""
+        """Create a token for the streams of one job; returns when it expires."""
         sql = "select plait.open_stream($1, $2, $3, $4, $5)"
         expires: datetime = await self._db.fetchval(sql, job_id, hash, ttl, tenant_id, redacted)
         return expires

@@ -14,8 +14,8 @@ from plait.store.database import Database
 
 OWN_TENANT: Final = f"""coalesce(plait._visible_tenant(),
   case when coalesce(current_setting('plait.tenant', true), '') = '' then '{DEFAULT_TENANT}'::uuid end)"""
-"""The tenant that a session acts for when it names none: its login's, or the setting's, or the default one. Null for a setting
-that is no tenant's id."""
+"""The tenant of a session that names none: its login's, or the setting's, or the default tenant. Null if the setting is not a tenant's
+id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class TenantRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantLoadRow:
-    """What a tenant makes of the installation."""
+    """The load of a tenant."""
 
     tenant_id: UUID
     scheduled: int
@@ -45,7 +45,7 @@ class TenantLoadRow:
     waiting: int
     oldest_s: float | None
     ended: int
-    """Attempts, in the time that was looked at."""
+    """Attempts in the given time."""
     failure_rate: float | None
     run_s: float
     share: float | None
@@ -62,14 +62,14 @@ class Tenants:
         return UUID(bytes=(await self._db.fetchval("select plait.tenant_id($1)", tenant)).bytes)
 
     async def own_tenant_id(self) -> UUID:
-        """The tenant that this login acts for when it names none."""
+        """The tenant of this login, if a call names none."""
         tenant_id = await self._db.fetchval(f"select {OWN_TENANT}")
         if tenant_id is None:
             raise UnknownTenant("the setting plait.tenant must be the id of a tenant")
         return UUID(bytes=tenant_id.bytes)
 
     async def set_tenant(self, slug: str, settings: Mapping[str, Any] | None = None, *, new: bool = False) -> UUID:
-        """Create or change a tenant. `new`: an error where there is one already."""
+        """Create or change a tenant. `new`: an error if it exists."""
         text = msgspec.json.encode(dict(settings or {})).decode()
         sql = "select plait.set_tenant($1, $2::json, $3)"
         return UUID(bytes=(await self._db.fetchval(sql, slug, text, new)).bytes)
@@ -78,11 +78,11 @@ class Tenants:
         await self._db.fetchval("select plait.bind_login($1, $2)", login, tenant_id)
 
     async def tenant_load(self, start: datetime | None = None) -> list[TenantLoadRow]:
-        """Of each tenant; how it fared since `start`, an hour ago when not given."""
+        """The load of each tenant since `start`. Default: an hour ago."""
         return [TenantLoadRow(**row) for row in await self._db.fetch("select * from plait.tenant_load($1)", start)]
 
     async def list_retention(self) -> dict[str, dict[str, float | None]]:
-        """How long those tenants keep their final jobs that differ, by slug and status, in seconds; None: for ever."""
+        """The tenants' own retention of final jobs, by slug and status, in seconds; None: forever."""
         rows = await self._db.fetch("select * from plait.list_retention()")
         return {row["slug"]: msgspec.json.decode(row["retention"]) for row in rows}
 

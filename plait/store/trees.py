@@ -1,4 +1,4 @@
-"""What a durable job asks of the database: checkpoints, fan-outs, waiting. Every write is fenced by (worker, job, attempt)."""
+"""Database functions for durable functions: checkpoints, fan-outs, waits. Every write is fenced by (worker, job, attempt)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ StepKind = Literal[
 Suspension = Literal["suspended", "opened", "ready", "waiting", "stale", "canceled"]
 
 PAGE_BYTES: Final = 8 * 1024 * 1024
-"""Values of steps and results of children are loaded by pages: one ends with the value by which it comes to this size. A value in a row has at most 1 MiB."""
+"""Values of steps and results of children are loaded in pages: a page ends with the value that reaches this size. A value in a row has at most 1 MiB."""
 SAVE_STEPS: Final = "select plait.save_steps($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
 
 
@@ -42,14 +42,14 @@ class Lease(msgspec.Struct, frozen=True, gc=False):
 
 
 class NodePlace(msgspec.Struct, frozen=True, gc=False):
-    """Where in a tree: after this child of this fan-out."""
+    """A position in a workflow: after this child of this fan-out."""
 
     fan_out_id: UUID | None
     fan_out_index: int | None
 
 
 class StepKey(msgspec.Struct, frozen=True, gc=False):
-    """Which step: the n-th of its name in its branch, asked for as the seq-th of all."""
+    """The identity of a step: the n-th of its name in its branch, called as the seq-th of all."""
 
     branch: str
     name: str
@@ -58,7 +58,7 @@ class StepKey(msgspec.Struct, frozen=True, gc=False):
 
 
 class Checkpoint(msgspec.Struct, frozen=True, gc=False):
-    """What a step has come to: a value, or an error. `finished` is its place in the order of ends; None: its branch was canceled."""
+    """The end of a step: a value or an error. `finished` is its place in the order of ends; None: its branch was canceled."""
 
     lease: Lease
     key: StepKey
@@ -70,7 +70,7 @@ class Checkpoint(msgspec.Struct, frozen=True, gc=False):
 
 
 class StepRow(msgspec.Struct, frozen=True, gc=False):
-    """A step on record. `decision`, `decided_ended` and `total` tell of its fan-out. `left_out`: it has a value, which is not here."""
+    """A recorded step. `decision`, `decided_ended` and `total` describe its fan-out. `left_out`: its value was omitted."""
 
     branch: str
     name: str
@@ -135,7 +135,7 @@ _OPTIONAL: Final = tuple(name for name in NewChild.__struct_fields__ if name not
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFanOut:
-    """A fan-out, and the step that it is. `early`: decided as soon as `needed` have succeeded, not when all have ended."""
+    """A fan-out, and its step. `early`: decided as soon as `needed` have succeeded, not when all have ended."""
 
     id: UUID
     key: StepKey
@@ -145,14 +145,14 @@ class NewFanOut:
     early: bool
     timeout_s: float | None
     cancel_remaining: bool | None
-    """True: as soon as it is decided; None: where it has failed; False: never."""
+    """When to cancel the remaining children. True: once decided; None: if it failed; False: never."""
     cancel_on_parent_failure: bool
     nested: bool
     streamed: bool
 
 
 class ChildOutcome(msgspec.Struct, frozen=True, gc=False):
-    """How one child ended. `position` is where to go on."""
+    """The outcome of one child. `position` is where to continue."""
 
     position: int
     index: int
@@ -171,12 +171,12 @@ class Trees:
         self._db = database
 
     async def save_steps(self, worker: int, steps: Sequence[Checkpoint]) -> list[int]:
-        """Checkpoint; the positions of those whose lease is lost."""
+        """Checkpoint steps; returns the positions of those whose lease is lost."""
         stale = await self._db.fetchval(SAVE_STEPS, worker, *step_columns(steps))
         return [position - 1 for position in stale or ()]
 
     async def resume_steps(self, lease: Lease, *, most_bytes: int = PAGE_BYTES) -> list[StepRow] | None:
-        """What the job has done so far, in order; None when the lease is lost. Values that come after `most_bytes` are left out."""
+        """The recorded steps of the job, in order; None if the lease is lost. Values after `most_bytes` are omitted."""
         sql = "select * from plait.resume_steps($1, $2, $3, $4)"
         rows = await self._db.fetch(sql, lease.worker, lease.job_id, lease.attempt, most_bytes)
         if rows and rows[0]["name"] is None:
@@ -186,7 +186,7 @@ class Trees:
     async def step_values(
         self, lease: Lease, first: StepRow, *, most_bytes: int = PAGE_BYTES
     ) -> dict[tuple[str, str, int], str] | None:
-        """The value of a step, and of those after it, by branch, name and occurrence; None when the lease is lost."""
+        """The value of a step, and of those after it, by branch, name and occurrence; None if the lease is lost."""
         sql = "select * from plait.step_values($1, $2, $3, $4, $5, $6, $7, $8)"
         key = first.branch, first.name, first.occurrence, first.seq
         rows = await self._db.fetch(sql, lease.worker, lease.job_id, lease.attempt, *key, most_bytes)
@@ -195,7 +195,7 @@ class Trees:
         return {(row[0], row[1], row[2]): row[3] for row in rows}
 
     async def drop_steps(self, lease: Lease, branches: Sequence[str], *, since: int) -> None:
-        """What these branches did from the step of this number on is done again with the next try."""
+        """Drop the steps of these branches from this number on: they run again in the next attempt."""
         await self._db.fetchval(
             "select plait.drop_steps($1, $2, $3, $4, $5)",
             lease.worker,
@@ -206,13 +206,13 @@ class Trees:
         )
 
     async def abandon_fan_outs(self, lease: Lease, fan_outs: Sequence[UUID]) -> None:
-        """Nobody waits for these any more: what they have open is canceled."""
+        """The job no longer waits for these fan-outs: their open children are canceled."""
         await self._db.fetchval(
             "select plait.abandon_fan_outs($1, $2, $3, $4)", lease.worker, lease.job_id, lease.attempt, list(fan_outs)
         )
 
     async def continue_as_new(self, lease: Lease, payload: str) -> Suspension:
-        """The job begins anew with this payload, and without steps."""
+        """Restart the job with this payload, without steps."""
         status: Suspension = await self._db.fetchval(
             "select plait.continue_as_new($1, $2, $3, $4)", lease.worker, lease.job_id, lease.attempt, payload
         )
@@ -244,7 +244,7 @@ class Trees:
     async def gather(
         self, job_id: UUID, fan_out_id: UUID, *, after: int = -1, limit: int = 5000, most_bytes: int | None = None
     ) -> list[ChildOutcome]:
-        """How children ended: `limit` of them, or fewer when their results and errors come to `most_bytes`; at least one, if there is one."""
+        """The outcomes of children: `limit` of them, or fewer if their results and errors reach `most_bytes`; at least one, if there is one."""
         sql = "select * from plait.gather($1, $2, $3, $4, $5)"
         rows = await self._db.fetch(sql, job_id, fan_out_id, after, limit, most_bytes)
         return [
@@ -255,7 +255,7 @@ class Trees:
     async def await_steps(
         self, lease: Lease, waits: Sequence[Wait], abandoned: Sequence[StepKey], *, next_number: int, suspend: bool
     ) -> tuple[Suspension, list[StepEnd], float | None]:
-        """Wait for any of these, or be told which have ended; and in how many seconds the first of them is due."""
+        """Wait for any of these, or return those that have ended; and the seconds until the first is due."""
         row = await self._db.fetchrow(
             "select * from plait.await_steps($1, $2, $3, $4, $5, $6, $7)",
             lease.worker, lease.job_id, lease.attempt, next_number, suspend,
@@ -269,7 +269,7 @@ _OPEN_FAN_OUT: Final = f"select plait.open_fan_out({', '.join(f'${number}' for n
 
 
 def step_columns(steps: Sequence[Checkpoint]) -> list[Any]:
-    """The arrays of `plait.save_steps`; a column that nobody uses is null."""
+    """The arrays of `plait.save_steps`; an unused column is null."""
 
     def column(name: str) -> list[Any] | None:
         values = [getattr(step, name) for step in steps]

@@ -1,4 +1,4 @@
-"""Triggers and what became of their occasions."""
+"""Triggers and their firings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -109,13 +109,13 @@ class Triggers:
         unchanged_since: datetime | None = None,
         new: bool = False,
     ) -> UUID:
-        """Create or change a trigger, by its label. `new`: it must not be there yet."""
+        """Create or change a trigger by its label. `new`: an error if it exists."""
         text = msgspec.json.encode(dict(settings)).decode()
         sql = "select plait.set_trigger($1, $2::json, $3, $4, $5)"
         return UUID(bytes=(await self._db.fetchval(sql, label, text, tenant_id, unchanged_since, new)).bytes)
 
     async def declare_triggers(self, triggers: Sequence[Mapping[str, Any]], definitions: Sequence[str]) -> int:
-        """Make known what an application has in code; how many it has no more."""
+        """Register the triggers in an application's code; returns how many were removed."""
         text = msgspec.json.encode(list(triggers)).decode()
         return int(await self._db.fetchval("select plait.declare_triggers($1::json, $2)", text, list(definitions)))
 
@@ -137,7 +137,7 @@ class Triggers:
     async def get_trigger(
         self, named: str | UUID, *, tenant_id: UUID | None = None, all_tenants: bool = False
     ) -> TriggerRow:
-        """A trigger by its id or its label."""
+        """A trigger by its id or label."""
         chosen: dict[str, Any] = {"trigger_id": named} if isinstance(named, UUID) else {"label": named}
         rows = await self.list_triggers(tenant_id=tenant_id, all_tenants=all_tenants, **chosen)
         if len(rows) != 1:
@@ -171,7 +171,7 @@ class Triggers:
         missed: int,
         error: str | None = None,
     ) -> int | None:
-        """Make jobs of instants, and move the schedule on; None: it is not as it was read, and nothing was done."""
+        """Enqueue the jobs of instants, and advance the schedule; None: the schedule has changed, and nothing was done."""
         fired: int | None = await self._db.fetchval(
             "select plait.fire($1, $2, $3, $4, $5, $6::json, $7, $8)",
             due.id, due.revision, due.cursor_at, upto, next_at, msgspec.json.encode(list(fires)).decode(), missed, error,
@@ -179,5 +179,5 @@ class Triggers:
         return fired
 
     async def release_fires(self, limit: int = 100) -> int:
-        """Instants that waited for the job before them, which has ended; how many."""
+        """Fire instants that waited for the previous job, which has ended; returns their number."""
         return int(await self._db.fetchval("select plait.release_fires($1)", limit))

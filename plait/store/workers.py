@@ -1,7 +1,7 @@
-"""What a worker does: register, cycle, renew its lease, leave.
+"""A worker's calls: register, cycle, renew its lease, leave.
 
-`cycle` is the hot path. It runs on a connection of the worker's own, passes arrays of built-in types, and decodes nothing
-that is not needed.
+`cycle` is the hot path. It uses the worker's own connection, passes arrays of built-in types, and decodes nothing that is not
+needed.
 """
 
 import time
@@ -18,12 +18,12 @@ from plait.model.states import Ending
 from plait.store.database import UNREACHABLE, Database, say_goodbye, translate
 
 CAREFUL_S: Final = 1.0
-"""For so long after a lock timeout outcomes whose rows others hold are not waited for."""
+"""For this long after a lock timeout, outcomes whose rows are locked are not waited for."""
 _CYCLE: Final = "select * from plait.cycle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
 
 
 class Settlement(msgspec.Struct, frozen=True, gc=False):
-    """One outcome of one attempt. `detail` is JSON: error, traceback, reason, permanent, delay_s, pid, exit_code."""
+    """The outcome of one attempt. `detail` is JSON: error, traceback, reason, permanent, delay_s, pid, exit_code."""
 
     job_id: UUID
     attempt: int
@@ -32,11 +32,11 @@ class Settlement(msgspec.Struct, frozen=True, gc=False):
     detail: str | None = None
     ran_ms: float | None = None
     definition: str = ""
-    """For who counts; the database knows."""
+    """For metrics; the database knows it."""
 
 
 class Claimed(msgspec.Struct, frozen=True, gc=False):
-    """What a worker needs to run one job."""
+    """A claimed job, with the fields that a worker needs to run it."""
 
     job_id: UUID
     attempt: int
@@ -52,7 +52,7 @@ class Claimed(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(slots=True)
 class Cursor:
-    """Where the fair claim of one queue goes on: over tenants, over lanes, and past what is gone."""
+    """Where the fair claim of one queue continues: over tenants, over lanes, and past deleted rows."""
 
     tenant: UUID | None = None
     lane: str | None = None
@@ -65,12 +65,12 @@ class Cycle:
     alive: bool
     claimed: list[Claimed]
     stale: list[int]
-    """Positions, from 0, of settlements that changed nothing because the lease was lost."""
+    """Positions, from 0, of settlements that had no effect because the lease was lost."""
     cancels: list[tuple[UUID, int]]
     busy: list[int] = field(default_factory=list)
-    """Positions of settlements whose rows a user's transaction holds: nothing was recorded, and they are to be sent again."""
+    """Positions of settlements whose rows a user's transaction locks: nothing was recorded, and they must be sent again."""
     alone: bool | None = None
-    """Nobody else works on its queues; None: not asked, since it claimed too little for it to matter."""
+    """Whether no other worker serves its queues; None: not checked, since it claimed too little for it to matter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class Beat:
     cancels: list[tuple[UUID, int]]
     released: int
     gone: list[UUID]
-    """Held, but no longer this worker's: their handlers must stop."""
+    """Jobs whose lease is lost: their handlers must stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,10 +105,10 @@ class WorkerRow:
     draining: bool
     leads: bool
     blocked_since: datetime | None
-    """A handler blocks its event loop."""
+    """Set while a handler blocks the worker's event loop."""
     blocked_s: float | None
     blocked_job: UUID | None
-    """None where it is not known which."""
+    """None if it is unknown."""
 
 
 class Workers:
@@ -131,7 +131,7 @@ class Workers:
         url: str | None = None,
         build: str | None = None,
     ) -> int:
-        """`node`: the machine that it is on; `holder`: its process, as elections know it; `url`: of the API there; `build`: of its code."""
+        """`node`: the worker's node; `holder`: its process in leader elections; `url`: of the API there; `build`: of its code."""
         return int(
             await self._db.fetchval(
                 "select plait.register_worker($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10::json, $11, $12)",
@@ -151,25 +151,25 @@ class Workers:
         )
 
     async def drain(self, worker: int) -> None:
-        """It is asked to stop: its node has no part in new node jobs."""
+        """The worker shuts down: its node takes no part in new node jobs."""
         await self._db.fetchval("select plait.drain($1)", worker)
 
     async def settle(self, worker: int, settlements: Sequence[Settlement]) -> list[bool]:
-        """Record outcomes; tells for each whether it counted (also when it had been recorded before)."""
+        """Record outcomes; returns for each whether it counted (also if it was already recorded)."""
         rows = await self._db.fetch(
             "select accepted from plait.settle($1, $2, $3, $4, $5, $6, $7)", worker, *_columns(settlements)
         )
         return [row["accepted"] for row in rows]
 
     async def settle_free(self, worker: int, settlements: Sequence[Settlement]) -> list[bool | None]:
-        """The same; None for an outcome whose rows another transaction holds: it is not recorded, and may be sent again."""
+        """Like `settle`; None for an outcome whose rows another transaction locks: it is not recorded, and may be sent again."""
         rows = await self._db.fetch(
             "select accepted from plait.settle($1, $2, $3, $4, $5, $6, $7, true)", worker, *_columns(settlements)
         )
         return [row["accepted"] for row in rows]
 
     async def claim(self, worker: int, queue: str, limit: int = 1, *, sleep: bool = False) -> list[Claimed]:
-        """`sleep`: where there is nothing, enqueues shall notify from now on."""
+        """`sleep`: if there are no jobs, enqueues send notifications from now on."""
         rows = await self._db.fetch("select * from plait.claim($1, $2, $3, $4)", worker, queue, limit, sleep)
         return [
             Claimed(
@@ -189,7 +189,7 @@ class Workers:
         blocked_job: UUID | None = None,
         prefetched: int = 0,
     ) -> Beat:
-        """`blocked_s`: for how long its event loop has not turned, and in which job. `prefetched`: held and not started."""
+        """`blocked_s`: how long its event loop has been blocked, and by which job. `prefetched`: claimed and not started."""
         row = await self._db.fetchrow(
             "select * from plait.heartbeat($1, $2, $3, $4, $5, $6, $7)",
             worker,
@@ -210,24 +210,24 @@ class Workers:
     async def progress(
         self, worker: int, job_id: UUID, attempt: int, progress: str | None, state: str | None = None
     ) -> bool:
-        """Store what a running attempt says of itself; False when its lease is lost."""
+        """Store the progress of a running attempt; False if its lease is lost."""
         sql = "select plait.progress($1, $2, $3, $4::json, $5::json)"
         return bool(await self._db.fetchval(sql, worker, job_id, attempt, progress, state))
 
     async def last_report(self, worker: int, job_id: UUID, attempt: int) -> tuple[str | None, str | None]:
-        """What the attempts before this one said last: progress, and the job's state."""
+        """The last progress and state of earlier attempts."""
         row = await self._db.fetchrow("select * from plait.last_report($1, $2, $3)", worker, job_id, attempt)
         return row["o_progress"], row["o_state"]
 
     async def log_attempt(
         self, worker: int, job_id: UUID, attempt: int, *, stdout: str, stderr: str, progress: str | None
     ) -> bool:
-        """Keep the tail of what a running attempt has written; False when its lease is lost."""
+        """Store the tail of a running attempt's output; False if its lease is lost."""
         sql = "select plait.log_attempt($1, $2, $3, $4, $5, $6::text::json)"
         return bool(await self._db.fetchval(sql, worker, job_id, attempt, stdout, stderr, progress))
 
     async def worker_key(self, worker: int) -> UUID | None:
-        """The API's key with which a living worker was registered."""
+        """The API key that registered an active worker."""
         key_id: UUID | None = await self._db.fetchval("select plait.worker_key($1)", worker)
         return key_id
 
@@ -239,7 +239,7 @@ class Workers:
 
 
 class CycleConnection:
-    """The worker's own connection for `cycle`. Not safe for two calls at once: a worker has one for each line of its pump."""
+    """The worker's own connection for `cycle`. Not safe for concurrent calls: a worker has one for each round trip of its pump."""
 
     def __init__(self, connection: asyncpg.Connection, statement_s: float | None) -> None:
         self._connection = connection
@@ -266,9 +266,9 @@ class CycleConnection:
         sleep: bool,
         careful: bool = False,
     ) -> Cycle:
-        """Settle, then claim up to `wanted` jobs of each queue. Moves the cursors on.
+        """Settle outcomes, then claim up to `wanted` jobs of each queue. Advances the cursors.
 
-        Where somebody holds a row of an outcome, which the database waits for some 300 ms, it is sent again with care: those are left out.
+        If another transaction locks a row of an outcome, for which the database waits some 300 ms, the batch is sent again without waiting for locks.
         """
         queues = [queue for queue, limit in wanted.items() if limit > 0]
         at = [cursors.setdefault(queue, Cursor()) for queue in queues]
@@ -320,7 +320,7 @@ class CycleConnection:
 
 
 def _columns(settlements: Sequence[Settlement]) -> list[Any]:
-    """The six arrays of settle; a column that nobody uses is null, and no outcomes means that all have succeeded."""
+    """The six arrays of settle; an unused column is null, and no outcomes means that all have succeeded."""
     endings = [s.ending for s in settlements]
     return [
         [s.job_id for s in settlements],
@@ -337,7 +337,7 @@ def _used(column: list[Any]) -> list[Any] | None:
 
 
 def _all(values: list[Any], count: int) -> list[Any]:
-    """One value stands for all."""
+    """A common value is sent once."""
     return values if len(values) == count else values * count
 
 

@@ -1,7 +1,7 @@
-"""The installation's numbers, read when somebody scrapes.
+"""The installation's metrics, read at each scrape.
 
-What has happened is kept by the leader minute by minute, and the last minutes may still grow. Counters are made of what they have
-grown by since the last scrape, so they start at 0 with the process, as Prometheus expects, and never go back when old minutes are forgotten.
+The leader maintains counts per minute, and the last minutes may still grow. Counters are the growth since the last scrape, so they start at 0
+with the process, as Prometheus expects, and never decrease when old minutes are deleted.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from plait.telemetry import catalogue
 from plait.telemetry.catalogue import Family
 
 PATIENCE_S: Final = 8.0
-"""Less than a scraper has: it shall hear of the process all the same."""
+"""Less than a scraper's timeout: it must get the process's metrics anyway."""
 KINDS: Final = ("enqueued", "succeeded", "failed", "dead_letter", "canceled", "skipped", "retried", "lost", "run_s")
 FINAL: Final = tuple(status.value for status in Status if status.final)
 SINGLE: Final = {
@@ -36,11 +36,11 @@ SINGLE: Final = {
 
 
 class Growth:
-    """What has happened since this began to look, by kind."""
+    """The growth since this process started to read, by kind."""
 
     def __init__(self) -> None:
         self.since: datetime | None = None
-        """From where on to ask next."""
+        """The time from which to read next."""
         self.totals = dict.fromkeys(KINDS, 0.0)
         self._told: dict[str, float] = {}
 
@@ -53,7 +53,7 @@ class Growth:
 
 
 class DatabaseMetrics:
-    """`wanted`: asked at each scrape whether to tell anything; a process tells it only while it leads, beside an API that always does."""
+    """`wanted`: called at each scrape, whether to report anything; a worker reports it only while it leads, an API always."""
 
     def __init__(
         self, store: Callable[[], Awaitable[Store]], *, top: int, wanted: Callable[[], bool] = lambda: True
@@ -62,7 +62,7 @@ class DatabaseMetrics:
         self._top = top
         self._wanted = wanted
         self._growth = Growth()
-        self._retry = Retry("metrics", failing="the database's metrics could not be read")
+        self._retry = Retry("metrics", failing="database metrics not read")
 
     async def families(self) -> AsyncIterator[Metric]:
         if not self._wanted():

@@ -1,4 +1,4 @@
-"""Metrics as Prometheus reads them, from whoever in this process has some."""
+"""Metrics in the Prometheus format, from all sources of this process."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -10,7 +10,7 @@ from prometheus_client.exposition import choose_encoder
 
 class Source(Protocol):
     def families(self) -> AsyncIterator[Metric]:
-        """What it has to tell now."""
+        """Its current metrics."""
 
 
 class Exposition:
@@ -23,9 +23,9 @@ class Exposition:
         self._sources.append(source)
 
     async def render(self, accept: str = "") -> tuple[bytes, str]:
-        """The text and its content type, in the format that the scraper asks for."""
+        """The text and its content type, in the format that the scraper accepts."""
         encode, content_type = choose_encoder(accept)
-        async with self._one_at_a_time:  # a source may remember what it told last
+        async with self._one_at_a_time:  # a source may depend on its last report
             families = [family async for family in self._families()]
         return encode(cast("CollectorRegistry", _Collected(families))), content_type
 
@@ -39,7 +39,7 @@ class Exposition:
 
 
 class _Collected:
-    """What the encoders need of a registry."""
+    """The part of a registry that the encoders use."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = families

@@ -1,4 +1,4 @@
-"""How many values fell where. A batch is counted at once: sorted, and its bounds looked up in it, not each value in the bounds."""
+"""Histograms. A batch is counted at once: it is sorted, and the bounds are looked up in it, not each value in the bounds."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ BOUNDS_S: Final = (
     1800.0,
     3600.0,
 )
-"""From a millisecond to an hour: a small handler, and the longest that runs without a timeout of its own."""
+"""From a millisecond to an hour: from a small handler to the longest default timeout."""
 
 
 class Histogram:
@@ -42,6 +42,6 @@ class Histogram:
 
     @property
     def buckets(self) -> list[tuple[str, float]]:
-        """Upper bounds and how many are not above them, as Prometheus wants it."""
+        """Upper bounds with cumulative counts, in Prometheus's form."""
         pairs = [(str(bound), float(n)) for bound, n in zip(self._bounds, self._up_to, strict=True)]
         return [*pairs, ("+Inf", float(self._count))]

@@ -1,4 +1,4 @@
-"""`/metrics` on a listener of its own: without a key, so on an address that only the scraper reaches."""
+"""`/metrics` on a separate listener: without authentication, so use an address that only the scraper can reach."""
 
 import asyncio
 import socket
@@ -17,7 +17,7 @@ log = get_logger("metrics")
 
 class MetricsServer:
     def __init__(self, exposition: Exposition, *, host: str, port: int) -> None:
-        """Takes its address at once: who can't have it should know before anything else is begun."""
+        """Binds the address immediately, so that a conflict is reported before anything else starts."""
         self._exposition = exposition
         self._socket: socket.socket = bound(host, port)
 

@@ -1,7 +1,7 @@
-"""Spans, where the application has configured OpenTelemetry: in its module, by `opentelemetry-instrument`, or by PLAIT_TRACES.
+"""Spans, if the application has configured OpenTelemetry: in its module, by `opentelemetry-instrument`, or by PLAIT_TRACES.
 
-OpenTelemetry is not even imported for this: where nobody else has, nothing can be configured, and to find that out is one look into a dict.
-What leaves here carries ids, names and the kinds of errors, and messages without secrets; never a payload or a result.
+OpenTelemetry is not imported for this: if no other code has imported it, it cannot be configured, and that check is one dict lookup.
+Spans contain ids, names, error types, and messages without secrets; never a payload or a result.
 """
 
 import sys
@@ -20,11 +20,11 @@ MAX_MESSAGE: Final = 500
 
 
 class NoOpenTelemetry(PlaitError):
-    """PLAIT_TRACES=otlp needs OpenTelemetry: install plait[otel]."""
+    """PLAIT_TRACES=otlp requires OpenTelemetry: install plait[otel]."""
 
 
 def configure(service: str) -> None:
-    """Send spans by OTLP, as OTEL_EXPORTER_OTLP_… say, unless the application has configured something else."""
+    """Export spans by OTLP, as configured by OTEL_EXPORTER_OTLP_…, unless the application has configured something else."""
     if tracer() is not None:
         return
     try:
@@ -41,7 +41,7 @@ def configure(service: str) -> None:
 
 
 def tracer() -> Any | None:
-    """The application's tracer; None where it has configured none."""
+    """The application's tracer; None if it has configured none."""
     api = sys.modules.get("opentelemetry.trace")
     if api is None or isinstance(api.get_tracer_provider(), api.ProxyTracerProvider):
         return None
@@ -49,7 +49,7 @@ def tracer() -> Any | None:
 
 
 def captured() -> str | None:
-    """The `traceparent` of where we are, for what is asked for here; None outside of a trace, and in one that nobody records."""
+    """The `traceparent` of the current span, for jobs enqueued here; None outside of a trace, and in one that is not recorded."""
     api = sys.modules.get("opentelemetry.trace")
     if api is None:
         return None
@@ -60,7 +60,7 @@ def captured() -> str | None:
 
 
 def span(name: str, *, outgoing: bool = False, **attributes: str | int) -> AbstractContextManager[Any]:
-    """A span below the one that we are in, of a step or, `outgoing`, of a request. Nothing where no tracing is configured."""
+    """A child span of the current one: of a step or, `outgoing`, of a request. Nothing if tracing is not configured."""
     found = tracer()
     if found is None:
         return nullcontext()
@@ -71,7 +71,7 @@ def span(name: str, *, outgoing: bool = False, **attributes: str | int) -> Abstr
 def run_span(
     found: Any, name: str, job_id: UUID, correlation_id: str | None, attributes: dict[str, str | int]
 ) -> AbstractContextManager[Any]:
-    """The span of an attempt, in the trace of whoever enqueued its job."""
+    """The span of an attempt, in the trace of the caller that enqueued its job."""
     api = sys.modules["opentelemetry.trace"]
     trace_id, span_id, sampled = trace_of(job_id, correlation_id)
     if sampled is None:
@@ -83,18 +83,18 @@ def run_span(
 
 
 def tell_failed(opened: Any) -> None:
-    """Of a span whose error is told elsewhere."""
+    """Mark a span as failed whose error is recorded elsewhere."""
     opened.set_status(sys.modules["opentelemetry.trace"].StatusCode.ERROR)
 
 
 def accepted(header: str | None) -> str | None:
-    """The `traceparent` that came with a request, where somebody records it."""
+    """The `traceparent` of a request, if the trace is recorded."""
     found = parsed(header) if header else None
     return header if found is not None and found.sampled else None
 
 
 def _would_sample(api: Any, trace_id: int, name: str) -> bool:
-    """What the application's sampler says of a new trace: all attempts of a job have one trace, and one answer."""
+    """The decision of the application's sampler for a new trace: all attempts of a job share one trace and one decision."""
     sampler = getattr(api.get_tracer_provider(), "sampler", None)
     if sampler is None:
         return True
@@ -111,7 +111,7 @@ def _span(found: Any, name: str, kind: Any, parent: Any, attributes: Any) -> Ite
     ) as opened:
         try:
             yield opened
-        except Outcome as steered:  # a handler's word about its job, and no fault
+        except Outcome as steered:  # an outcome raised by the handler, not an error
             opened.set_attribute("plait.outcome", type(steered).__name__)
             raise
         except Exception as error:

@@ -1,6 +1,6 @@
-"""The test kit that users get: a real Postgres, a clock that tests set, and a worker that runs until nothing is left.
+"""The test kit for applications: a real Postgres, a clock that tests set, and a worker that runs until it is idle.
 
-The pytest plugin (`plugin.py`) is loaded by installing plait. plait's own tests use the same kit.
+The pytest plugin (`plugin.py`) is loaded when plait is installed. plait's own tests use the same kit.
 """
 
 from plait.testing.clock import FakeClock

@@ -1,7 +1,7 @@
-"""One fake clock, for queue, backoff, leases and schedules: it stands still until a test moves it.
+"""A fake clock for queues, backoff, leases and schedules: it stands still until a test moves it.
 
-`plait.now()` is the only clock that decides anything, so replacing that one function is enough. The time lives in a table:
-every connection sees the same. The table and the function exist in test databases only; no setting can move a real clock.
+`plait.now()` is the only clock that decides anything, so replacing that function is enough. The time is stored in a table, so every
+connection sees the same. The table and the function exist in test databases only; no setting can move a real clock.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -45,7 +45,7 @@ class FakeClock:
         minutes: float = 0,
         seconds: float = 0,
     ) -> datetime:
-        """Move the clock on, and tell what it shows."""
+        """Move the clock forward, and return the new time."""
         step = (delta or timedelta()) + timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
         return await self._fetchval("update plait_test.clock set at = at + $1 returning at", step)
 

@@ -1,7 +1,8 @@
-"""A database for each test, cloned from a migrated template: some tens of milliseconds each.
+"""A database for each test, cloned from a migrated template in some tens of milliseconds.
 
-The server is `PLAIT_TEST_URL` (a superuser's) where that is set, else an embedded one that is kept between runs, so that only
-the first run pays for its making: below `PLAIT_TEST_DIR`, by default the system's directory for temporary files. A template's name carries a hash of the SQL, so a changed function makes a new one.
+The server is `PLAIT_TEST_URL` (a superuser's URL) if that is set, else an embedded Postgres that is kept between runs, so that only the
+first run creates it: below `PLAIT_TEST_DIR`, by default the system's temporary directory. A template's name contains a hash of the SQL, so a
+changed function makes a new one.
 """
 
 import hashlib
@@ -18,12 +19,12 @@ from plait.store.migrate import functions_hash, migrate_connection, migrations
 from plait.store.roles import DEV_LOGIN, ensure_dev_login
 from plait.testing import clock
 
-_LOCK = 0x706C74  # "plt": one process at a time makes templates
+_LOCK = 0x706C74  # "plt": one process at a time creates templates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestDatabase:
-    """`url` is a safe login's, which may do what a client, a worker and an admin may; `admin_url` is the superuser's."""
+    """`url` has a restricted login with the rights of client, worker and admin; `admin_url` is the superuser's."""
 
     __test__ = False
 
@@ -91,7 +92,9 @@ class TestServer:
             await admin.fetchval("select pg_advisory_lock($1)", _LOCK)
             if await admin.fetchval("select datistemplate from pg_database where datname = $1", name):
                 return name
-            await admin.execute(f'drop database if exists "{name}" with (force)')  # half-made by a run that was killed
+            await admin.execute(
+                f'drop database if exists "{name}" with (force)'
+            )  # incomplete, from a run that was killed
             await admin.execute(f'create database "{name}" template template0')
             url = _with_database(self.admin_url, name)
             connection = await asyncpg.connect(url)

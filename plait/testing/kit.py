@@ -1,7 +1,7 @@
-"""What the `plait` fixture gives a test: an app on a database of its own, a clock to move, and a worker to run.
+"""The `plait` fixture: an app on its own database, a clock to move, and a worker to run.
 
-Nothing runs by itself: `run_until_idle()` runs what is due now, in this process, and returns; `advance()` moves the clock. So a
-test with retries, delays and leases takes no longer than its work.
+Nothing runs in the background: `run_until_idle()` runs the due jobs in this process and returns; `advance()` moves the clock. So a test with
+retries, delays and leases does not wait in real time.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class Kit:
         self._target = app.target
 
     def enter(self) -> None:
-        """From here on the app's jobs live in the test's database."""
+        """Use the test's database for the app from now on."""
         self.app.target = Target(self.database.url)
 
     async def exit(self) -> None:
@@ -56,13 +56,13 @@ class Kit:
         except_jobs: Collection[Job[..., Any] | str] = (),
         concurrency: int = 100,
     ) -> None:
-        """Run every job that is due, and what becomes due by it, until nothing is left that may start now. Jobs of `except_queues`, and jobs of the
-        definitions in `except_jobs`, are left alone: to end them by hand, or to look at them."""
+        """Run all due jobs, and those that become due by it, until no job can start now. Jobs of `except_queues` and of the definitions in
+        `except_jobs` are not run: complete or inspect them yourself."""
         for name, given in (("except_queues", except_queues), ("except_jobs", except_jobs)):
             if isinstance(given, str):
                 raise InvalidArguments(f"{name} must be a list, got {given!r}")
         store = await self.app.store()
-        await store.leader.elect(self.app.holder, lease_s=3600)  # what only the leader may run is run too
+        await store.leader.elect(self.app.holder, lease_s=3600)  # run leader jobs too
         without = frozenset(_name(job) for job in except_jobs)
         while True:
             await Dispatch().run(store)
@@ -79,7 +79,7 @@ class Kit:
                 return
 
     async def _queues(self, left_out: Collection[str]) -> list[str]:
-        """The queues of the app's jobs but for these: those that their definitions name, and those that operators have moved them to."""
+        """The queues of the app's jobs except these: from their definitions and from operators' overrides."""
         definitions = self.app.definitions
         moved = await (await self.app.store()).definitions.queues_of(list(definitions))
         return sorted(({"default"} | {one.queue for one in definitions.values()} | set(moved)) - set(left_out))
@@ -93,7 +93,7 @@ class Kit:
         minutes: float = 0,
         seconds: float = 0,
     ) -> datetime:
-        """Move the clock on. What becomes due, schedules too, runs with the next `run_until_idle()`."""
+        """Move the clock forward. Jobs and schedules that become due run with the next `run_until_idle()`."""
         await self._begin_schedules()
         now = await self.clock.advance(delta, days=days, hours=hours, minutes=minutes, seconds=seconds)
         store = await self.app.store()
@@ -103,7 +103,7 @@ class Kit:
         return now
 
     async def _begin_schedules(self) -> None:
-        """Schedules count from when they are made known: before the clock moves."""
+        """Register schedules before the clock moves, because they count from their registration."""
         await declare(self.app, await self.app.store())
         await self._fire()
 
@@ -113,7 +113,7 @@ class Kit:
             pass  # there is more
 
     async def enqueued(self, job: Job[..., Any] | str | None = None, *, tenant: str | None = None) -> list[JobRow]:
-        """The jobs of a tenant that are not final, oldest first; of one kind where it is named."""
+        """The unfinished jobs of a tenant, oldest first; of one definition if it is given."""
         store = await self.app.store()
         rows = await store.jobs.list_jobs(
             tenant_id=await self.app.tenant_id(tenant), definition=_name(job) if job is not None else None, limit=1000
@@ -129,7 +129,7 @@ class Kit:
         queue: str | None = None,
         **arguments: Any,
     ) -> JobRow:
-        """There is such a job that is not final: with these arguments among its own, on this queue; `count` of them."""
+        """Assert that there is an unfinished job with these arguments, on this queue; or `count` of them."""
         wanted = msgspec.json.decode(msgspec.json.encode(arguments))
         all_of_kind = await self.enqueued(job, tenant=tenant)
         found = [row for row in all_of_kind if _has(row, wanted) and queue in (None, row.queue)]
@@ -137,7 +137,7 @@ class Kit:
             there = "\n".join(f"  {row.status} on {row.queue}: {row.payload}" for row in all_of_kind) or "  none"
             expected = "one or more" if count is None else str(count)
             raise AssertionError(
-                f"{len(found)} jobs {_name(job)!r} with {arguments} are enqueued, not {expected}; of that kind:\n{there}"
+                f"expected {expected} enqueued jobs {_name(job)!r} with {arguments}, found {len(found)}; all jobs of that definition:\n{there}"
             )
         return found[0]
 
@@ -150,17 +150,17 @@ class Kit:
         return [node for node in children if node.fan_out_id == newest]
 
     async def complete_sub_job(self, job: Handle[Any] | UUID, result: Any = None) -> None:
-        """End a job that has not started by hand, as if a worker had run it and it had returned this."""
+        """Complete a job that has not started, as if a worker had run it and it had returned this."""
         text = None if result is None else msgspec.json.encode(result).decode()
         await self._settle_by_hand(_id(job), Ending.SUCCEEDED, result=text)
 
     async def fail_sub_job(self, job: Handle[Any] | UUID, error: str = "failed by hand") -> None:
-        """End a job that has not started by hand, as if it had failed for good."""
+        """Fail a job that has not started, as if it had failed permanently."""
         detail = msgspec.json.encode({"error": error, "permanent": True}).decode()
         await self._settle_by_hand(_id(job), Ending.FAILED, detail=detail)
 
     async def history(self, job: Handle[Any] | UUID) -> dict[str, Any]:
-        """What a durable job has on record, for `replay`: a document that can be stored as JSON. Large results are in it, not references to artifacts."""
+        """The recorded history of a durable function, for `replay`: a document that can be stored as JSON. It contains large results, not references to artifacts."""
         text = await (await self.app.store()).jobs.job_history(_id(job), all_tenants=True)
         document: dict[str, Any] = msgspec.json.decode(text)
         artifacts, tenant_id = await self.app.artifacts(), UUID(document["tenant_id"])
@@ -178,11 +178,11 @@ class Kit:
         return document
 
     async def replay(self, history: Mapping[str, Any] | str | Path, handler: Callable[..., Any]) -> Any:
-        """Replay a stored history against a handler, and raise DeterminismError where they differ: see `plait.testing.replay`."""
+        """Replay a stored history against a handler; raises DeterminismError if they differ. See `plait.testing.replay`."""
         return await replay(history, handler, definitions=self.app.definitions)
 
     async def wait_for_fan_out(self, parent: Handle[Any] | UUID, *, timeout: float = 10) -> str:
-        """Wait, in real time, until a job's newest fan-out is decided; how: succeeded, failed or timeout."""
+        """Wait, in real time, until a job's newest fan-out is decided; returns succeeded, failed or timeout."""
         jobs = (await self.app.store()).jobs
         async with asyncio.timeout(timeout):
             while True:
@@ -198,12 +198,12 @@ class Kit:
         workers = (await self.app.store()).workers
         worker = await workers.register(host="by hand", pid=0, version="0", queues=[], definitions=[], lease_s=86_400)
         connection = await asyncpg.connect(self.database.admin_url)
-        try:  # no verb claims one given job: only a test wants that
+        try:  # no SQL function claims a given job: only tests need that
             attempt = await connection.fetchval(_CLAIM_ONE, job_id, worker)
         finally:
             await connection.close()
         if attempt is None:
-            raise AssertionError(f"job {job_id} is not queued, so it can't be ended by hand")
+            raise AssertionError(f"job {job_id} must be queued to be completed by a test")
         await workers.settle(worker, [Settlement(job_id, attempt, ending, result=result, detail=detail)])
         await workers.leave(worker)
 

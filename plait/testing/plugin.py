@@ -1,4 +1,4 @@
-"""The pytest plugin that users get by installing plait.
+"""The pytest plugin, loaded when plait is installed.
 
     # conftest.py
     @pytest.fixture
@@ -11,7 +11,7 @@
         await plait.run_until_idle()
 
 Fixtures: `plait_server` (a real Postgres for the whole run), `plait_database` (a migrated database for one test, with a clock
-that stands still), `plait` (the app on it). Imports are inside: pytest loads this for every project on the machine.
+that stands still), `plait` (the app on it). Imports are inside functions: pytest loads this module for every project on the machine.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ def plait_database(plait_server: "TestServer") -> "Iterator[TestDatabase]":
 
 @pytest.fixture
 def plait_app() -> "Plait":
-    """Override this with your own app."""
+    """Override this fixture to return your own app."""
     from plait.sdk.app import Plait
 
     return Plait()
@@ -52,7 +52,7 @@ def plait_app() -> "Plait":
 
 try:
     import pytest_asyncio
-except ImportError:  # sync tests only: use the …_sync forms
+except ImportError:  # sync tests only: use the …_sync functions
 
     @pytest.fixture(name="plait")
     def sync_plait(plait_app: "Plait", plait_database: "TestDatabase") -> "Iterator[Kit]":

@@ -1,7 +1,7 @@
-"""Replay the stored history of a durable job against a handler, without a worker, to find out whether the handler may go on with jobs under way.
+"""Replay the stored history of a durable function against a handler, without a worker, to check whether unfinished jobs can continue with this code.
 
-A history is the document that `plait jobs history ID` prints and `kit.history(handle)` returns. Steps on record return what they returned; no step is
-run, and nothing is written. The replay ends where the history does: where the handler asks for its first new step, waits, or returns.
+A history is the document that `plait jobs history ID` prints and `kit.history(handle)` returns. Recorded steps return their recorded results; no step
+runs, and nothing is written. The replay ends where the history does: where the handler calls its first new step, waits, or returns.
 """
 
 import asyncio
@@ -92,11 +92,11 @@ async def replay(
     definitions: Mapping[str, Definition] | None = None,
     timeout: float = TIMEOUT_S,
 ) -> Any:
-    """Run `handler`, a job or an `async def` function, on what is on record: the history as a dict, as JSON, or the path of a file with it.
+    """Run `handler`, a job or an `async def` function, on a recorded history: a dict, JSON text, or the path of a file.
 
-    Returns what the handler returns; None where the history ends before. Raises DeterminismError, which names both sides, where the handler asks for
-    another step than is on record, returns before a recorded one, or goes on after the recorded end. What the handler itself raises is raised, unless
-    the job on record failed too. `definitions`: of the app, where the handler names jobs by text.
+    Returns the handler's result; None if the history ends earlier. Raises DeterminismError, which names both sides, if the handler calls a different
+    step, returns before a recorded one, or continues after the recorded end. The handler's own error is raised, unless the recorded job failed too.
+    `definitions`: the app's, if the handler names jobs by text.
     """
     read = _read(history)
     definition = getattr(handler, "definition", None)
@@ -137,14 +137,14 @@ def _read(history: Mapping[str, Any] | str | Path) -> _History:
             text = history.read_bytes() if isinstance(history, Path) else history.encode()
         read = msgspec.json.decode(text, type=_History)
     except (msgspec.MsgspecError, AttributeError) as error:
-        raise InvalidArguments(f"history must be what `plait jobs history` prints: {error}") from None
+        raise InvalidArguments(f"history must be a document of `plait jobs history`: {error}") from None
     if read.format != FORMAT:
         raise InvalidArguments(f"the history's format must be {FORMAT}, got {read.format}: export it with this version")
     return read
 
 
 class _Attempt:
-    """In the place of the worker: it holds the job, and runs its handler."""
+    """Takes the place of the worker: has the lease, and runs the handler."""
 
     def __init__(self, history: _History, runtime: DurableRuntime) -> None:
         self.suspended = False
@@ -162,7 +162,7 @@ class _Attempt:
             value = await function(**arguments)
         except Suspended:
             pass
-        except BaseException as error:  # noqa: BLE001 - a handler may raise anything; it is raised below
+        except BaseException as error:  # noqa: BLE001 - a handler may raise anything; raised again below
             if not self.suspended:
                 failure = error
         finally:
@@ -203,7 +203,7 @@ class _Attempt:
                 self._runtime,
                 self,
                 job_id=self._history.job_id,
-                attempt=max(2, self._history.attempt + 1),  # the first one has no record
+                attempt=max(2, self._history.attempt + 1),  # the first attempt has no history
                 tenant_id=self._history.tenant_id,
                 max_attempts=self._history.max_attempts,
                 task=asyncio.current_task(),
@@ -220,7 +220,7 @@ class _Attempt:
 
 
 class _NoStream:
-    """Items that a replay writes are on record."""
+    """Items that a replay writes are already stored."""
 
     async def write(self, item: Any) -> None: ...
     async def close(self) -> None: ...
@@ -233,7 +233,7 @@ async def _nothing_reported() -> tuple[None, None]:
 
 
 class _Replayed(Durable):
-    """New steps are not run: each waits, as for something that never comes, until nothing else can go on."""
+    """New steps do not run: each waits, as for something that never ends, until nothing else can continue."""
 
     def __init__(self, runtime: DurableRuntime, holder: Any, **of: Any) -> None:
         super().__init__(runtime, holder, **of)
@@ -250,27 +250,27 @@ class _Replayed(Durable):
         return step
 
     async def is_durable(self) -> bool:
-        return True  # what is sent is a step, and not sent
+        return True  # sending is a step, and is not done
 
     def difference(self, failure: BaseException | None, *, ended: bool, complete: bool) -> DeterminismError | None:
-        """How the run differs from the record."""
+        """How the run differs from the history."""
         if failure is not None:
             return next((one for one in _leaves(failure) if isinstance(one, DeterminismError)), None)
         left = next((row for row in self._rows() if (row.branch, row.name, row.occurrence) not in self._asked), None)
         if left is not None:
             now = "returns" if ended else "waits"
             return DeterminismError(
-                f"step {left.seq} of this job is {named(left.kind, left)} on record, and the code now {now} without it"
+                f"step {left.seq} of this job was recorded as {named(left.kind, left)}, but the code now {now} without it"
             )
         if complete and not ended and self._beyond is not None:
             found = named(self._beyond.kind, self._beyond.key)
             return DeterminismError(
-                f"this job succeeded on record, and the code now asks for {found} after its last step"
+                f"this job was recorded as succeeded, but the code now has {found} after its last step"
             )
         return None
 
     def _rows(self) -> list[StepRow]:
-        """Those that the handler's own branches have asked for."""
+        """The steps that the handler's own branches have called."""
         rows = cast("_RecordedTrees", self.store.trees).rows
         return [row for row in rows if row.kind not in ("timer", "cancel") and NESTED not in row.branch]
 
@@ -282,7 +282,7 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 
 class _RecordedStore:
-    """What a replay asks of the database, answered from the history."""
+    """Answers a replay's queries from the history."""
 
     def __init__(self, history: _History) -> None:
         self.trees = _RecordedTrees(history)
@@ -290,12 +290,12 @@ class _RecordedStore:
         self.events = _RecordedEvents()
 
     def __getattr__(self, name: str) -> Any:
-        raise InvalidArguments(f"a replay has no database: the handler asks for {name}, which no history holds")
+        raise InvalidArguments(f"a replay has no database: the handler uses {name}, which a history does not contain")
 
 
 class _RecordedEvents:
     async def await_event(self, *_: object) -> bool:
-        return True  # the wait is on record
+        return True  # the wait is recorded
 
 
 class _RecordedTrees:
@@ -320,7 +320,7 @@ class _RecordedTrees:
         return rows[:limit]
 
     async def await_steps(self, *_: Any, suspend: bool, **__: Any) -> tuple[str, list[Any], float | None]:
-        """Nothing more comes."""
+        """There are no further ends."""
         return "suspended" if suspend else "waiting", [], None
 
     async def drop_steps(self, *_: Any, **__: Any) -> None: ...
@@ -339,12 +339,12 @@ class _RecordedNurseries:
         return self._dependencies[-1:] if last else [row for row in self._dependencies if row.index > after]
 
     def __getattr__(self, name: str) -> Any:
-        raise InvalidArguments(f"a replay has no database: the handler asks for {name}, which no history holds")
+        raise InvalidArguments(f"a replay has no database: the handler uses {name}, which a history does not contain")
 
 
 class _NoArtifacts:
     async def resolve(self, text: str, **_: Any) -> str:
-        raise InvalidArguments(f"the history has a reference to an artifact, which a replay can't read: {text[:120]}")
+        raise InvalidArguments(f"the history refers to an artifact, which a replay cannot read: {text[:120]}")
 
 
 def _fields(step: _Step) -> dict[str, Any]:

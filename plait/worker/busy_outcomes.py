@@ -1,7 +1,7 @@
-"""Outcomes that can't be recorded yet because a user's open transaction holds a row of their job or of its fan-out.
+"""Outcomes that cannot be recorded yet because a user's open transaction locks a row of their job or of its fan-out.
 
-The worker keeps them and sends each again after a pause of its own, which grows; all other outcomes go on meanwhile. The lease is
-renewed as for a running job. When the worker stops it tries for `STOP_S`; after that the job runs again elsewhere.
+The worker keeps them and sends each again with its own exponential backoff; all other outcomes are sent meanwhile. The lease is renewed as for
+a running job. When the worker stops, it retries for `STOP_S`; after that the job runs again on another worker.
 """
 
 import time
@@ -21,14 +21,14 @@ class BusyOutcomes:
     def __init__(self) -> None:
         self._waiting: list[tuple[float, Settlement]] = []
         self._pauses: dict[_Key, float] = {}
-        """Of each outcome that was busy and is not recorded, whether it waits or is under way: its next pause."""
+        """The next delay of each busy outcome that is not recorded, whether it waits or is being sent."""
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     @property
     def careful(self) -> bool:
-        """Whether one of them may be in the next batch: it must not keep the others waiting again."""
+        """Whether one of them may be in the next batch, which must then not wait for its row's lock."""
         return bool(self._pauses)
 
     @property
@@ -37,11 +37,11 @@ class BusyOutcomes:
 
     @property
     def next_at(self) -> float:
-        """When the next one is to be sent, by the monotonic clock."""
+        """When to send the next one, by the monotonic clock."""
         return min((at for at, _ in self._waiting), default=float("inf"))
 
     def answered(self, batch: list[Settlement], busy: Collection[int]) -> None:
-        """What became of a batch: the positions of outcomes that are busy; the others are recorded, or stale."""
+        """The result of a batch: the positions of busy outcomes; the others are recorded, or stale."""
         if not busy and not self._pauses:
             return
         now, positions = time.monotonic(), set(busy)
@@ -62,7 +62,7 @@ class BusyOutcomes:
         return due
 
     def clear(self) -> list[Settlement]:
-        """Forget them; what they were."""
+        """Drop them, and return them."""
         given_up = [one for _, one in self._waiting]
         self._waiting, self._pauses = [], {}
         return given_up

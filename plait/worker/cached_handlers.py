@@ -1,7 +1,7 @@
-"""Handlers that wait and stay in memory. When such a job's wait ends and this worker claims it, its handler continues where it is, without a replay.
+"""Suspended handlers that stay in memory. If this worker claims such a job when its wait ends, its handler continues without a replay.
 
-This only saves time: the database knows nothing of it. The job waits as a row, without a lease, and any worker may claim it; a handler that another one has run
-since is dropped, as is one that is here for too long or for which there is no room. A dropped handler is unwound without effects, as at any suspension.
+This only saves time; the database does not know of it. The job waits as a row, without a lease, and any worker may claim it. A handler is dropped if another
+worker has run its job since, if it is kept for too long, or if there is no room. A dropped handler is unwound without effects, as at any suspension.
 """
 
 import asyncio
@@ -16,16 +16,16 @@ from plait.worker.run import Run
 
 class CachedHandlers:
     def __init__(self, *, count: int, age_s: float, size: int, free_slot: Callable[[Run], None]) -> None:
-        """At most `count` handlers, for at most `age_s` seconds, whose payloads and recorded steps have at most `size` bytes in all."""
+        """At most `count` handlers, for at most `age_s` seconds, whose payloads and recorded steps have at most `size` bytes in total."""
         self._count = count
         self._age_s = age_s
         self._size = size
         self._free_slot = free_slot
         self._kept: dict[UUID, _Kept] = {}
-        """By job, the oldest first."""
+        """By job, oldest first."""
         self._held = 0
         self._claimed: dict[Run, _Kept] = {}
-        """Those whose jobs were claimed here, and wait for a slot."""
+        """Those whose jobs were claimed here and wait for a slot."""
 
     @classmethod
     def of(cls, settings: Settings, *, free_slot: Callable[[Run], None]) -> "CachedHandlers":
@@ -36,7 +36,7 @@ class CachedHandlers:
         return len(self._kept)
 
     def keep(self, run: Run, size: int) -> "asyncio.Future[bool] | None":
-        """The job has begun to wait. The future says whether its handler continues here; None: there is no room."""
+        """The job was suspended. The future says whether its handler continues here; None: there is no room."""
         size += len(run.claimed.payload or "")
         if not self._count or size > self._size:
             return None
@@ -49,7 +49,7 @@ class CachedHandlers:
         return kept.continues
 
     def claim(self, claimed: Claimed) -> Run | None:
-        """The run of a job that was claimed, if its handler is here as its last attempt left it."""
+        """The run of a claimed job, if its handler is here as its last attempt left it."""
         kept = self._pop(claimed.job_id)
         if kept is None:
             return None
@@ -62,7 +62,7 @@ class CachedHandlers:
         return run
 
     def start(self, run: Run) -> bool:
-        """A run has got a slot. True: it is one of these, and its handler continues."""
+        """A run got a slot. True: it is one of these, and its handler continues."""
         kept = self._claimed.pop(run, None)
         if kept is None:
             return False
@@ -71,7 +71,7 @@ class CachedHandlers:
         return True
 
     def give_back(self, run: Run) -> None:
-        """It was claimed, and is not started here after all."""
+        """It was claimed, but is not started here after all."""
         kept = self._claimed.pop(run, None)
         if kept is not None:
             kept.end(continues=False)

@@ -1,8 +1,8 @@
 """The messages between a worker and a process that runs handlers for it.
 
-A frame is a mark, a length and JSON. Every message of a child names the run that it is about: job, attempt, and a nonce that the worker
-made for this run. The worker drops every other message, so nothing that outlives a job can speak for the next one. Bytes that are no frame
-are an error of the run during which they came.
+A frame is a marker, a length and JSON. Every message of a child names its run: job, attempt, and a nonce that the worker created for this
+run. The worker drops every other message, so nothing that outlives a job can write for the next one. Bytes that are not a frame are an
+error of the run during which they arrive.
 """
 
 import asyncio
@@ -20,15 +20,15 @@ from plait.model.states import Ending
 _HEAD: Final = struct.Struct("!4sI")
 _MARK: Final = b"plt1"
 LARGEST: Final = 2**30
-"""Bytes of one message. A result that makes a larger one fails its job in the child."""
+"""Maximum size of a message in bytes. A larger result fails its job in the child."""
 
 
 class NoMessage(PlaitError):
-    """The process wrote something to the worker's channel that is not a message of plait's."""
+    """The process wrote something to the worker's channel that is not a valid message."""
 
 
 class ChannelClosed(PlaitError):
-    """The handler closed the descriptor that its process answers its worker by: a handler may close only what it has opened."""
+    """The handler closed its process's connection to the worker: a handler must close only descriptors that it opened."""
 
 
 class Request(msgspec.Struct, kw_only=True):
@@ -56,7 +56,7 @@ class Request(msgspec.Struct, kw_only=True):
 
 
 class Message(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What a child says about a run: that its handler starts, its progress, or its outcome."""
+    """A child's message about a run: its handler starts, its progress, or its outcome."""
 
     nonce: str
     job: str
@@ -67,7 +67,7 @@ class Message(msgspec.Struct, kw_only=True, omit_defaults=True):
     result: str | None = None
     detail: str | None = None
     reusable: bool = True
-    """With an outcome: nothing of this job is left in the process, so that it may run another one."""
+    """With an outcome: whether nothing of this job is left in the process, so that it may run another one."""
 
     @property
     def run(self) -> tuple[str, int, str]:
@@ -82,7 +82,7 @@ def framed(message: Request | Message) -> bytes:
 
 
 async def read_message(reader: asyncio.StreamReader) -> Message:
-    """The next message. EOFError where the channel has ended, NoMessage for what is none."""
+    """The next message. EOFError at the end of the channel, NoMessage for invalid data."""
     try:
         length = _length(await reader.readexactly(_HEAD.size))
         return msgspec.json.decode(await reader.readexactly(length), type=Message)
@@ -106,7 +106,7 @@ class Channel:
         self._fd = fd
         self._pid = os.getpid()
         self._identity = _identity(fd)
-        self._sending = threading.Lock()  # a handler may report progress from threads of its own
+        self._sending = threading.Lock()  # a handler may report progress from its own threads
         os.set_inheritable(fd, False)
         os.register_at_fork(after_in_child=self._leave)
 
@@ -115,7 +115,7 @@ class Channel:
         return os.getpid() == self._pid
 
     def receive(self) -> Request | None:
-        """The next request; None when the worker has gone."""
+        """The next request; None if the worker is gone."""
         head = self._read(_HEAD.size)
         body = None if head is None else self._read(_length(head))
         return None if body is None else msgspec.json.decode(body, type=Request)
@@ -138,7 +138,7 @@ class Channel:
         return bytes(data)
 
     def _check(self) -> None:
-        """The descriptor is still the channel: its number may have been closed, and given to something else."""
+        """Check that the descriptor is still the channel: it may have been closed and reused."""
         if _identity(self._fd) != self._identity:
             raise ChannelClosed
 

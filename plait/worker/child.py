@@ -1,8 +1,8 @@
 """The process that runs handlers with isolation="process": `python -m plait.worker.child FD PARENT`.
 
-It has no connection to the database and answers its worker alone, over one socket (channel.py). Only this process may answer, never a forked
-copy of it, and only for the job that runs. After each job it says whether it may run another: not when the handler has left
-processes behind, or threads that used `current()`.
+It has no database connection and answers only its worker, over one socket (channel.py). Only this process may answer, never a forked copy,
+and only for the running job. After each job it reports whether it may run another: not if the handler has left processes behind, or
+threads that used `current()`.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ def main() -> None:
     try:
         while (request := channel.receive()) is not None:
             attempt = _Attempt(request, channel)
-            # In a context of its own: the next handler must not see what this one has set.
+            # In a separate context: the next handler must not see this one's context variables.
             finished = contextvars.copy_context().run(_handle, request, attempt, channel)
             attempt.end(finished, descendants)
     except ChannelClosed:
@@ -69,7 +69,7 @@ def _handle(request: Request, attempt: "_Attempt", channel: Channel) -> Finished
         value = definition.function(**arguments)
         if asyncio.iscoroutine(value):
             value = asyncio.run(value)
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it is the handler's outcome
+    except BaseException as error:  # noqa: BLE001 - any error is the handler's outcome
         if not channel.is_ours:
             end_copy(error)
         return outcomes.raised(error)
@@ -78,8 +78,8 @@ def _handle(request: Request, attempt: "_Attempt", channel: Channel) -> Finished
     try:
         return outcomes.succeeded(value, definition.codec)
     except TooLarge as large:
-        return Finished(Ending.SUCCEEDED, large.text)  # the worker keeps it elsewhere
-    except BaseException as error:  # noqa: BLE001 - a value may do anything when it is encoded
+        return Finished(Ending.SUCCEEDED, large.text)  # the worker stores it as an artifact
+    except BaseException as error:  # noqa: BLE001 - encoding a value may raise anything
         return outcomes.raised(error)
 
 
@@ -89,7 +89,7 @@ def _find(request: Request) -> Definition:
         target = getattr(target, name, None)
     if not isinstance(target, Job):
         raise InvalidDefinition(
-            f"{request.module}.{request.qualname} is not a job in a new process: define it at the top of its module"
+            f"{request.module}.{request.qualname} is not a job in a new process: define it at module level"
         )
     return target.definition
 
@@ -102,19 +102,19 @@ def _module(name: str, file: str | None) -> ModuleType:
     if alias not in sys.modules:
         spec = importlib.util.spec_from_file_location(alias, file or "")
         if spec is None or spec.loader is None:
-            raise InvalidDefinition("isolation='process' needs a job whose module is a file")
+            raise InvalidDefinition("isolation='process' requires a job whose module is a file")
         sys.modules[alias] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(sys.modules[alias])
     return sys.modules[alias]
 
 
 async def _no_last_report() -> NoReturn:
-    raise NotDurable("a job with isolation='process' can't read what earlier attempts said")
+    raise NotDurable("jobs with isolation='process' cannot read the progress of earlier attempts")
 
 
 class _Attempt:
     _late = False
-    """Something that outlived its job has used plait: nobody knows what else it will do."""
+    """Something that outlived its job has used plait: the process must not be reused."""
 
     def __init__(self, request: Request, channel: Channel) -> None:
         self._request = request
@@ -156,7 +156,7 @@ class _Attempt:
         self._channel.send(Message(nonce=request.nonce, job=request.job, attempt=request.attempt, **said))
 
     def end(self, finished: Finished, descendants: Descendants) -> None:
-        """Its outcome; nothing that is said about this job afterwards counts."""
+        """Send the outcome; later messages about this job are ignored."""
         self._over = True
         left = _Attempt._late or any(thread.is_alive() for thread in self._threads) or descendants.any_left()
         try:

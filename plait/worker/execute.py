@@ -1,4 +1,4 @@
-"""Run one handler, wherever its definition says, and tell what became of it."""
+"""Run one handler where its definition says, and report its outcome."""
 
 import asyncio
 import contextvars
@@ -29,12 +29,12 @@ log = get_logger("worker")
 THREAD_GRACE_S = 0.8
 """Less than the worker waits before it takes a slot away."""
 IN_A_ROW, IN_A_ROW_S = 100, 0.001
-"""So many runs share a task at most, and none begins later than this after the first: a handler that never waits does not let go of
-the loop."""
+"""How many runs may share a task, and how long after the first one the last may begin: a handler that never waits does not yield to the
+loop."""
 
 
 class Executor:
-    """`ended` is told of every run: its outcome, or None when there is none to report: the job waits, or the lease is lost."""
+    """`ended` is called for every run with its outcome, or None if there is none to report: the job waits, or the lease is lost."""
 
     def __init__(
         self,
@@ -44,8 +44,8 @@ class Executor:
         unfit: Callable[[Claimed], str | None],
         continues: Callable[[Run], bool],
     ) -> None:
-        """`unfit` says what is wrong with a payload that was too large to be looked at before. `continues`: whether the run's handler is in memory,
-        and goes on."""
+        """`unfit` checks a payload that was too large to be checked before. `continues`: whether the run's handler is in memory and
+        continues."""
         self.original = Original()
         self._threads = Threads(self.original)
         self._processes = processes
@@ -58,19 +58,19 @@ class Executor:
         self._heir: Run | None = None
 
     def start(self, run: Run) -> None:
-        """In the task of the run that is just ending, if that has left no trace there; else in a task of its own."""
+        """In the task of the run that is ending, if its context is unchanged; else in a new task."""
         if self._continues(run):
             return
         if self._inheriting:
             self._inheriting, self._heir = False, run
         else:
-            # Held by its run, which the slots hold. Its context is the worker's: the one that we are in may be a handler's.
+            # Referenced by its run, which the slots reference. Its context is the worker's: the current one may be a handler's.
             loop, context = asyncio.get_running_loop(), self._context.copy()
             run.task = loop.create_task(self._execute(run), context=context)
 
     async def _execute(self, run: Run) -> None:
-        """From the payload to the outcome, and on to the next run. Never raises. This is the hot path of the worker: one coroutine
-        for each job, and one task for many, which saves a third of the worker's time for a small one."""
+        """From the payload to the outcome, and on to the next run. Never raises. This is the worker's hot path: one coroutine per job, and one
+        task for many, which saves a third of the worker's time for small jobs."""
         began_at = 0.0
         for turn in range(1, IN_A_ROW + 1):
             finished: Finished | None
@@ -101,9 +101,9 @@ class Executor:
             except Suspended:
                 finished = None
             except asyncio.CancelledError as error:
-                # Why it was canceled says what its job becomes.
+                # The reason for the cancellation decides the job's outcome.
                 finished = abandoned(run) if run.stopping is not None else outcomes.failed(error)
-            except BaseException as error:  # noqa: BLE001 - a handler may raise anything, and the worker lives
+            except BaseException as error:  # noqa: BLE001 - a handler may raise anything, and the worker must survive
                 finished, failure = outcomes.raised(error), error
                 if self.original.copied:
                     end_copy(error)
@@ -113,11 +113,11 @@ class Executor:
             if run.steps is not None and run.steps.delivery.used:
                 try:
                     await run.steps.close(failure)
-                except Exception as error:  # noqa: BLE001 - the lease may be lost, or the database; the slot must be free
+                except Exception as error:  # noqa: BLE001 - the lease or the database may be lost; the slot must become free
                     finished, failure = outcomes.raised(error), error
                 if run.steps.delivery.canceled and failure is None and run.stopping is None:
-                    finished = outcomes.ended(Ending.CANCELED)  # it has received the cancellation, and cleaned up
-            if run.stopping is Stopping.LOST or run.suspended:  # whatever the handler made of that
+                    finished = outcomes.ended(Ending.CANCELED)  # it received the cancellation and cleaned up
+            if run.stopping is Stopping.LOST or run.suspended:  # regardless of the handler's result
                 finished = None
             task = run.task
             assert task is not None
@@ -135,7 +135,7 @@ class Executor:
             heir.task, run = task, heir
 
     async def _fetch(self, run: Run) -> bool:
-        """Where the payload is a reference to an artifact, or names the result of another job: the run gets what it stands for."""
+        """Load the payload, if it refers to an artifact or to another job's result."""
         claimed = run.claimed
         payload: str | None = claimed.payload
         owner: dict[str, Any] = {"job_id": claimed.job_id, "tenant_id": claimed.tenant_id}
@@ -151,7 +151,7 @@ class Executor:
         return True
 
     async def _keep(self, run: Run, large: TooLarge) -> Finished:
-        """A result that is too large for a row: kept as an artifact, before the outcome that refers to it."""
+        """Store a result that is too large for a row as an artifact, before the outcome that refers to it."""
         claimed = run.claimed
         try:
             if self.artifacts is None:
@@ -173,7 +173,7 @@ class Executor:
         try:
             return await asyncio.shield(ending)
         except asyncio.CancelledError:
-            # A thread can't be stopped. It may look at `current().should_stop()`, so it gets a moment; then it is let go.
+            # A thread cannot be stopped. It may check `current().should_stop()`, so it gets a moment; then it is abandoned.
             if run.stopping in (Stopping.CANCEL, Stopping.TIMEOUT, Stopping.RELEASE):
                 await asyncio.wait({ending}, timeout=THREAD_GRACE_S)
                 if ending.done() and run.stopping is not Stopping.TIMEOUT:
@@ -186,10 +186,10 @@ class Executor:
 
 
 def _is_in(context: contextvars.Context | None) -> bool:
-    """Whether no context variable has been changed since this copy was made: the next handler must not see what another left."""
+    """Whether no context variable has changed since this copy was made: the next handler must not see another's."""
     try:
         return contextvars.copy_context() == context
-    except Exception:  # noqa: BLE001 - a value that refuses to be compared was not there before
+    except Exception:  # noqa: BLE001 - a value that cannot be compared was not there before
         return False
 
 
@@ -198,7 +198,7 @@ def abandoned(run: Run) -> Finished | None:
         case Stopping.TIMEOUT:
             limit = run.deadline - run.started_at
             code = 124 if run.definition.command else None
-            said = f"it ran longer than {limit:g} s"
+            said = f"timed out after {limit:g} s"
             return outcomes.failed(said, ending=Ending.TIMEOUT, reason="timeout", exit_code=code)
         case Stopping.CANCEL:
             return outcomes.ended(Ending.CANCELED, exit_code=130 if run.definition.command else None)
@@ -209,8 +209,8 @@ def abandoned(run: Run) -> Finished | None:
 
 
 def log_failure(run: Run, finished: Finished) -> None:
-    """A failure after which the job is retried is nothing to act on."""
+    """Log a failure; one that is retried needs no action."""
     claimed, detail = run.claimed, msgspec.json.decode(finished.detail or "{}")
     left = 0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.tries - 1)
     level = "info" if left else "warning"
-    getattr(log, level)("an attempt failed", **run.current().about(), error=detail.get("error"), tries_left=left)
+    getattr(log, level)("attempt failed", **run.current().about(), error=detail.get("error"), tries_left=left)

@@ -1,9 +1,9 @@
-"""The worker's lease, renewed from a thread with a loop and a connection of its own.
+"""The worker's lease, renewed from a thread with its own event loop and connection.
 
-A handler that blocks the worker's loop for a while does not cost the worker its lease: the watchdog says for how long. The thread also keeps, by the monotonic clock, the
-moment up to which the lease surely holds: past it the worker stops its handlers by itself, before others take them over.
+A handler that blocks the worker's loop for a short time does not cost the worker its lease; the watchdog sets the limit. The thread also tracks, by the monotonic
+clock, until when the lease is certainly valid: after that the worker stops its handlers, before other workers claim their jobs.
 
-A worker that can't do anything with its jobs must not hold them: while `stalled`, the lease is not renewed.
+A worker that cannot make progress must not keep its jobs: while `stalled`, the lease is not renewed.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ log = get_logger("heartbeat")
 
 
 class Heartbeat:
-    """`beat` and `lost` are called on the loop that made this, `running` and `stalled` in the thread."""
+    """`beat` and `lost` are called on the loop that created this, `running` and `stalled` in the thread."""
 
     def __init__(
         self,
@@ -57,8 +57,8 @@ class Heartbeat:
             "heartbeat",
             database.outage,
             longest_s=min(1.0, every_s),
-            failing="the lease was not renewed; retrying",
-            recovered="the lease is renewed again",
+            failing="lease not renewed, retrying",
+            recovered="lease renewed again",
         )
         self._thread = threading.Thread(target=self._run, name="plait-heartbeat", daemon=True)
 
@@ -68,7 +68,7 @@ class Heartbeat:
 
     async def close(self) -> None:
         await self._watchdog.close()
-        with contextlib.suppress(RuntimeError):  # it has ended by itself: the lease is lost
+        with contextlib.suppress(RuntimeError):  # the thread has ended: the lease is lost
             self._own_loop.call_soon_threadsafe(self._stopped.set)
         await asyncio.to_thread(self._thread.join, 5)
 
@@ -90,7 +90,7 @@ class Heartbeat:
             await store.close()
 
     async def _beat(self, store: Store) -> float:
-        """One beat; how long to wait for the next."""
+        """One heartbeat; returns the delay until the next."""
         sent = time.monotonic()
         if not self._watchdog.may_renew:
             if sent >= self._valid_until:
@@ -99,7 +99,7 @@ class Heartbeat:
         blocked = self._watchdog.blocked
         try:
             self._check_progress()
-            # No longer than the lease surely holds: a connection that hangs must not hide that it has ended.
+            # Not longer than the lease is certainly valid: a hanging connection must not hide that it has expired.
             async with asyncio.timeout(max(0.01, min(self._lease_s / 2, self._valid_until - sent))):
                 beat = await store.workers.heartbeat(
                     self._worker,
@@ -111,7 +111,7 @@ class Heartbeat:
         except WorkerLost:
             self._lost()
             return 0.0
-        except Exception as error:  # noqa: BLE001 - whatever it was: a thread that ends would end the lease without a word
+        except Exception as error:  # noqa: BLE001 - after any error: if the thread ended, the lease would expire silently
             pause = self._retry.failed(NoAnswer() if isinstance(error, TimeoutError) else error)
         else:
             self._retry.succeeded()
@@ -124,7 +124,9 @@ class Heartbeat:
 
     def _check_progress(self) -> None:
         if self._stalled():
-            raise DatabaseUnreachable("the worker has completed no round trip for one lease, which is not renewed")
+            raise DatabaseUnreachable(
+                "the worker completed no round trip during one lease, so the lease is not renewed"
+            )
 
     def _lost(self) -> None:
         self._stopped.set()

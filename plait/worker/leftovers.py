@@ -1,4 +1,4 @@
-"""Processes that a handler has started and left behind, and forked copies of a process that runs handlers."""
+"""Processes that a handler started and left behind, and forked copies of a process that runs handlers."""
 
 import asyncio
 import contextlib
@@ -20,8 +20,8 @@ _MANY_ZOMBIES: Final = 100
 
 
 class Descendants:
-    """Of this process. Made before the first handler runs: an orphan is then adopted by this process, so a daemon that forks twice or
-    calls setsid is found too. Where there is no /proc, every process that was started counts as left behind."""
+    """The descendants of this process. Created before the first handler runs: orphans are then adopted by this process, so a daemon that forks
+    twice or calls setsid is found too. Without /proc, every started process counts as left behind."""
 
     def __init__(self) -> None:
         self._started = False
@@ -42,7 +42,7 @@ class Descendants:
 
 
 def kill_descendants(pid: int) -> None:
-    """While `pid` lives and adopts its orphans: end all that it has started, in other sessions too. Again, since some fork meanwhile."""
+    """While `pid` lives and adopts its orphans: kill all its descendants, in other sessions too. Repeated, since some may fork meanwhile."""
     for _ in range(20):
         found = list(_descendants(pid)) if sys.platform == "linux" else []
         if not found:
@@ -63,7 +63,7 @@ def _children(pid: int) -> Iterator[int]:
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():
             yield from map(int, (task / "children").read_bytes().split())
-    except FileNotFoundError:  # a kernel without these lists, or it has just ended
+    except FileNotFoundError:  # the kernel does not have these lists, or the process has just ended
         for entry in Path("/proc").glob("[0-9]*"):
             if _stat(int(entry.name))[1:] == [str(pid).encode()]:
                 yield int(entry.name)
@@ -76,7 +76,7 @@ def _runs(pid: int) -> bool:
 
 
 def _stat(pid: int) -> list[bytes]:
-    """Its state and its parent; nothing where it has ended."""
+    """The state and parent of a process; empty if it has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[:2]
     except (FileNotFoundError, ProcessLookupError):
@@ -84,8 +84,8 @@ def _stat(pid: int) -> list[bytes]:
 
 
 class Original:
-    """The worker's own process. A handler on its loop or in one of its threads may fork: the copy has the worker's memory and its
-    connections to the database, and must never act as the worker. It may do its own work, and ends where the handler would."""
+    """The worker's own process. A handler on its loop or in one of its threads may fork. The copy has the worker's memory and database
+    connections, and must never act as the worker. It may do its own work, and ends where the handler would end."""
 
     def __init__(self) -> None:
         self.copied = False
@@ -104,12 +104,12 @@ def _before_fork() -> None:
 
 def _in_copy() -> None:
     if running_attempt() is None:
-        return  # no handler has forked: an application may fork before it starts its worker
+        return  # not forked by a handler: an application may fork before it starts its worker
     for original in list(_originals):
         original.copied = True
     for loop in _forking_on:
-        # A handler on the loop that awaits in the copy: the copy ends there, before a task of the worker's runs in it. On a loop
-        # whose queue can't be reached, it ends within that turn.
+        # A handler on the loop that awaits in the copy: the copy ends there, before one of the worker's tasks runs in it. On a loop
+        # whose queue is not accessible, it ends within that turn.
         loop.call_soon(end_copy, None)
         with contextlib.suppress(AttributeError):
             loop._ready.rotate(1)  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio's own queue
@@ -119,7 +119,7 @@ os.register_at_fork(before=_before_fork, after_in_child=_in_copy)
 
 
 def end_copy(error: BaseException | None) -> NoReturn:
-    """A forked copy of a handler has returned, or raised: it ends as a program would. Its outcome is nobody's."""
+    """A forked copy of a handler has returned or raised: it exits like a program. Its outcome is ignored."""
     code = 0
     if isinstance(error, SystemExit):
         code = error.code if isinstance(error.code, int) else int(error.code is not None)

@@ -1,4 +1,4 @@
-"""What a worker counts of itself: once for each round trip, never for each job on its way."""
+"""The worker's metrics: updated once per round trip, never per job."""
 
 import asyncio
 import time
@@ -21,14 +21,14 @@ from plait.telemetry.histogram import Histogram
 from plait.worker.slots import Slots
 
 SAMPLE, SAMPLE_S = 100, 1.0
-"""So many claims at most are asked how long they had waited, and so often."""
+"""How many claims are sampled for their wait times, and how often."""
 OTHERS: Final = "*"
 NEVER_RAN: Final = frozenset({Ending.RELEASED})
 
 
 class WorkerMetrics:
     def __init__(self, definitions: Iterable[str], *, top: int) -> None:
-        """Past `top` definitions, in the order of their names, the others are one together."""
+        """Definitions after the first `top`, by name, are combined."""
         self._own_label = set(sorted(definitions)[:top])
         self._settled: dict[tuple[str, Ending], int] = defaultdict(int)
         self._claimed: dict[str, int] = defaultdict(int)
@@ -42,7 +42,7 @@ class WorkerMetrics:
         self.listener: Listener | None = None
 
     def count(self, cycle: Cycle, batch: Sequence[Settlement]) -> None:
-        """One round trip: what it settled, and what it claimed."""
+        """Count one round trip: its settled outcomes and claimed jobs."""
         if batch:
             self._cycles["outcomes"] += 1
             self._stale += len(cycle.stale)
@@ -69,8 +69,8 @@ class WorkerMetrics:
                 self._ran[label].add([ms / 1000 for ms in times])
 
     async def sample_waits(self, store: Store) -> None:
-        """Ask, now and then, how long some of those that were claimed had waited. Until canceled."""
-        retry = Retry("metrics", store.database.outage, failing="no sample of waits; retrying")
+        """Sample the wait times of some claimed jobs now and then, until canceled."""
+        retry = Retry("metrics", store.database.outage, failing="wait times not sampled, retrying")
         while True:
             await asyncio.sleep(SAMPLE_S)
             sample, self._sample = self._sample, []

@@ -1,4 +1,4 @@
-"""The name of the machine that a worker is on."""
+"""The name of the node that a worker runs on."""
 
 import platform
 import re
@@ -9,9 +9,9 @@ from plait.model.texts import shown
 
 
 def node_name(named: str | None) -> str:
-    """The node's name: as given, else the host's, with whatever a name can't have left out."""
+    """The node's name: as given, else the host name without characters that are not allowed."""
     if named is None:
         return re.sub(r"[^A-Za-z0-9_.:-]", "-", platform.node())[:100] or "node"
     if not NODE_NAME.fullmatch(named):
-        raise InvalidDefinition(f"a node's name is 1 to 100 letters, digits and _ . : -, not {shown(named)}")
+        raise InvalidDefinition(f"a node's name must be 1 to 100 letters, digits and _ . : -, got {shown(named)}")
     return named

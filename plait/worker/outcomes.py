@@ -1,7 +1,7 @@
-"""What became of a handler, as an outcome that can always be stored.
+"""The result or error of a handler, as an outcome that can always be stored.
 
-A handler may raise anything, also an exception whose `str()` raises, or one that quotes bytes no database takes. Whatever it is,
-the job ends with a reason and the worker lives.
+A handler may raise anything, even an exception whose `str()` raises, or one with bytes that no database accepts. In every case the job
+ends with a reason and the worker survives.
 """
 
 import traceback
@@ -37,11 +37,11 @@ MAX_ERROR, MAX_TRACEBACK, MAX_LEAVES = 4_000, 32_000, 20
 MAX_CAUSE, MAX_CAUSES = 1_000, 5
 
 _SAYS_IT_ALL = NotSerializable | InvalidPayload | InvalidResult | CommandFailed | RequestFailed
-"""Their messages are whole sentences, and happen in no line of the handler's."""
+"""Errors whose messages are complete sentences, and that do not originate in the handler's code."""
 
 
 class Finished(msgspec.Struct, frozen=True, gc=False):
-    """How an attempt ended, in the words of `plait.settle`."""
+    """The outcome of an attempt, in the form of `plait.settle`."""
 
     ending: Ending
     result: str | None = None
@@ -49,8 +49,8 @@ class Finished(msgspec.Struct, frozen=True, gc=False):
 
 
 def succeeded(value: Any, codec: Codec) -> Finished:
-    """What a handler returned. A result that can't be stored, or does not fit the annotation, fails the job: whoever waits for
-    it could not read it, and running again would not help. One that is too large is the caller's to keep elsewhere."""
+    """The outcome of a returned value. A result that cannot be stored, or does not fit the annotation, fails the job: callers could not decode
+    it, and a retry would not help. The caller stores a result that is too large as an artifact."""
     try:
         result = codec.encode_result(value)
         return Finished(Ending.SUCCEEDED, result if result is None else hide_known(result))
@@ -62,11 +62,11 @@ def succeeded(value: Any, codec: Codec) -> Finished:
 
 
 def raised(error: BaseException) -> Finished:
-    """What an exception of a handler says about its job. Whatever it does when it is looked at, there is an answer."""
+    """The outcome of a handler's exception. Never raises, even if the exception's methods do."""
     try:
         return _raised(error)
     except Exception as trouble:  # noqa: BLE001 - an exception may be broken in any way
-        return failed(f"{_name(error)}: (it cannot be shown: {message_of(trouble)})")
+        return failed(f"{_name(error)}: (cannot be shown: {message_of(trouble)})")
 
 
 def _raised(error: BaseException) -> Finished:
@@ -103,7 +103,7 @@ def _raised(error: BaseException) -> Finished:
 
 
 def _of_group(group: BaseExceptionGroup[Any]) -> Finished:
-    """What decides is what would have decided alone; the text names them all."""
+    """The most decisive exception of the group decides; the text names all of them."""
     leaves = list(_leaves(group))
     for decisive in (DeterminismError, PermanentError, FanOutError, Outcome):
         for leaf in leaves:
@@ -154,7 +154,7 @@ def failed(
 
 
 def _failure(error: BaseException | str, ending: Ending) -> dict[str, Any] | None:
-    """Its type, message and cause, for who waits for the job."""
+    """Its type, message and cause, for callers that wait for the job."""
     if isinstance(error, str):
         return {"type": "TimeoutError", "message": clean(error, MAX_CAUSE)} if ending is Ending.TIMEOUT else None
     chain: list[BaseException] = [error]
@@ -173,19 +173,19 @@ def _cause(error: BaseException) -> BaseException | None:
 
 
 def _type(error: BaseException) -> str:
-    """As one would write it: `ValueError`, `shop.errors.CardDeclined`."""
+    """The name of the type as in code: `ValueError`, `shop.errors.CardDeclined`."""
     kind = type(error)
     prefix = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     return safely(lambda: clean(f"{prefix}{kind.__qualname__}", 200), "Exception")
 
 
 def ended(ending: Ending, error: str | None = None, *, exit_code: int | None = None) -> Finished:
-    """An ending that the worker decided: canceled, released."""
+    """An outcome that the worker decided: canceled, released."""
     return Finished(ending, detail=_detail(error=error, exit_code=exit_code) if error or exit_code else None)
 
 
 def exited(finished: Finished) -> Finished:
-    """What a command came to: where it succeeded, its exit code was 0; else it is told already."""
+    """The outcome of a command: if it succeeded, its exit code was 0; else the error has it."""
     if finished.ending is not Ending.SUCCEEDED:
         return finished
     return Finished(finished.ending, finished.result, _detail(exit_code=0))

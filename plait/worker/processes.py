@@ -1,11 +1,11 @@
-"""Processes for handlers with isolation="process": each runs one at a time, and can be killed.
+"""Processes for handlers with isolation="process": each runs one handler at a time, and can be killed.
 
-A child is started when it is first needed, imports the application once, and is used again while it behaves and its handlers leave nothing
-behind. It is in a session of its own, so that its whole group can be killed, and dies with this process whatever happens (a death signal,
-where there is one; else it notices that its socket has closed).
+A child is started when it is first needed, imports the application once, and is reused while it works and its handlers leave nothing
+behind. It has its own session, so that its whole process group can be killed, and it always dies with this process (by a death signal
+if the system has one; else it notices that its socket was closed).
 
-What goes wrong with a child is the outcome of the run during which it happened. A child that fails before it has started the handler
-failed because of an earlier job, so another one takes the run.
+A child's failure is the outcome of the run during which it happened. If a child fails before it has started the handler, an earlier job
+is the cause, so another child takes the run.
 """
 
 import asyncio
@@ -31,9 +31,9 @@ log = get_logger("worker")
 
 _TERM_GRACE_S = 1.0
 _EXIT_S = 5.0
-"""How long a process whose channel has ended may take to exit by itself, so that its own exit code is told."""
+"""How long a process whose channel has ended may take to exit by itself, so that its own exit code is reported."""
 START_S = 60.0
-"""How long a new process may take to import the application: not the handler's time, but not for ever either."""
+"""How long a new process may take to import the application. This does not count as the handler's time."""
 
 
 class Processes:
@@ -52,7 +52,7 @@ class Processes:
             return finished
 
     async def _run_in(self, child: "_Child", run: Run, *, reused: bool = False) -> Finished | None:
-        """Its outcome; None where a child that was used before has failed before it started the handler."""
+        """The outcome; None if a reused child failed before it started the handler."""
         self._all.add(child)
         run.begin(after_s=START_S)
         try:
@@ -68,7 +68,7 @@ class Processes:
             if not reused or child.started:
                 return outcomes.failed(cause, reason="process_died", pid=child.pid, exit_code=code)
             log.info(
-                "a process failed before it started its next job, which another one takes", pid=child.pid, cause=cause
+                "process failed before it started its next job; another one takes the job", pid=child.pid, cause=cause
             )
             return None
         if child.reusable:
@@ -86,7 +86,7 @@ class Processes:
         self._all.discard(child)
         if child in self._idle:
             self._idle.remove(child)
-        # Shielded: when the worker stops hard while this waits, the child must still be gone.
+        # Shielded: even if the worker stops immediately, the child must be gone.
         await asyncio.shield(child.kill())
 
 
@@ -102,7 +102,7 @@ class _Child:
         self._dropped = False
         self.pid = process.pid
         self.started = False
-        """Whether the handler of the last run has begun."""
+        """Whether the handler of the last run has started."""
         self.reusable = True
 
     @classmethod
@@ -144,30 +144,28 @@ class _Child:
                 return Finished(message.ending, message.result, detail)
 
     def _drop(self, run: Run) -> None:
-        """Something that an earlier job has left behind wants to speak for this one."""
+        """Something that an earlier job left behind tries to write for this one."""
         self.reusable = False
         if not self._dropped:
             self._dropped = True
-            log.warning(
-                "dropped a message that a process sent about another job", pid=self.pid, **run.current().about()
-            )
+            log.warning("dropped a process's message about another job", pid=self.pid, **run.current().about())
 
     async def cause(self, error: Exception) -> tuple[str, int | None]:
-        """Why it answers no more, and its exit code if it has ended by itself. Asked before it is killed: that is not the cause."""
+        """Why it no longer answers, and its exit code if it has exited by itself. Determined before it is killed, since the kill is not the cause."""
         if isinstance(error, NoMessage):
-            return f"{error}; it was ended", None
+            return f"{error}; the process was killed", None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_EXIT_S):
                 await asyncio.shield(self._exited)
         code = self._process.returncode
         if self._killed:
-            return "the worker ended its process", None
+            return "the worker killed its process", None
         if code is None or code == CLOSED:
             return str(ChannelClosed()), None
         return _died(code), code
 
     async def kill(self) -> None:
-        """End the child and all that it has started, gently first."""
+        """Terminate the child and all its descendants: SIGTERM first, then SIGKILL."""
         self._killed = True
         for number, wait_s in ((signal.SIGTERM, _TERM_GRACE_S), (signal.SIGKILL, 10.0)):
             if self._process.returncode is None:
@@ -179,11 +177,11 @@ class _Child:
                     await asyncio.shield(self._exited)
                 break
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)  # what the handler itself had started
+            os.killpg(self.pid, signal.SIGKILL)  # processes that the handler started
         self._writer.close()
 
     async def _watch(self) -> None:
-        """A forked copy may keep the channel open after the process has ended: what it has sent is read, then it is closed."""
+        """A forked copy may keep the channel open after the process has ended: read what was sent, then close it."""
         await self._process.wait()
         asyncio.get_running_loop().call_later(1.0, self._writer.close)
 
@@ -212,4 +210,4 @@ def _request(run: Run) -> Request:
 def _died(code: int) -> str:
     if code < 0:
         return f"its process was killed by {signal.Signals(-code).name}"
-    return f"its process ended with exit code {code}"
+    return f"its process exited with code {code}"

@@ -1,9 +1,9 @@
-"""The one loop that talks to `plait.cycle`: outcomes out, jobs in.
+"""The database pump, the only caller of `plait.cycle`: sends outcomes and claims jobs.
 
-Outcomes wait for company, but no longer than 2 ms and not past a quarter of a batch; while a round trip is under way they gather for
-the next one. When there is so much to settle or to claim by then, a second connection takes it, so that the database works while
-this process encodes and decodes. A round trip whose reply is lost is sent again: the database tells what it has from what is stale.
-A batch that the database refuses is settled one by one (unsettled.py); one that it does not answer in time is sent again in halves.
+Outcomes are batched for at most 2 ms and up to a quarter of a batch; during a round trip they are collected for the next one. If there
+is enough to settle or claim by then, a second connection is used, so that the database works while this process encodes and decodes.
+A round trip whose reply is lost is sent again: the database recognises what it has stored and what is stale. A batch that the database rejects is
+settled one by one (unsettled.py); one that it does not answer in time is sent again in halves.
 """
 
 import asyncio
@@ -29,21 +29,21 @@ log = get_logger("worker")
 
 BATCH, PART = 2000, 500
 LINES = 2
-"""Round trips under way at once, each on a connection of its own; a second one only when there is PART of a batch for it, and nobody
-else works on these queues: several workers keep the database busy by themselves, and skip each other's locked rows."""
+"""Concurrent round trips, each on its own connection. A second one is used only if there is PART of a batch for it, and no other worker
+serves these queues: several workers keep the database busy by themselves, and skip each other's locked rows."""
 ALONE_S = 1.0
-"""A claim beside another that found nothing, as when both want the same limit: for so long only one claims at a time."""
+"""After a claim beside another one found nothing, for example because both hit the same limit, only one claims at a time for this long."""
 COMPANY_S = 0.002
 LONGEST_PAUSE_S = 2.0
-"""Between two tries to reach the database."""
+"""Between two attempts to reach the database."""
 LOOK_EVERYWHERE_S = 30.0
-"""Scan bounds are dropped at this interval: they rely on the database's clock, which may have been set back."""
+"""How often the scan bounds of claims are dropped: they depend on the database's clock, which may have been set back."""
 LOOK_AGAIN_S = 0.03
-"""On going to sleep, look once more: an enqueue that left its NOTIFY to another one commits within this time."""
+"""Before going to sleep, poll once more: an enqueue that left its NOTIFY to another one commits within this time."""
 
 
 class Pump:
-    """`accept` gets what was claimed and what had been asked for, `cancel` the attempts that shall stop, `gone` those that are no longer ours."""
+    """`accept` gets claimed jobs and the requested numbers, `cancel` the attempts to stop, `gone` those whose lease is lost."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Pump:
         self._give_up_at = math.inf
         self._unsettled = Unsettled(store, metrics)
         self._batch = BATCH
-        """Fewer after a round trip that was not answered in time: it may have been too much at once."""
+        """Smaller after a round trip that was not answered in time: the batch may have been too large."""
         self._retry = Retry("worker", store.database.outage, longest_s=LONGEST_PAUSE_S)
         self._trying_since: float | None = None
         self._cursors: dict[str, Cursor] = {}
@@ -88,12 +88,12 @@ class Pump:
         self._stop = False
         self.claiming = True
         self.idle = asyncio.Event()
-        """Set when the last look found nothing, and nothing is held."""
+        """Set if the last poll found nothing, and no job is held."""
         self.reconcile = False
-        """The database may think that we hold something else than we do: tell it, before the next claim."""
+        """The database's list of our jobs may differ from ours: send ours before the next claim."""
 
     async def run(self, worker: int) -> bool:
-        """Until stopped and empty. False: the database says that this worker is lost."""
+        """Run until stopped and empty. False: the database has declared this worker lost."""
         self._alive = True
         self._trying_since = None
         async with asyncio.TaskGroup() as group:
@@ -108,11 +108,11 @@ class Pump:
 
     @property
     def stalled_s(self) -> float:
-        """How long it has been trying to complete a round trip, in vain."""
+        """How long it has failed to complete a round trip."""
         return 0.0 if self._trying_since is None else time.monotonic() - self._trying_since
 
     async def _line(self, worker: int) -> None:
-        """Round trips, one after another. The next one is sent before what the last one brought begins to run."""
+        """Round trips, one after another. The next one is sent before the jobs of the last one start."""
         while self._alive and not (self._stop and not self._outbox and not self._under_way and not self._busy):
             wanted = await self._reason()
             if not self._alive:
@@ -123,9 +123,9 @@ class Pump:
             elif self._stop and not wanted and not self._outbox:
                 continue
             elif not self._idle_lines:
-                await self._open()  # it takes a while: what to claim is decided after it
+                await self._open()  # it takes a while, so decide what to claim after it
             else:
-                # When only one may claim, it does nothing else: the other one brings the outcomes.
+                # If only one may claim, it does nothing else: the other one sends the outcomes.
                 apart = wanted and self._lines > 1 and time.monotonic() < self._together_at
                 size = 0 if apart and len(self._outbox) >= PART else self._batch
                 if self._batch < BATCH:
@@ -134,12 +134,12 @@ class Pump:
                 await self._turn(worker, wanted, batch)
 
     def settle(self, settlement: Settlement) -> None:
-        """An outcome, to be sent soon."""
+        """Send an outcome soon."""
         self._outbox.append(settlement)
         self._wake.set()
 
     def look(self) -> None:
-        """There may be something to claim: look now, and if a look is under way, once more after it."""
+        """There may be jobs to claim: poll now and, if a poll is running, once more after it."""
         self._claim_at = 0.0
         self._look_again = True
         self._news = True
@@ -150,7 +150,7 @@ class Pump:
         self._wake.set()
 
     def stop(self) -> None:
-        """Claim nothing more, send what there is, and end."""
+        """Claim nothing more, send remaining outcomes, and end."""
         self.claiming = False
         self._stop = True
         self._give_up_at = time.monotonic() + STOP_S
@@ -161,7 +161,7 @@ class Pump:
         return [(s.job_id, s.attempt) for s in [*self._outbox, *self._unsettled.settlements]] + self._busy.keys
 
     def forget(self) -> list[Settlement]:
-        """The lease is lost: the next one begins with nothing. The outcomes that were not sent."""
+        """The lease is lost: start over. Returns the outcomes that were not sent."""
         unsent = [*self._outbox, *self._unsettled.settlements, *self._busy.clear()]
         self._outbox.clear()
         self._unsettled.clear()
@@ -193,23 +193,23 @@ class Pump:
             cycle = await self._cycle(worker, wanted, batch, sleep=alone)
         except DatabaseUnreachable as error:
             if isinstance(error, NoAnswer) and len(batch) == 1:
-                self._unsettled.add(batch, error)  # its row may be locked: the others go on without it
+                self._unsettled.add(batch, error)  # its row may be locked: settle the others without it
             else:
                 self._outbox[:0] = batch
             if isinstance(error, NoAnswer):
                 self._batch = max(1, min(self._batch, len(batch) or self._batch) // 2)
-            self._cursors.clear()  # it may be another server that answers next
-            self.reconcile = True  # a reply may have been lost, and with it what was claimed
+            self._cursors.clear()  # another server may answer next
+            self.reconcile = True  # a reply may have been lost, and claimed jobs with it
             self._drop_lines()
             await asyncio.sleep(self._retry.failed(error))
         except (PlaitError, asyncpg.PostgresError) as error:
-            self._trying_since = None  # it is refused, but there is an answer
+            self._trying_since = None  # rejected, but there is an answer
             self._busy.answered(batch, ())
             self._unsettled.add(batch, error)
             if not batch:
                 await asyncio.sleep(self._retry.failed(error))
         except asyncio.CancelledError:
-            self._outbox[:0] = batch  # whether it was stored is unknown: it may be sent again
+            self._outbox[:0] = batch  # unknown whether it was stored: sent again
             raise
         else:
             self._complete()
@@ -225,12 +225,12 @@ class Pump:
             self._wake.set()
 
     async def _reason(self) -> dict[str, int]:
-        """Wait until there is reason for a round trip; what to claim with it."""
+        """Wait until there is a reason for a round trip; returns what to claim."""
         while True:
             now = time.monotonic()
             may_claim = self.claiming and (not self._asking or now >= self._together_at)
             wanted = self._slots.wanted() if may_claim else {}
-            at = self._turned_at + self._poll_s  # at the latest: is anything to be canceled?
+            at = self._turned_at + self._poll_s  # at the latest, to check for cancellations
             if self._under_way:
                 at = math.inf
                 if self._under_way < self._lines and not self.reconcile:
@@ -242,7 +242,7 @@ class Pump:
                 if self._outbox or (self._stop and not self._busy) or self.reconcile or not self._alive:
                     at = 0.0
                 elif self._stop:
-                    at = math.inf  # nothing is left but busy outcomes
+                    at = math.inf  # only busy outcomes are left
                 elif wanted:
                     at = min(at, self._claim_at)
                 at = min(at, self._busy.next_at, self._give_up_at)
@@ -286,17 +286,17 @@ class Pump:
         try:
             cycle = await line.cycle(worker, wanted, self._cursors, batch, sleep=sleep, careful=self._busy.careful)
         except BaseException:
-            line.terminate()  # it may be in the middle of a statement: of no use any more
+            line.terminate()  # it may be in the middle of a statement: not usable any more
             raise
         self._idle_lines.append(line)
         return cycle
 
     def _send_busy(self) -> None:
-        """Outcomes that were busy, and whose pause is over, go with the next batch; when the worker stops, not for ever."""
+        """Busy outcomes whose delay is over are added to the next batch; when the worker stops, for a limited time."""
         if time.monotonic() >= self._give_up_at:
             for one in self._busy.clear():
                 log.error(
-                    "an outcome is lost: another transaction still holds the job's row; the job runs again",
+                    "outcome lost: another transaction still locks the job's row; the job will run again",
                     job_id=str(one.job_id),
                     definition=one.definition,
                 )
@@ -310,7 +310,8 @@ class Pump:
             log_stale(batch[position])
         if cycle.busy and not self._busy.careful:
             log.info(
-                "another transaction holds the rows of some jobs; their outcomes are sent again", jobs=len(cycle.busy)
+                "another transaction locks the rows of some jobs; their outcomes will be sent again",
+                jobs=len(cycle.busy),
             )
         self._busy.answered(batch, cycle.busy)
         if self._metrics is not None:
@@ -326,19 +327,19 @@ class Pump:
         if cycle.claimed:
             self._claim_at, self._look_again = 0.0, True
             if len(cycle.claimed) == sum(wanted.values()):
-                self._said_asleep = False  # as the database took it
+                self._said_asleep = False  # as recorded by the database
             self.idle.clear()
             return
         if beside:
             self._together_at = time.monotonic() + ALONE_S
             return
         if not alone:
-            self._claim_at = time.monotonic() + COMPANY_S  # only a look that is alone may be the last one before sleep
+            self._claim_at = time.monotonic() + COMPANY_S  # only a poll that is alone may be the last one before sleep
             return
         if self._news:
-            return  # it came too late for this look: the next one is due now
+            return  # too late for this poll: the next one is due now
         if not self._said_asleep:
-            self._said_asleep = True  # with this very look; what was enqueued meanwhile has not notified: look at once
+            self._said_asleep = True  # with this poll; enqueues meanwhile have not notified: poll again now
             self._claim_at = 0.0
         elif self._look_again:
             self._look_again = False
@@ -349,9 +350,9 @@ class Pump:
             self.idle.set()
 
     async def _reconcile(self, worker: int) -> None:
-        """Nothing else is under way, so what we hold is all there is; the database releases what else it thinks we have."""
+        """No other round trip is running, so our list of jobs is complete; the database releases the jobs that are not on it."""
         self.reconcile = False
-        self._under_way += LINES  # nor shall it be
+        self._under_way += LINES  # prevents further round trips
         self._begin()
         try:
             beat = await self._store.workers.heartbeat(
@@ -376,4 +377,4 @@ class Pump:
             if job_id in gone:
                 self._gone(job_id, attempt)
         if beat.released or gone:
-            log.info("told the database what is held", released=beat.released, gone=len(gone))
+            log.info("reconciled held jobs with the database", released=beat.released, gone=len(gone))

@@ -1,7 +1,7 @@
-"""How a worker becomes known to the database, and becomes known again after its lease was lost.
+"""Registers a worker in the database, and again after its lease was lost.
 
-While the database is unavailable it waits and tries again. Only a first registration may fail for good: that is a wrong setting, and
-who has just started the worker should see it. A worker that has worked before does not end because of an error of the database.
+While the database is unavailable it waits and retries. Only the first registration may fail permanently: that is a wrong setting, and the
+operator who just started the worker should see it. A worker that has run before does not end because of a database error.
 """
 
 import os
@@ -40,7 +40,7 @@ class Registration:
         except_jobs: Collection[str] = (),
         build: str | None = None,
     ) -> None:
-        """`except_jobs`: definitions of the app that this worker leaves alone."""
+        """`except_jobs`: definitions of the app that this worker does not run."""
         self._build = build
         self._app = app
         self._except_jobs = except_jobs
@@ -52,7 +52,7 @@ class Registration:
         self._known = False
 
     async def prepare(self, store: Store, learn: Callable[[Store], Awaitable[None]], stop: Stop) -> bool:
-        """Make known what this worker runs, and learn what operators have said of it; False: asked to stop before."""
+        """Register this worker's definitions, and read operators' overrides; False: a stop was requested first."""
 
         async def make_known() -> None:
             await store.definitions.define([definition.row() for definition in self._app.definitions.values()])
@@ -62,7 +62,7 @@ class Registration:
         return await self._until_done(store, stop, make_known)
 
     async def register(self, store: Store, stop: Stop) -> int | None:
-        """The worker's id; None: asked to stop before."""
+        """The worker's id; None: a stop was requested first."""
         registered: list[int] = []
 
         async def register() -> None:
@@ -76,7 +76,7 @@ class Registration:
                 lease_s=self._app.settings.lease,
                 metadata={
                     "python": platform.python_version(),
-                    "clock": time.time(),  # clock: told to the doctor, decides nothing
+                    "clock": time.time(),  # clock: for `plait doctor` only
                     **({"build": self._build} if self._build else {}),
                     **self._metadata,
                 },
@@ -94,24 +94,24 @@ class Registration:
         return registered[0]
 
     def keep(self, worker: int, settlements: list[Settlement]) -> None:
-        """Outcomes that this worker could not send before it had to believe its lease lost."""
+        """Keep outcomes that this worker could not send before its lease was lost."""
         self._late += [(worker, settlements[at : at + PART]) for at in range(0, len(settlements), PART)]
 
     async def settle_late(self, store: Store) -> None:
-        """Send them: each counts unless another worker has claimed its job since, or a user's transaction holds its row. That job runs again."""
+        """Send them: each counts unless another worker has claimed its job since, or a user's transaction locks its row. Then the job runs again."""
         while self._late:
             worker, settlements = self._late[0]
             try:
-                # A row that a user's transaction holds must not delay the registration.
+                # A row that a user's transaction locks must not delay the registration.
                 accepted = await store.workers.settle_free(worker, settlements)
             except (PlaitError, asyncpg.PostgresError) as error:
                 if is_transient(error):
-                    raise  # the caller tries again
+                    raise  # the caller retries
                 if len(settlements) > 1:
                     self._late[:1] = [(worker, [one]) for one in settlements]
                     continue
                 log.error(
-                    "an outcome is given up; the job runs again", job_id=str(settlements[0].job_id), error=str(error)
+                    "outcome dropped; the job will run again", job_id=str(settlements[0].job_id), error=str(error)
                 )
             else:
                 log.info(

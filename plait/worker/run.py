@@ -1,4 +1,4 @@
-"""One attempt that this worker holds: what was claimed, where it is, and why it is being stopped."""
+"""One attempt on this worker: the claimed job, its state, and why it is being stopped."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ from plait.store.trees import Lease
 from plait.store.workers import Claimed
 
 FLUSH_S = 5.0
-"""The longest time that sending what a handler has said may hold up its wait or its outcome."""
+"""How long sending a handler's progress may delay its wait or its outcome."""
 
 
 class Stopping(Enum):
@@ -36,12 +36,12 @@ class Stopping(Enum):
 
 
 class Run(msgspec.Struct, eq=False):
-    """A struct, because a busy worker makes tens of thousands a second."""
+    """A struct, because a busy worker creates tens of thousands per second."""
 
     claimed: Claimed
     definition: Definition
     key: tuple[UUID, int]
-    """Of the job and its attempt."""
+    """The logger of the job and its attempt."""
     queued_at: float
     runtime: DurableRuntime | None = None
     started_at: float = 0.0
@@ -52,7 +52,7 @@ class Run(msgspec.Struct, eq=False):
     progress: dict[str, Any] | None = None
     told: dict[str, Any] | None = None
     told_in: int = 0
-    """The attempt under which its progress was sent last."""
+    """The attempt under which its progress was last sent."""
     info: dict[str, Any] | None = None
     state: str | None = None
     reporting: asyncio.Lock | None = None
@@ -60,10 +60,10 @@ class Run(msgspec.Struct, eq=False):
     streams: AttemptStreams | None = None
     suspended: bool = False
     over: bool = False
-    """Its handler has ended, or was given up: code that outlives it can't write for this job, nor stop what runs now."""
+    """Its handler has ended or was abandoned: code that outlives it cannot write for this job, nor stop another run."""
 
     def begin(self, *, after_s: float = 0.0) -> None:
-        """The handler starts now, or in at most `after_s`: its time runs."""
+        """The handler starts now, or in at most `after_s`: its timeout begins."""
         self.started_at = time.monotonic()
         self.deadline = self.started_at + after_s + (self.claimed.timeout_s or self.definition.timeout_s)
 
@@ -106,7 +106,7 @@ class Run(msgspec.Struct, eq=False):
         return self.steps
 
     def branches(self) -> Branches | None:
-        """The tasks of its handler, where it may take steps."""
+        """The tasks of its handler, if it may call steps."""
         if self.over or self.runtime is None or self.definition.isolation != "loop":
             return None
         return self.durable().branches
@@ -136,7 +136,7 @@ class Run(msgspec.Struct, eq=False):
         self.stop(Stopping.CANCEL)
 
     def cancel(self) -> None:
-        """Somebody canceled the job. Where its handlers have a grace period, this one is told, and ends by itself."""
+        """The job was canceled. If its handlers have a grace period, the handler is notified and ends by itself."""
         if self.definition.cancel_grace_s is None:
             self.stop(Stopping.CANCEL)
         elif not self.over and not self.suspended:
@@ -144,9 +144,9 @@ class Run(msgspec.Struct, eq=False):
             durable.loop.create_task(durable.cancel(), context=durable.delivery.context)
 
     def stop(self, why: Stopping) -> None:
-        """Ask the handler to stop. The first reason stands, but a lost lease overrides all: then nothing may be written.
-        A lease that the attempt gives up itself, by waiting, is not lost (T15). A run that is over has no task: another run may
-        have it now."""
+        """Request the handler to stop. The first reason counts, but a lost lease overrides all others: then nothing may be written. A lease that the
+        attempt releases itself, by waiting, is not lost (T15). A finished run has no task: another run may
+        use it now."""
         if self.over or (self.suspended and why is Stopping.LOST):
             return
         if self.stopping is None or why is Stopping.LOST:
@@ -162,12 +162,12 @@ class Run(msgspec.Struct, eq=False):
         return (time.monotonic() - self.started_at) * 1000 if self.started_at else 0.0
 
     def report(self, progress: dict[str, Any]) -> None:
-        """What the handler says of itself, from whatever thread."""
+        """Store the handler's progress or state, from any thread."""
         self.check_writable()
         self.hear(progress)
 
     def check_writable(self) -> None:
-        """Whether the handler may still write for its job."""
+        """Raise an error if the handler may no longer write for its job."""
         if self.over:
             raise NoCurrentJob(ended(*self.key))
         if self.suspended:
@@ -175,40 +175,40 @@ class Run(msgspec.Struct, eq=False):
 
     @property
     def has_news(self) -> bool:
-        """Whether it has said something that is to be sent now. A replay says again what it said before: that can wait until it is over."""
+        """Whether there is progress to send now. A replay repeats earlier progress, which can wait until it is over."""
         if self.progress is None and self.state is None:
             return False
         history = self.steps.delivery.history if self.steps is not None else None
         return history is None or not history.replaying
 
     def take_news(self) -> tuple[str | None, str | None]:
-        """What is to be sent, as JSON: its progress, and the job's state."""
+        """The progress and the job's state to send, as JSON."""
         progress, state, self.progress, self.state = self.progress, self.state, None, None
         if progress is not None:
             self.told_in = self.key[1]
         return None if progress is None else hide_known(msgspec.json.encode(progress).decode()), state
 
     def send_again(self, progress: str | None, state: str | None) -> None:
-        """It could not be sent: with the next round, unless the handler says something newer before."""
+        """Sending failed: send it with the next round, unless there is something newer by then."""
         if self.progress is None and progress is not None:
             self.progress = msgspec.json.decode(progress)
         if self.state is None:
             self.state = state
 
     async def flush(self) -> None:
-        """Send what the handler has said: before its job waits, or has an outcome. A database that does not answer holds nobody up."""
-        # A handler that has waited in memory may have said it in an attempt before.
+        """Send the handler's progress before its job waits or has an outcome. A database that does not answer delays nothing."""
+        # A handler that waited in memory may have set it in an earlier attempt.
         if self.progress is None and (self.told or self.info) and self.told_in != self.key[1]:
             self.progress = self._said()
         unsent = self.progress is not None or self.state is not None
-        # What is being sent must not be overtaken either.
+        # It must not overtake a send that is still running.
         if self.runtime is not None and (unsent or (self.reporting is not None and self.reporting.locked())):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FLUSH_S):
                     await self.runtime.flush(self)
 
     async def last_report(self) -> tuple[str | None, str | None]:
-        """What earlier attempts said last."""
+        """The last progress and state of earlier attempts."""
         self.check_writable()
         if self.runtime is None:
             raise NoCurrentJob
@@ -216,13 +216,13 @@ class Run(msgspec.Struct, eq=False):
         return await self.runtime.store.workers.last_report(self.runtime.worker, *self.key)
 
     def hear(self, progress: dict[str, Any]) -> None:
-        """Keep it; the worker sends the latest."""
+        """Store it; the worker sends the latest."""
         if self.reporting is None:
-            self.reporting = asyncio.Lock()  # most handlers never say anything
+            self.reporting = asyncio.Lock()  # most handlers never report anything
         if "state" in progress:
             self.state = hide_known(progress["state"])
             return
-        if "info" in progress:  # each key stays until it is said again
+        if "info" in progress:  # each key stays until it is set again
             self.info = {**(self.info or {}), **progress["info"]}
         else:
             self.told = progress

@@ -1,5 +1,5 @@
-"""The JSON Schemas that operators gave to definitions. SQL can't check a payload, so what came in by SQL is checked here, before its
-handler starts. What a command's own code says is its codec's to check, and definitions without a schema cost nothing."""
+"""The JSON Schemas that operators set for definitions. SQL cannot validate a payload, so payloads that were enqueued in SQL are validated here,
+before the handler starts. A command's own schema is validated by its codec, and definitions without a schema cost nothing."""
 
 import asyncio
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from plait.store import Store
 from plait.store.workers import Claimed
 
 EVERY_S: Final = 30.0
-"""So long until a worker knows of a new schema."""
+"""How long it takes until a worker uses a new schema."""
 
 
 class Schemas:
@@ -32,8 +32,8 @@ class Schemas:
         self._known = {name: text for name, text in found.items() if not self._in_code(name, text)}
 
     async def keep(self, store: Store) -> None:
-        """Learn again from time to time."""
-        retry = Retry("schemas", store.database.outage, failing="schemas were not read; those from before hold")
+        """Reload the schemas from time to time."""
+        retry = Retry("schemas", store.database.outage, failing="schemas not reloaded, using the previous ones")
         while True:
             await asyncio.sleep(EVERY_S)
             try:
@@ -47,7 +47,7 @@ class Schemas:
         return self.fault(claimed.definition, claimed.payload)
 
     def fault(self, definition: str, payload: str) -> str | None:
-        """What is wrong with a payload; None when it fits, or when nobody has said what fits."""
+        """The error of a payload; None if it fits, or if there is no schema."""
         if definition not in self._known:
             return None
         try:

@@ -1,9 +1,9 @@
-"""What this worker holds: runs that have started, and those that are prefetched: claimed before a slot is free.
+"""The jobs of this worker: running ones, and prefetched ones, which are claimed before a slot is free.
 
-A slot belongs to a queue; the worker as a whole has a bound too. Prefetching keeps fast handlers fed between two round trips. It is bounded
-by time: no more than runs will finish within 10 ms, or within two round trips where those take longer. Tenants take turns for free slots, so a
-tenant's job waits for one job of each other tenant, not for all that were prefetched before it. What has waited longer than 0.3 s all the same
-is given back, so that others may run it.
+A slot belongs to a queue; the worker as a whole has a limit too. Prefetching keeps fast handlers busy between two round trips. It is limited
+by time: no more jobs than will finish within 10 ms, or within two round trips if those take longer. Free slots are assigned to tenants
+round-robin, so a tenant's job waits for one job of each other tenant, not for all that were prefetched before it. Prefetched jobs that have waited
+longer than 0.3 s are released, so that other workers may run them.
 """
 
 import time
@@ -14,14 +14,14 @@ from uuid import UUID
 from plait.worker.run import Run
 
 AHEAD_S, AHEAD_MOST_S = 0.01, 0.05
-"""Prefetch what will start within this time, or within two round trips where they take longer, up to the second."""
+"""Prefetch the jobs that will start within this time, or within two round trips if they take longer, up to the second value."""
 AT_ONCE = 2000
-"""No claim asks for more, nor for more than half of all that may be held, where that is much. What is prefetched comes in two equal parts too:
-one runs while the other is under way. (Unequal parts leave both cores idle in turn: a sixth slower, measured.)"""
+"""The maximum size of a claim; also at most half of the worker's capacity, if that is large. Prefetched jobs arrive in two equal parts too: one runs
+while the other is being claimed. (Unequal parts leave both cores idle in turn: a sixth slower, measured.)"""
 RATE_S, RATE_OVER_S = 0.002, 0.02
-"""A rate is measured over no less than the first, and averaged over the second, or over the time that two runs take."""
+"""A rate is measured over at least the first, and averaged over the second, or over the time of two runs."""
 SAMPLE = 8
-"""Of so many runs the time of one is taken."""
+"""The run time is measured for one of this many runs."""
 GIVE_BACK_S = 0.3
 
 
@@ -31,9 +31,9 @@ class Slots:
         self._total = total
         self._start = start
         self._ready = {queue: Ready() for queue in queues}
-        self._running: dict[Run, None] = {}  # in the order in which they started
+        self._running: dict[Run, None] = {}  # in the order of their start
         self._running_in: dict[str, int] = dict.fromkeys(queues, 0)
-        self._asked: dict[str, int] = dict.fromkeys(queues, 0)  # of the database, by claims that are under way
+        self._asked: dict[str, int] = dict.fromkeys(queues, 0)  # requested by running claims
         self._turns = deque(queues)
         self._dry: set[str] = set()
         self._turn = 0
@@ -67,7 +67,7 @@ class Slots:
         return sum(map(len, self._ready.values()))
 
     def state(self) -> list[tuple[str, int, int]]:
-        """Of each queue: its name, how many may run, and how many do."""
+        """For each queue: its name, its slots, and its running jobs."""
         return [(queue, limit, self._running_in[queue]) for queue, limit in self._limits.items()]
 
     @property
@@ -79,20 +79,20 @@ class Slots:
         return run in self._running
 
     def find(self, key: tuple[UUID, int]) -> Run | None:
-        """The run of this attempt, if it has a slot. Seldom asked, so it looks at all of them."""
+        """The run of this attempt, if it has a slot. Rarely called, so it searches all of them."""
         return next((run for run in self._running if run.key == key), None)
 
     def wanted(self) -> dict[str, int]:
-        """How many jobs of each queue to claim now: no more than there is room for in all, and some of every queue.
+        """How many jobs of each queue to claim now: at most the free capacity in total, and some of every queue.
 
-        A queue that had less than was asked of it last time is asked for one, to see whether it has more again; the others
-        share the rest. So a full queue gets nearly all of the room, and an empty one before it never hides it.
+        A queue that returned fewer jobs than requested last time is asked for one job, to see whether it has more again; the others share the
+        rest. So a full queue gets nearly all of the capacity, and an empty queue never hides it.
         """
         self._measure_rate()
-        # What is claimed now arrives a round trip later: what starts until then does not count.
+        # Claimed jobs arrive a round trip later: jobs that start until then do not count.
         ahead = int(self._rate * (min(AHEAD_MOST_S, max(AHEAD_S, 2 * self._trip_s)) + self._trip_s))
         asked = sum(self._asked.values())
-        most = self._total + ahead * (2 if asked else 1)  # by the time that it is here, what is here now has started
+        most = self._total + ahead * (2 if asked else 1)  # by the time they arrive, the present ones have started
         room = min(AT_ONCE, max(AT_ONCE, most) // 2, most - len(self) - asked)
         free = {
             queue: min(limit, self._total)
@@ -115,7 +115,7 @@ class Slots:
         return wanted
 
     def asked(self, wanted: dict[str, int]) -> None:
-        """A claim for `wanted` is under way."""
+        """A claim for `wanted` was sent."""
         for queue, count in wanted.items():
             self._asked[queue] += count
 
@@ -124,7 +124,7 @@ class Slots:
             self._asked[queue] -= count
 
     def add(self, runs: Iterable[Run], wanted: dict[str, int]) -> None:
-        """What a claim for `wanted` has brought."""
+        """Add the jobs of a claim for `wanted`."""
         brought = dict.fromkeys(wanted, 0)
         for run in runs:
             queue = run.claimed.queue
@@ -136,7 +136,7 @@ class Slots:
         self._fill()
 
     def finish(self, run: Run) -> bool:
-        """A run has ended, or is given up: its slot goes to the next that waits for one. False: it had none."""
+        """A run has ended or is abandoned: its slot is assigned to the next waiting run. False: it had none."""
         running, queue = self._running, run.claimed.queue
         if run not in running:
             return False
@@ -158,7 +158,7 @@ class Slots:
         return True
 
     def give_back(self, *, older_than_s: float = 0.0) -> list[Run]:
-        """Runs that were claimed ahead and have not started; they are no longer held here."""
+        """Remove and return prefetched runs that have not started."""
         before = time.monotonic() - older_than_s
         given: list[Run] = []
         for ready in self._ready.values():
@@ -168,7 +168,7 @@ class Slots:
         return given
 
     def withdraw(self, key: tuple[UUID, int]) -> Run | None:
-        """Take back one that was claimed ahead, before it starts."""
+        """Remove a prefetched run before it starts."""
         for ready in self._ready.values():
             for run in ready:
                 if run.key == key:
@@ -183,13 +183,13 @@ class Slots:
         self._running_in = dict.fromkeys(self._limits, 0)
 
     def tripped(self, took_s: float) -> None:
-        """A round trip took so long. The average follows quickly where runs are much shorter than that, since slots would be empty before the next claim arrives; else
-        slowly, so that one slow round trip does not make others wait behind what is prefetched."""
+        """Record the time of a round trip. The average adapts quickly if runs are much shorter, since slots would be empty before the next claim arrives; else
+        slowly, so that one slow round trip does not cause too much prefetching."""
         self._trip_s += (took_s - self._trip_s) / (2 if 10 * self._run_s < took_s else 8)
 
     def _measure_rate(self) -> None:
-        """How many runs finish in a second of work, on average; while nothing runs there is none. Runs that began together end together: so
-        no more than the slots can do, judging by how long runs take."""
+        """Measure how many runs finish per second of work, on average; idle time does not count. Runs that began together end together, so the rate
+        is at most what the slots can do, by the run time."""
         now = time.monotonic()
         if not self._running:
             self._idle_s += now - self._idle_since
@@ -206,7 +206,7 @@ class Slots:
         self._finished, self._sampled, self._ran_s, self._idle_s, self._rated_at = 0, 0, 0.0, 0.0, now
 
     def _fill(self) -> None:
-        """Free slots to the queues in turn: one that always has more does not keep the others from running."""
+        """Assign free slots to the queues round-robin: a queue that is always full does not starve the others."""
         passed = 0
         while passed < len(self._turns) and len(self._running) < self._total:
             queue = self._turns[0]
@@ -223,13 +223,13 @@ class Slots:
 
 
 class Ready:
-    """Prefetched runs of one queue. Tenants take turns; a tenant's own runs keep their order."""
+    """Prefetched runs of one queue. Tenants are served round-robin; a tenant's own runs keep their order."""
 
     def __init__(self) -> None:
         self._of: dict[UUID, deque[Run]] = {}
         """By tenant; a tenant without runs has no entry."""
         self._turns: deque[deque[Run]] = deque()
-        """The same, in the order of the tenants' turns."""
+        """The same, in round-robin order."""
         self.count = 0
 
     def __len__(self) -> int:
@@ -240,7 +240,7 @@ class Ready:
 
     @property
     def since(self) -> float:
-        """When the first of those that are here now came."""
+        """When the oldest of the present runs arrived."""
         return min(runs[0].queued_at for runs in self._turns)
 
     def append(self, run: Run) -> None:

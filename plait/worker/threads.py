@@ -1,4 +1,4 @@
-"""Threads for sync handlers. One that outlives its timeout can't be stopped: it is let go, and another takes its place."""
+"""Threads for sync handlers. A thread that outlives its timeout cannot be stopped: it is abandoned, and another one replaces it."""
 
 import asyncio
 import contextlib
@@ -13,11 +13,11 @@ from plait.worker.leftovers import Original, end_copy
 
 _IDLE_S = 30.0
 _NOT_CARRIED = (StopIteration, GeneratorExit)
-"""No future can carry these to who awaits it: the one is refused, the other closes the coroutines on its way."""
+"""Exceptions that a future cannot carry to its awaiter: one is rejected, the other closes coroutines on its way."""
 
 
 class Threads:
-    """As many threads as are needed at once; idle ones end after a while. All are daemons: none can hold up the process's exit."""
+    """As many threads as are needed at once; idle ones end after a while. All are daemons: none can delay the process's exit."""
 
     def __init__(self, original: Original) -> None:
         self._original = original
@@ -29,7 +29,7 @@ class Threads:
     def submit(
         self, context: contextvars.Context, function: Callable[..., Any], arguments: dict[str, Any]
     ) -> asyncio.Future[Any]:
-        """Run a function in a thread. Whether anybody still waits for it or not, it runs to its end."""
+        """Run a function in a thread. It runs to its end, even if its caller stops waiting."""
         call = _Call(asyncio.get_running_loop(), context, function, arguments)
         with self._lock:
             if self._closed:
@@ -63,7 +63,7 @@ class Threads:
                     if self._idle > 0:
                         self._idle -= 1
                         return
-                call = self._work.get()  # somebody counted on this thread just now: its call is on the way
+                call = self._work.get()  # a call was just assigned to this thread
 
 
 class _Call:
@@ -83,19 +83,19 @@ class _Call:
     def run(self, original: Original) -> None:
         try:
             value, error = self._context.run(self._function, **self._arguments), None
-        except BaseException as raised:  # noqa: BLE001 - whatever it is, it is the handler's outcome
+        except BaseException as raised:  # noqa: BLE001 - any error is the handler's outcome
             value, error = None, raised
         if original.copied:
             end_copy(error)
-        with contextlib.suppress(RuntimeError):  # the loop is closed: the worker has gone, and so has the lease
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the worker has stopped, and the lease is lost
             self._loop.call_soon_threadsafe(self._done, value, error)
 
     def _done(self, value: Any, error: BaseException | None) -> None:
         if self.future.done():
-            return  # timed out or canceled before: the outcome is already decided
+            return  # timed out or canceled: the outcome is already decided
         if error is None:
             self.future.set_result(value)
-        elif issubclass(type(error), _NOT_CARRIED):  # not isinstance: an exception may lie about its class, or raise
+        elif issubclass(type(error), _NOT_CARRIED):  # not isinstance: an exception may fake its class, or raise
             self.future.set_exception(RuntimeError(f"the handler raised {shown(error)}"))
         else:
             self.future.set_exception(error)

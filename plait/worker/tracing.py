@@ -1,4 +1,4 @@
-"""A span for each attempt. Decided once, when the worker starts: handlers are wrapped then, and else left as they are."""
+"""A span for each attempt. Decided once, when the worker starts: handlers are wrapped only if tracing is enabled."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -36,11 +36,11 @@ def _traced(definition: Definition, tracer: Any) -> Callable[..., Any]:
 
             return in_thread
         case "process":
-            return function  # it is looked up by its name, in another process
+            return function  # another process looks it up by name
 
 
 class TracedProcesses(Processes):
-    """The span of an attempt that runs in another process is this one's to tell: the other need not know of tracing."""
+    """This process reports the span of an attempt that runs in another process, which need not know of tracing."""
 
     def __init__(self, limit: int, tracer: Any) -> None:
         super().__init__(limit)

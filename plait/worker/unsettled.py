@@ -1,9 +1,9 @@
-"""Outcomes that the database refused together with others: each is settled alone, so that the others do not suffer for it.
+"""Outcomes that the database rejected in a batch: each is settled alone, so that the others are not affected.
 
-An outcome is replaced by a failure only when it is at fault itself: data that the database has no place for, refused twice while
-alone (the first time may be a race). Whatever else the database says may pass: a lock, a deadlock, a server that is read-only or
-short of something. Such an outcome is kept and tried again, with backoff, for `PATIENCE_S`. Then it is given up: the worker no
-longer holds the job, the next reconcile or the end of the lease releases it, and it runs again.
+An outcome is replaced by a failure only if it is the cause itself: data that the database cannot store, rejected twice while alone (the
+first time may be a race). Any other error may be temporary: a lock, a deadlock, a server that is read-only or out of resources. Such an
+outcome is kept and retried, with backoff, for `PATIENCE_S`. Then it is dropped: the worker no longer holds the job, the next reconcile or the
+end of the lease releases it, and it runs again.
 """
 
 import asyncio
@@ -54,8 +54,8 @@ class Unsettled:
         self._retry = Retry(
             "outcomes",
             store.database.outage,
-            failing="outcomes could not be stored; each is retried alone",
-            recovered="outcomes that could not be stored are settled or given up",
+            failing="outcomes not stored, retrying each alone",
+            recovered="unstored outcomes are settled or dropped",
         )
 
     def __len__(self) -> int:
@@ -77,14 +77,14 @@ class Unsettled:
         self._retry.end()
 
     def stop(self) -> None:
-        """Try all of them now; `run` ends when none is left."""
+        """Retry all of them now; `run` ends when none is left."""
         self._stop = True
         for one in self._refused:
             one.due_at = 0.0
         self._news.set()
 
     async def run(self, worker: int) -> None:
-        """Until stopped and empty, or canceled."""
+        """Run until stopped and empty, or canceled."""
         self._stop = False
         while not (self._stop and not self._refused):
             self._news.clear()
@@ -93,7 +93,7 @@ class Unsettled:
             for start in range(0, len(due), AT_ONCE):
                 tried = [self._settle(worker, one) for one in due[start : start + AT_ONCE]]
                 if not all(await asyncio.gather(*tried)):
-                    for one in due[start + AT_ONCE :]:  # they would wait for the same
+                    for one in due[start + AT_ONCE :]:  # they would wait for the same lock
                         one.due_at = time.monotonic() + FIRST_S
                     break
             if due and not self._refused:
@@ -105,7 +105,7 @@ class Unsettled:
                         await self._news.wait()
 
     async def _settle(self, worker: int, one: _Refused) -> bool:
-        """Try one. False: the database can't be reached."""
+        """Retry one. False: the database is not reachable."""
         settlement = one.settlement
         try:
             [accepted] = await self._store.workers.settle(worker, [settlement])
@@ -128,7 +128,7 @@ class Unsettled:
             one.settlement, one.replaced, one.failures, one.faults = _replacement(one.settlement, error), True, 0, 0
         elif one.faults >= 2 or now - one.since > PATIENCE_S:
             job_id = str(one.settlement.job_id)
-            log.error("an outcome is given up; the job runs again", job_id=job_id, error=str(error))
+            log.error("outcome dropped; the job will run again", job_id=job_id, error=str(error))
             self._remove(one)
         pause = min(LONGEST_S, FIRST_S * 2.0 ** min(one.failures, 20))
         one.due_at = now + pause * random.uniform(0.5, 1.0)
@@ -139,8 +139,8 @@ class Unsettled:
 
 
 def _replacement(settlement: Settlement, refused: Exception) -> Settlement:
-    finished = outcomes.failed(f"its outcome could not be stored: {refused}", reason="bad_result", permanent=True)
-    log.error("an outcome could not be stored; the job fails", job_id=str(settlement.job_id), error=str(refused))
+    finished = outcomes.failed(f"the outcome could not be stored: {refused}", reason="bad_result", permanent=True)
+    log.error("outcome cannot be stored; the job fails", job_id=str(settlement.job_id), error=str(refused))
     return Settlement(
         settlement.job_id,
         settlement.attempt,
@@ -154,7 +154,7 @@ def _replacement(settlement: Settlement, refused: Exception) -> Settlement:
 
 def log_stale(settlement: Settlement) -> None:
     log.warning(
-        "the lease was lost before its outcome came",
+        "the lease was lost before the outcome was stored",
         job_id=str(settlement.job_id),
         definition=settlement.definition,
         attempt=settlement.attempt,

@@ -1,9 +1,9 @@
-"""Notices that the worker's event loop does not turn, because a handler blocks it.
+"""Detects that a handler blocks the worker's event loop.
 
-Handlers with `async def` share one loop. One that computes, or waits without `await`, keeps the others from running: their timeouts do not
-fire, cancels do not reach them, and no outcome is recorded. A thread of its own looks whether the loop turns. It logs where the loop is
-and in which job; the heartbeat tells it to the database. After a bound (`PLAIT_LOOP_TIMEOUT`; default: the lease) the lease is not renewed
-any more and the process ends, so that others run its jobs again. In a process that is not plait's own, as in a test, only the lease ends.
+`async def` handlers share one event loop. One that computes, or waits without `await`, blocks the others: their timeouts do not fire,
+cancellations do not reach them, and no outcome is recorded. A separate thread checks whether the loop runs. It logs the stack and the job, and
+the heartbeat reports them to the database. After a limit (`PLAIT_LOOP_TIMEOUT`; default: the lease) the lease is no longer renewed and the
+process ends, so that other workers run its jobs. In a process that is not plait's own, such as a test, only the lease ends.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ from plait.worker.run import Run
 log = get_logger("watchdog")
 
 NOTICE_S = 2.0
-"""A loop that has not turned for this long is blocked."""
+"""A loop that has not run for this long is blocked."""
 _DEBUGGERS = ("bdb", "pdb", "pydevd", "_pydevd", "debugpy")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocked:
-    """For how long the loop has not turned, and in which job, where that is known."""
+    """How long the loop has been blocked, and by which job, if it is known."""
 
     seconds: float
     job_id: UUID | None
@@ -41,7 +41,7 @@ class Watchdog:
     def __init__(
         self, settings: Settings, stop: Stop, *, runs: Callable[[], Iterable[Run]], lost: Callable[[], None]
     ) -> None:
-        """`lost`: called on the loop when it turns again after the lease was given up."""
+        """`lost`: called on the loop when it runs again after the lease was given up."""
         bound_s = settings.lease if settings.loop_timeout is None else settings.loop_timeout
         self._bound_s = bound_s
         self._runs = runs
@@ -56,7 +56,7 @@ class Watchdog:
         self._job_id: UUID | None = None
         self._noticed = False
         self.may_renew = True
-        """Not after the loop was blocked for too long. An attribute: it is read for every job."""
+        """False after the loop was blocked for too long. An attribute, since it is read for every job."""
         self._thread = threading.Thread(target=self._watch, name="plait-watchdog", daemon=True)
 
     def start(self) -> None:
@@ -71,20 +71,18 @@ class Watchdog:
 
     @property
     def blocked(self) -> Blocked | None:
-        """What the heartbeat tells of it."""
+        """The state that the heartbeat reports."""
         return Blocked(seconds=self._still_s, job_id=self._job_id) if self._noticed else None
 
     def _watch(self) -> None:
         before = time.monotonic()
         while not self._closed.wait(self._every_s):
             now = time.monotonic()
-            # Where this thread itself was held up (a suspended machine, no CPU), the loop could not turn either: that does not count.
+            # If this thread itself was delayed (a suspended machine, no CPU), the loop could not run either: that does not count.
             passed, before = min(now - before, 2 * self._every_s), now
             if self._turned:
                 if self._noticed:
-                    log.warning(
-                        "the event loop turns again", blocked_s=round(self._still_s, 1), job_id=self._job_name()
-                    )
+                    log.warning("event loop running again", blocked_s=round(self._still_s, 1), job_id=self._job_name())
                 self._still_s, self._noticed, self._job_id, self._turned = 0.0, False, None, False
                 with contextlib.suppress(RuntimeError):  # it is closed
                     self._loop.call_soon_threadsafe(self._turn)
@@ -98,7 +96,7 @@ class Watchdog:
                 self._give_up()
 
     def _turn(self) -> None:
-        """On the loop."""
+        """Runs on the loop."""
         self._turned = True
         if not self.may_renew:
             self._lost()
@@ -107,7 +105,7 @@ class Watchdog:
         run = self._blocker()
         self._job_id, self._noticed = None if run is None else UUID(bytes=run.claimed.job_id.bytes), True
         log.error(
-            "the event loop is blocked by a handler: use `await`, a `def` handler or isolation='process'",
+            "event loop blocked by a handler: use `await`, a `def` handler or isolation='process'",
             blocked_s=round(self._still_s, 1),
             stack=stack_of(self._loop_thread),
             **_about(run),
@@ -115,14 +113,14 @@ class Watchdog:
 
     def _give_up(self) -> None:
         self.may_renew = False
-        said = "the event loop was blocked for too long: the lease is not renewed"
+        said = "event loop blocked for too long: the lease is not renewed"
         about = {"blocked_s": round(self._still_s, 1), "bound_s": self._bound_s, **_about(self._blocker())}
         if self._ends_process:
             end_process(BLOCKED, f"{said}, and the process ends", **about)
         log.critical(said, **about)
 
     def _blocker(self) -> Run | None:
-        """The run whose code the loop is in, as well as that can be told from here."""
+        """The run whose code blocks the loop, as far as it can be determined."""
         task = asyncio.current_task(self._loop)
         if task is None:
             return None
@@ -130,7 +128,7 @@ class Watchdog:
         found = None if context is None else running_attempt(context)
         if isinstance(found, Run):
             return found
-        with contextlib.suppress(RuntimeError):  # it changed meanwhile: the loop turns after all
+        with contextlib.suppress(RuntimeError):  # it changed meanwhile: the loop runs after all
             for run in self._runs():
                 if run.task is task:
                     return run
@@ -148,7 +146,7 @@ class Watchdog:
         return False
 
     def _guard_stop(self) -> None:
-        """`loop.stop()` in a handler would end all others in the middle, as if the worker had been asked to stop."""
+        """`loop.stop()` in a handler would end all others, as if the worker had been requested to stop."""
         stop = self._loop.stop
 
         def guarded() -> None:
@@ -156,11 +154,11 @@ class Watchdog:
             if not isinstance(run, Run):
                 stop()
             elif self._ends_process:
-                end_process(BLOCKED, "a handler has stopped the event loop: the process ends", **_about(run))
+                end_process(BLOCKED, "a handler stopped the event loop: the process ends", **_about(run))
             else:
                 raise RuntimeError("a handler must not stop the worker's event loop")
 
-        with contextlib.suppress(AttributeError):  # a loop that can't be guarded
+        with contextlib.suppress(AttributeError):  # a loop that cannot be guarded
             self._loop.stop = guarded  # type: ignore[method-assign]
 
 

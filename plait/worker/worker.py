@@ -1,4 +1,4 @@
-"""The worker as a service: it registers, runs until asked to stop, drains, and leaves."""
+"""The worker as a service: it registers, runs until a stop is requested, drains, and deregisters."""
 
 import asyncio
 import contextlib
@@ -46,11 +46,11 @@ log = get_logger("worker")
 TICK_S = 0.1
 PROGRESS_S = 0.25
 STOP_GRACE_S = 1.0
-"""How long a handler may take to stop when asked, before its slot is taken from it."""
+"""How long a handler may take to stop when requested, before it loses its slot."""
 FLUSH_S = 5.0
-"""How long a stopping worker tries to record its last outcomes when the database does not answer."""
+"""How long a stopping worker tries to record its last outcomes if the database does not answer."""
 LEAVE_S = 2.0
-"""The same for the rest of what it would tell the database."""
+"""The same for its other writes."""
 
 
 class Worker:
@@ -69,11 +69,11 @@ class Worker:
         except_jobs: Collection[str] = (),
         build: str | None = None,
     ) -> None:
-        """`queues`: how many jobs of each to run at once; all that the app's jobs name when not given. `concurrency` bounds
-        the worker as a whole. `once`: end when nothing is left to claim. `node`: the machine that it is on; the host's name when
-        nobody says."""
+        """`queues`: the concurrency of each queue. Default: all queues of the app's jobs. `concurrency` limits the worker as a whole. `once`: exit when
+        no job is left to claim. `node`: the name of its node. Default: the host
+        name."""
         if concurrency < 1 or any(limit < 1 for limit in (queues or {}).values()):
-            raise InvalidDefinition("a worker's concurrency is at least 1")
+            raise InvalidDefinition("concurrency must be at least 1")
         self._app = app
         self._settings = app.settings
         named = {definition.queue for definition in app.definitions.values()} | {"default"}
@@ -161,7 +161,7 @@ class Worker:
                 await self._pump.close()
 
     async def _learn(self, store: Store) -> None:
-        """What operators have said of its jobs."""
+        """Read operators' overrides of its jobs."""
         moved = await store.definitions.queues_of(list(self._app.definitions)) if self._serves_all else []
         self._queues |= dict.fromkeys(set(moved) - set(self._queues), self._concurrency)  # where they moved its jobs
         self._registration.queues = list(self._queues)
@@ -169,7 +169,7 @@ class Worker:
         await self._schemas.learn(store)
 
     async def _live(self, store: Store, stop: Stop) -> bool:
-        """One registration, to its end. False: this worker was declared lost, and begins anew."""
+        """One registration, until it ends. False: this worker was declared lost, and registers again."""
         worker = self.id = await self._registration.register(store, stop)
         if worker is None:
             return True
@@ -199,20 +199,20 @@ class Worker:
                     lost = group.create_task(self._lost.wait())
                     await asyncio.wait({pumping, lost}, timeout=FLUSH_S, return_when=asyncio.FIRST_COMPLETED)
                 pumping.cancel()
-                self._lost.set()  # ends whoever still waits for it
+                self._lost.set()  # wakes everything that waits for it
             if pumping.cancelled() or not pumping.result():
                 self._give_up(worker)
                 if stop.requested:
                     await briefly(self._registration.settle_late(store), LEAVE_S)
                 return stop.requested
-            await briefly(store.workers.leave(worker), FLUSH_S)  # else the lease ends by itself
+            await briefly(store.workers.leave(worker), FLUSH_S)  # else the lease expires
             log.info("worker stopped", worker_id=worker)
             return True
         finally:
             await heartbeat.close()
 
     async def _until_stopped(self, stop: Stop, pumping: "asyncio.Task[bool]") -> bool:
-        """Until there is reason to drain; False when the lease is lost and there is nothing to drain."""
+        """Run until there is a reason to drain; False if the lease is lost and there is nothing to drain."""
         reasons = [stop.wait(), self._lost.wait()]
         if self._once:
             reasons.append(self._pump.idle.wait())
@@ -225,12 +225,12 @@ class Worker:
         return not self._lost.is_set() and not pumping.done()
 
     async def _drain(self, stop: Stop) -> None:
-        """Give back what has not started and let the rest finish. Past the grace, or asked again, stop it and give it back."""
+        """Graceful shutdown: release jobs that have not started, and let the others finish. After the grace period, or at the second request, stop and release them."""
         self._pump.claiming = False
         self._give_back(self._slots.give_back())
         if self.id is not None:
             store = await self._app.store()
-            # Else its node has a part in new node jobs until it is gone.
+            # Else its node takes part in new node jobs until it is gone.
             await briefly(store.workers.drain(self.id), LEAVE_S)
         deadline = time.monotonic() + self._settings.grace
         while self._slots.running_count and not self._lost.is_set():
@@ -252,7 +252,7 @@ class Worker:
         if self._pump.claiming:
             self._slots.add(runs, wanted)
             return
-        self._give_back(runs)  # claimed while the wish to stop came
+        self._give_back(runs)  # claimed while the stop was requested
 
     def _give_back(self, runs: Iterable[Run]) -> None:
         for run in runs:
@@ -260,14 +260,14 @@ class Worker:
             self._settle(run, ended(Ending.RELEASED))
 
     def _keep(self, run: Run) -> None:
-        """A run that leaves its slot before it has ended: its task must not vanish in the middle of its work."""
+        """Keep the task of a run that leaves its slot before it has ended: it must not be garbage-collected."""
         run.over = True
         if run.task is not None and not run.task.done():
             self._let_go.add(run.task)
             run.task.add_done_callback(self._let_go.discard)
 
     def _refuse_unfit(self, runs: list[Run]) -> list[Run]:
-        """Those that fit their schemas; the others are never started."""
+        """The runs whose payloads fit their schemas; the others are never started."""
         fit = []
         for run in runs:
             payload = run.claimed.payload
@@ -287,7 +287,7 @@ class Worker:
         return None
 
     async def _end_after_progress(self, run: Run, finished: Finished) -> None:
-        """Its last word before its outcome: afterwards nobody would take it. A command always has one."""
+        """Send the last progress before the outcome: afterwards it would be rejected. A command always has some."""
         if run.definition.command is not None:
             finished = exited(finished)
         await run.flush()
@@ -295,8 +295,10 @@ class Worker:
 
     def _end(self, run: Run, finished: Finished | None) -> None:
         if not self._slots.finish(run):
-            return  # it was given up before it ended: its outcome is decided
-        if finished is not None and self._watchdog.may_renew:  # else the loop was blocked for too long: others run it
+            return  # abandoned before it ended: its outcome is decided
+        if (
+            finished is not None and self._watchdog.may_renew
+        ):  # else the loop was blocked for too long, and others run the job
             self._settle(run, finished)
             if finished.ending in (Ending.FAILED, Ending.TIMEOUT):
                 log_failure(run, finished)
@@ -313,7 +315,7 @@ class Worker:
         self._pump.settle(Settlement(job_id, attempt, ending, result, detail, run.ran_ms(), run.claimed.definition))
 
     def _cancel(self, job_id: UUID, attempt: int) -> None:
-        """Somebody asked for this attempt to stop."""
+        """A cancellation of this attempt was requested."""
         run = self._slots.find((job_id, attempt))
         if run is not None:
             run.cancel()
@@ -322,7 +324,7 @@ class Worker:
             self._settle(waiting, ended(Ending.CANCELED))
 
     def _gone(self, job_id: UUID, attempt: int) -> None:
-        """This attempt is no longer ours: it stops without a word."""
+        """The lease of this attempt is lost: stop it, and report no outcome."""
         run = self._slots.find((job_id, attempt))
         if run is not None:
             run.stop(Stopping.LOST)
@@ -330,9 +332,9 @@ class Worker:
             self._cached.give_back(waiting)
 
     def _give_up(self, worker: int) -> None:
-        """The lease is lost: stop every handler, and say nothing of them. What had ended before may still count."""
+        """The lease is lost: stop every handler, and report no outcomes. Outcomes from before may still count."""
         log.error(
-            "the lease is lost: handlers are stopped, others run their jobs", worker_id=worker, held=len(self._slots)
+            "lease lost: stopping all handlers, other workers run their jobs", worker_id=worker, held=len(self._slots)
         )
         for run in self._slots.running:
             run.stop(Stopping.LOST)
@@ -343,7 +345,7 @@ class Worker:
         self._registration.keep(worker, self._pump.forget())
 
     async def _tick(self) -> None:
-        """One clock for all runs: deadlines, handlers that do not stop, jobs that wait too long for a slot."""
+        """One clock for all runs: timeouts, handlers that do not stop, jobs that wait too long for a slot."""
         while True:
             await asyncio.sleep(TICK_S)
             now = time.monotonic()
@@ -353,7 +355,7 @@ class Worker:
                     if run.deadline and now >= run.deadline:
                         run.stop(Stopping.TIMEOUT)
                 elif now >= run.stopping_at + STOP_GRACE_S and run.definition.isolation != "process":
-                    log.warning("a handler does not stop; it loses its slot", **run.current().about())
+                    log.warning("handler does not stop; it loses its slot", **run.current().about())
                     self._keep(run)
                     self._end(run, abandoned(run))
             self._give_back(self._slots.give_back(older_than_s=GIVE_BACK_S))
@@ -367,7 +369,7 @@ class Worker:
                     await self._send_progress(run)
 
     async def _send_progress(self, run: Run) -> None:
-        """Send what the handler said last; one at a time, so that an older word never comes after a newer one."""
+        """Send the handler's latest progress; one at a time, so that an older value never overwrites a newer one."""
         job_id, attempt = run.key
         assert run.reporting is not None
         async with run.reporting:
@@ -381,10 +383,10 @@ class Worker:
                 run.send_again(*news)
                 return
             except (PlaitError, asyncpg.PostgresError, TypeError, ValueError) as error:
-                log.warning("progress was not stored", **run.current().about(), error=str(error))
+                log.warning("progress not stored", **run.current().about(), error=str(error))
                 return
         if not held and run in self._slots:
-            self._pump.reconcile = True  # it may have been taken from us: find out
+            self._pump.reconcile = True  # the lease may be lost: check it
 
     def _heard(self, kind: str, name: str) -> None:
         if (kind == "queue" and (name == "*" or name in self._queues)) or (kind == "cancel" and name == str(self.id)):

@@ -54,7 +54,7 @@ def test_shares_are_given_back() -> None:
     for caller in (one, one, two):
         shares.check(caller)
         shares.add(caller)
-    for caller, words in ((one, "this key has 2 streams"), (two, "this tenant has 3 streams")):
+    for caller, words in ((one, "the limit of this key is 2"), (two, "the limit of this tenant is 3")):
         with pytest.raises(Refused, match=words):
             shares.check(caller)
     shares.check(a_caller(uuid4()))

@@ -65,6 +65,6 @@ async def test_previews_and_renderings_are_bounded_and_worked_out_off_the_loop(
         "data": {"x": "x" * 100_000},
     }
     said = await operator.ok("POST", "/jobs/triggers/render", draft)
-    assert said["error"] == "what a template gives is at most 1,000,000 characters"
+    assert said["error"] == "a template must render to at most 1,000,000 characters"
     assert threads
     assert threading.get_ident() not in threads

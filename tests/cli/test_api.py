@@ -58,7 +58,7 @@ def test_a_port_that_is_taken_is_told(real_database: TestDatabase) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ran = run("api", "--url", real_database.url, "--port", str(taken.getsockname()[1]))
         assert ran.code == 1
-        assert "can't listen on 127.0.0.1" in ran.err
+        assert "cannot listen on 127.0.0.1" in ran.err
 
 
 def test_dev_prints_a_link_that_signs_in_once(real_database: TestDatabase, shop: Path) -> None:
@@ -86,9 +86,9 @@ def test_revoking_a_key_lists_the_keys_that_were_made_with_it(real_database: Tes
     with psycopg.connect(real_database.admin_url) as admin:
         admin.execute("update plait.keys set parent_id = %s where id = %s", (parent, child))
     told = keys("revoke", parent)
-    assert f"key {child} child (operator), made with it: still valid" in told.out
+    assert f"key {child} child (operator), created with it: still valid" in told.out
     assert "--descendants" in told.err
-    assert f"key {child} child (operator), made with it: revoked" in keys("revoke", parent, "--descendants").out
+    assert f"key {child} child (operator), created with it: revoked" in keys("revoke", parent, "--descendants").out
     assert all(key["revoked_at"] for key in keys("list", "--json").json)
 
 

@@ -15,7 +15,7 @@ def master(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_endpoint_is_added_changed_tried_and_deleted(plait_on: Plait) -> None:
     added = plait_on("endpoints", "add", "orders", "https://hooks.example.com/x", "--on", "failed,dead_letter")
-    assert added.out.startswith("endpoint orders added: https://hooks.example.com/x, told of failed, dead_letter (")
+    assert added.out.startswith("endpoint orders added: https://hooks.example.com/x, statuses failed, dead_letter (")
     assert plait_on("endpoints", "add", "orders", "https://hooks.example.com/y").code == 1
     [row] = plait_on("endpoints", "--json").json
     assert (row["label"], row["statuses"], row["enabled"]) == ("orders", ["failed", "dead_letter"], True)

@@ -29,7 +29,7 @@ def _start_worker(database: TestDatabase) -> list[str]:
 
 def test_overrides_are_set_shown_and_cleared(plait_on: Plait, database: TestDatabase) -> None:
     _start_worker(database)
-    assert "its code decides" in plait_on("definitions", "show", "sync").err
+    assert "No setting is overridden" in plait_on("definitions", "show", "sync").err
     given = [
         "--queue",
         "moved",

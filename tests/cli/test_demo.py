@@ -19,7 +19,7 @@ def test_the_demo_keeps_its_word_and_can_be_run_again(data_dir: Path) -> None:
     dead = told["notes"][0]["id"]
     assert dead in [row["id"] for row in call("jobs", "-A", "-s", "dead_letter", "--json", "--data-dir", data_dir).json]
     [shown] = re.findall(r"jobs show (\S+)", first.out)
-    assert "the ledger does not answer" in call("jobs", "show", shown, "--data-dir", data_dir).out
+    assert "the ledger is not reachable" in call("jobs", "show", shown, "--data-dir", data_dir).out
     assert call("jobs", "retry", shown, "--data-dir", data_dir).code == 0
 
 

@@ -32,7 +32,7 @@ def test_keys_are_told_when_they_hold(plait_on: Plait) -> None:
     first = plait_on("enqueue", "tidy", "--dedupe-key", "house")
     second = plait_on("enqueue", "tidy", "--dedupe-key", "house")
     assert second.out == first.out
-    assert "an older job holds this key" in second.err
+    assert "another job has this key" in second.err
     told = plait_on("enqueue", "tidy", "--dedupe-key", "house", "--json").json
     assert (told["id"], told["deduplicated"]) == (first.out.strip(), True)
     plait_on("enqueue", "pay", "sum=1", "--idempotency-key", "k")

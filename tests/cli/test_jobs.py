@@ -43,7 +43,7 @@ def test_a_list_can_be_narrowed(plait_on: Plait, job: str) -> None:
     assert plait_on("jobs", "list", "--status", "lost").code == 2
     empty = plait_on("jobs", "list", "--status", "failed")
     assert (empty.code, empty.out) == (0, "")
-    assert "No such jobs" in empty.err
+    assert "No matching jobs" in empty.err
 
 
 def test_tenants_are_apart(plait_on: Plait, job: str) -> None:

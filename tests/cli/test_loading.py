@@ -41,7 +41,7 @@ def test_one_app_under_two_names_is_one_app(write_app: WriteApp) -> None:
 @pytest.mark.parametrize(
     ("text", "spec", "said"),
     [
-        ("", "none.py", "no Plait object in"),
+        ("", "none.py", "no Plait object found in"),
         ("from plait import Plait\na = Plait()\nb = Plait()\n", "two.py", "several Plait objects (a, b)"),
         (ONE, "other.py:b", "no Plait object called 'b'; it has app"),
         ("def (:\n", "syntax.py", "SyntaxError"),
@@ -62,11 +62,11 @@ def test_what_cannot_be_loaded_is_told(write_app: WriteApp, text: str, spec: str
 def test_what_is_not_there_is_told(tmp_path: Path, write_app: WriteApp, monkeypatch: pytest.MonkeyPatch) -> None:
     write_app(ONE, "cellar.py")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BadApp, match="there is no file"):
+    with pytest.raises(BadApp, match=r"attic\.py not found"):
         load_app("attic.py")
-    with pytest.raises(BadApp, match="there is no module 'attic'"):
+    with pytest.raises(BadApp, match="module 'attic' not found"):
         load_app("attic")
-    with pytest.raises(BadApp, match="an app is named like"):
+    with pytest.raises(BadApp, match="an app must be like"):
         load_app("./attic")
 
 

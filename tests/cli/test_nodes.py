@@ -33,7 +33,7 @@ def compacted(database: TestDatabase) -> str:
 
 
 def test_plait_nodes_tells_of_each_and_that_nobody_is_there(plait_on: Plait, database: TestDatabase) -> None:
-    assert plait_on("nodes").err == "No nodes. A worker is on one: plait worker APP --node NAME\n"
+    assert plait_on("nodes").err == "No nodes. Start a worker: plait worker APP --node NAME\n"
     compacted(database)
     shown = plait_on("nodes", "--json").json
     [node] = shown["nodes"]
@@ -41,13 +41,13 @@ def test_plait_nodes_tells_of_each_and_that_nobody_is_there(plait_on: Plait, dat
     assert shown["leader"]["node"] is None
     told = plait_on("nodes").out
     assert " left " in told
-    assert "leads, and runs no jobs" in told
+    assert "runs no jobs: leader actions wait" in told
 
 
 def test_a_job_is_shown_with_its_nodes_and_the_rule_that_decided_it(plait_on: Plait, database: TestDatabase) -> None:
     job = compacted(database)
     told = plait_on("jobs", "show", job).out
-    assert "nodes (1 of 1 must be done; decided: enough nodes were done)" in told
+    assert "nodes (1 of 1 must finish; decided: quorum reached)" in told
     [node] = plait_on("jobs", "show", job, "--json").json["nodes"]
     assert (node["status"], node["rule"], node["late"]) == ("succeeded", "quorum", False)
     tree = plait_on("jobs", "tree", job).out.splitlines()

@@ -69,7 +69,7 @@ def test_a_second_signal_ends_a_worker_whose_loop_is_blocked(real_database: Test
 def test_workers_tell_whose_handler_blocks_them(real_database: TestDatabase, shop: Path) -> None:
     job = call("enqueue", shop, "block", "seconds=600", "--url", real_database.url).out.strip()
     with started("worker", shop, "--url", real_database.url, PLAIT_HEARTBEAT="0.3") as process:
-        wait_for_line(process, "the event loop is blocked")
+        wait_for_line(process, "event loop blocked by a handler")
         while not (told := call("workers", "--url", real_database.url, "--json").json)[0]["blocked_since"]:
             pass  # until the next heartbeat; pytest's timeout bounds it
         assert told[0]["blocked_job"] == job
@@ -83,9 +83,9 @@ def test_run_is_stopped_by_ctrl_c(real_database: TestDatabase, shop: Path) -> No
     with started("run", shop, "sleep", "seconds=3600", "--url", real_database.url) as process:
         wait_until_listed(real_database, "running")
         process.send_signal(signal.SIGINT)
-        wait_for_line(process, "the job may finish")
+        wait_for_line(process, "waiting for the job to finish")
         process.send_signal(signal.SIGINT)
-        wait_for_line(process, "is given back")
+        wait_for_line(process, "was released")
         assert process.wait(120) == 130
 
 

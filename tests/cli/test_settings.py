@@ -79,7 +79,7 @@ def test_a_login_is_bound_to_its_tenant(plait_on: Plait, database: TestDatabase)
 
     asyncio.run(make_login())
     plait_on("tenants", "create", "acme")
-    assert plait_on("tenants", "bind", login, "acme").out == f"{login} acts for acme alone\n"
+    assert plait_on("tenants", "bind", login, "acme").out == f"{login} is bound to acme\n"
     job = plait_on("enqueue", "tidy", "--tenant", "acme").out.strip()
     plait_on("enqueue", "tidy")
     listed = call("jobs", "list", "--json", "--url", database.url_for(login))
@@ -107,12 +107,12 @@ def test_migrate_plans_installs_and_has_nothing_left(empty_database: TestDatabas
     assert migrate("--plan").startswith("would install schema")
     assert migrate("--plan").startswith("would install schema")
     assert migrate().startswith("installed schema")
-    assert "nothing to do" in migrate()
+    assert "up to date" in migrate()
     assert '"applied": true' in migrate("--json")
 
 
 def test_after_a_restore_one_command_makes_it_ready(plait_on: Plait) -> None:
-    assert plait_on("after-restore").out.startswith("ready: 0 workers are gone, 0 jobs are queued again, ")
+    assert plait_on("after-restore").out.startswith("ready: 0 workers removed, 0 jobs requeued, ")
     assert plait_on("after-restore", "--until", "2020-01-01T00:00Z", "--json").json["jobs"] == 0
     assert plait_on("after-restore", "--until", "yesterday").code == 2
     assert plait_on("after-restore", "--until", "2999-01-01T00:00Z").code == 1
@@ -137,13 +137,13 @@ def test_migrate_lets_an_application_in(empty_database: TestDatabase) -> None:
 def test_a_plain_login_may_not_migrate(empty_database: TestDatabase, database: TestDatabase) -> None:
     ran = call("migrate", "--url", empty_database.url_for("plait_dev"))
     assert ran.code == 1
-    assert "may not migrate" in ran.err
+    assert "has no permission to migrate" in ran.err
 
 
 def test_the_doctor_is_content_with_an_idle_database(plait_on: Plait) -> None:
     ran = plait_on("doctor")
     assert ran.code == 0
-    assert "Nothing to complain about." in ran.out
+    assert "No problems found." in ran.out
     told = plait_on("doctor", "--json").json
     assert (told["ok"], told["findings"]) == (True, [])
     assert set(told["facts"]) == {"plait", "database", "postgres", "pooler", "schema"}

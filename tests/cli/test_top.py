@@ -28,13 +28,13 @@ def fill(plait_on: Plait) -> None:
 
 
 def test_without_a_terminal_it_tells_once(plait_on: Plait) -> None:
-    assert "nothing is live" in plait_on("top").out
+    assert "no unfinished jobs" in plait_on("top").out
     fill(plait_on)
     ran = plait_on("top")
     assert ran.code == 0
     lines = ran.out.splitlines()
     assert lines[0] == "jobs     queued 6  running 0  scheduled 0  waiting 0"
-    assert "leader  NOBODY" in ran.out
+    assert "leader  NONE" in ran.out
     assert [line.split()[0] for line in lines[5:]] == ["slow", "a-queue-with-a-name-that-is…", "default"]
     assert all(len(line) <= 80 for line in lines)
     by_name = plait_on("top", "--sort", "name").out.splitlines()[5:]

@@ -90,7 +90,7 @@ def test_a_tree_tells_how_long_each_ran_and_how_long_it_took_in_all() -> None:
         )
     ]  # fmt: skip
     told = [line.partition("succeeded")[2] for line in drawn(rows)]
-    assert told == [" 50ms, 1m 24s in all", " 1m 20s", ""]
+    assert told == [" 50ms, 1m 24s in total", " 1m 20s", ""]
 
 
 def test_steps_are_shown(plait_on: Plait, order: str, shop: App, database: TestDatabase) -> None:
@@ -108,14 +108,14 @@ def test_steps_are_shown(plait_on: Plait, order: str, shop: App, database: TestD
 def test_a_signal_is_json(plait_on: Plait, order: str, shop: App, database: TestDatabase) -> None:
     end_the_children(shop, database, order)
     bad = plait_on("jobs", "signal", order, "paid", "yes")
-    assert (bad.code, "Text is in quotes" in bad.err) == (2, True)
+    assert (bad.code, "Quote text" in bad.err) == (2, True)
     assert plait_on("jobs", "signal", order, "paid", "7").out == f"{order}  queued\n"
 
 
 def test_a_tree_is_canceled_and_retried(plait_on: Plait, order: str) -> None:
     done = plait_on("jobs", "cancel", order, "--tree")
     assert (done.code, done.out) == (0, f"{order}  canceled\n")
-    assert "3 jobs canceled, 0 asked to stop" in done.err
+    assert "3 jobs canceled, 0 requested to stop" in done.err
     assert plait_on("jobs", "cancel", order, "--tree").out == f"{order}  canceled\n"
     again = plait_on("jobs", "retry", order, "--tree")
     assert (again.code, again.out) == (0, f"{order}  queued\n")
@@ -144,7 +144,7 @@ def test_a_job_is_forked_from_a_step(plait_on: Plait, order: str, shop: App, dat
     assert plait_on("jobs", "fork", order, "--json").json["forked_from"] == order
     wrong = plait_on("jobs", "fork", order, "--from", "nothing")
     assert wrong.code == 2
-    assert "it has 1 price, 2 fan_out, 3 signal paid" in wrong.err
+    assert "the job has the steps 1 price, 2 fan_out, 3 signal paid" in wrong.err
 
 
 def test_a_history_is_exported_as_json_that_can_be_replayed(
@@ -159,6 +159,6 @@ def test_a_history_is_exported_as_json_that_can_be_replayed(
     async def other_code() -> None:
         await wait_for_signal("paid")
 
-    with pytest.raises(DeterminismError, match="call 'price' #1 on record"):
+    with pytest.raises(DeterminismError, match="recorded as call 'price' #1"):
         asyncio.run(replay(text, other_code))
     assert plait_on("jobs", "history", str(uuid4())).code == 1

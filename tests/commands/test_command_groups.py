@@ -192,12 +192,12 @@ async def test_a_typer_command_reads_what_the_payload_says(app: Plait, kit: Kit)
         ("copy", {"source": "a", "targets": ["b"], "size": 1, "secret": "x"}, "secret"),
         ("copy", {"source": "a", "targets": ["b"], "size": 1, "version": True}, "version"),
         ("copy", {"source": "a", "targets": ["b"], "size": 1, "case": "title"}, "case"),
-        ("copy", {"source": "a", "targets": ["b"], "size": 1, "text": "-x"}, "taken for an option"),
-        ("copy", {"source": "a", "targets": ["b"], "size": 1, "point": [1, "--x"]}, "taken for an option"),
+        ("copy", {"source": "a", "targets": ["b"], "size": 1, "text": "-x"}, "parsed as an option"),
+        ("copy", {"source": "a", "targets": ["b"], "size": 1, "point": [1, "--x"]}, "parsed as an option"),
         ("copy", {"source": "a\0", "targets": ["b"], "size": 1}, "NUL"),
         ("copy", {"source": "a", "targets": ["b" * 200_000], "size": 1}, "at most"),
         ("copy", {"source": "a", "targets": ["b"], "size": 1, "verbose": 10**9}, "verbose"),
-        ("db.migrate", {"note": "x"}, "revision, which stands before it, is not"),
+        ("db.migrate", {"note": "x"}, "requires revision, which comes before it"),
     ],
 )
 def test_what_the_application_would_not_read_so_is_refused(
@@ -244,7 +244,7 @@ def test_an_argument_keeps_its_place(app: Plait) -> None:
     assert without is not None
     given = {"place": "-x", "first": "1", "second": "2"}
     assert command.arguments({"payload": given}) == ["/bin/tool", "--", "-x", "put", "--", "1", "2"]
-    with pytest.raises(InvalidArguments, match="first, which stands before it"):
+    with pytest.raises(InvalidArguments, match="first, which comes before it"):
         without.arguments({"payload": {"place": "x", "second": "2"}})
 
 

@@ -76,7 +76,7 @@ async def test_an_exit_code_is_kept_with_the_attempt_and_tails_with_it(app: Plai
     missing = app.command("missing", "/nowhere/program", retries=0)
     handle = await missing.enqueue()
     await kit.run_until_idle()
-    with pytest.raises(JobFailed, match="it cannot be started"):
+    with pytest.raises(JobFailed, match="the command cannot be started"):
         await handle.result(timeout=120)
     works = await app.command("works", "/bin/true").enqueue()
     alone = await app.job(plain).enqueue()
@@ -90,13 +90,13 @@ async def test_an_exit_code_is_kept_with_the_attempt_and_tails_with_it(app: Plai
 @pytest.mark.parametrize(
     ("value", "error"),
     [
-        ("-x", "would be taken for an option"),
-        ("--config=/etc/passwd", "would be taken for an option"),
+        ("-x", "would be parsed as an option"),
+        ("--config=/etc/passwd", "would be parsed as an option"),
         ("a\0b", "NUL"),
         ("x" * 200_000, "at most"),
-        (["a"], "text, a number or a truth value"),
-        ({"a": 1}, "text, a number or a truth value"),
-        (None, "is not given"),
+        (["a"], "text, a number or a boolean"),
+        ({"a": 1}, "text, a number or a boolean"),
+        (None, "is missing"),
     ],
 )
 async def test_an_argument_that_is_none_is_refused_before_anything_is_started(

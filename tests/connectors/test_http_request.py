@@ -69,7 +69,7 @@ async def test_5xx_and_429_are_tried_again_and_other_4xx_are_for_good(
         last = await here.last(job.id)
         assert (job.status, len(server.seen)) == (becomes, 1)
         if becomes != "succeeded":
-            assert f"answered {status}" in (last.error or "")
+            assert f"responded {status}" in (last.error or "")
             assert "secret=x" not in (last.error or "")
             assert last.traceback is None or becomes == "failed"
 
@@ -126,7 +126,7 @@ async def test_where_it_may_not_go_the_job_fails_for_good_and_at_once(bench: Mak
 
 async def test_by_default_a_worker_has_no_connectors_and_they_reach_nobody(bench: MakeBench, world: World) -> None:
     assert types_in(Settings().connectors) == ()
-    with pytest.raises(InvalidDefinition, match="there are http"):
+    with pytest.raises(InvalidDefinition, match="must be a list of http"):
         types_in("http, ftp")
     async with canary() as touched:
         here = bench(touched.port, connector_hosts=Settings().connector_hosts)
@@ -213,7 +213,7 @@ async def test_a_secret_is_put_in_where_the_operator_lets_it_go(
         for tenant, where in (("default", url), ("acme", f"http://evil.example:{server.port}/")):
             refused = await here.request(where, tenant=tenant, headers={"x": "{{secret.CRM}}"})
             assert refused.status == "failed"
-            assert "may not be sent" in ((await here.last(refused.id)).error or "")
+            assert "must not be sent" in ((await here.last(refused.id)).error or "")
         missing = await here.request(url, headers={"x": "{{secret.OTHER}}"})
         assert missing.status == "scheduled"  # the operator may still set it
         literal = await here.request(url, headers={"x": "{{secret.crm}} {{env.OTHER}} {{secret.}}"})
@@ -272,4 +272,4 @@ async def test_settings_that_came_in_by_sql_and_are_not_valid_fail_the_job(
         here = bench(server.port)
         job = await here.request(f"http://127.0.0.1:{server.port}/")
         assert (job.status, server.seen) == ("failed", [])
-        assert "can't be used" in ((await here.last(job.id)).error or "")
+        assert "are not valid" in ((await here.last(job.id)).error or "")

@@ -48,7 +48,7 @@ async def test_no_url_of_the_corpus_is_connected_to() -> None:
         # The canary sings: had one of them been let through, it would have been seen.
         open_client = Client(policy(touched.port, networks=["127.0.0.0/8", "::1/128"]))
         for host in ("127.0.0.1", "127.0.0.2", "[::1]"):
-            with pytest.raises(Exception, match="no whole answer"):
+            with pytest.raises(Exception, match="no complete response"):
                 await open_client.send(Request(url=f"http://{host}:{touched.port}/"))
         assert touched.connections == 3
 
@@ -144,7 +144,7 @@ def test_a_host_is_allowed_by_its_whole_name(entry: str, taken: list[str], refus
     for host in taken:
         allowed.check_url(parse(f"https://{host}/"))
     for host in refused:
-        with pytest.raises(Refused, match="not among the hosts"):
+        with pytest.raises(Refused, match="list the allowed hosts"):
             allowed.check_url(parse(f"https://{host}/"))
 
 
@@ -166,7 +166,7 @@ def test_what_is_denied_is_denied_whatever_else_is_said() -> None:
 
 
 def test_nothing_is_allowed_before_the_operator_has_said_so() -> None:
-    with pytest.raises(Refused, match="not among the hosts"):
+    with pytest.raises(Refused, match="list the allowed hosts"):
         Policy(hosts=Hosts()).check_url(parse("https://example.com/"))
     with pytest.raises(Refused, match="http is not allowed"):
         Policy(hosts=ANY).check_url(parse("http://example.com/"))
@@ -176,7 +176,7 @@ def test_nothing_is_allowed_before_the_operator_has_said_so() -> None:
     "entry", ["http://example.com", "*example.com", "exa*mple.com", "a b", "10.0.0.0/99", "*.*.com", "a/b"]
 )
 def test_an_entry_that_says_nothing_clear_keeps_the_worker_from_starting(entry: str) -> None:
-    with pytest.raises(InvalidDefinition, match="a host is"):
+    with pytest.raises(InvalidDefinition, match="must be hosts like"):
         Hosts.of([entry], what="PLAIT_CONNECTOR_HOSTS")
 
 
@@ -185,5 +185,5 @@ async def test_a_slow_name_server_is_not_waited_for() -> None:
         await asyncio.Event().wait()
         return []
 
-    with pytest.raises(Exception, match=r"no answer within 0\.05 s"):
+    with pytest.raises(Exception, match=r"no response within 0\.05 s"):
         await Client(policy(), resolve=never).send(Request(url="http://slow.example/", timeout_s=0.05))  # type: ignore[arg-type]

@@ -210,7 +210,7 @@ async def test_gone_disables_the_endpoint_until_somebody_enables_it(bench: MakeB
         here = bench(server.port)
         await here.run(DELIVER, endpoint="mine", type="t")
         row = await world.store.endpoints.get_endpoint(mine)
-        assert (row.enabled, row.disabled_reason, row.subscribed_at) == (False, "it answered 410: gone", None)
+        assert (row.enabled, row.disabled_reason, row.subscribed_at) == (False, "it responded 410 Gone", None)
         skipped = await here.run(DELIVER, endpoint="mine", type="t")
         assert (skipped.status, len(server.seen)) == ("skipped", 1)
         await world.store.endpoints.set_endpoint("mine", {"enabled": True})

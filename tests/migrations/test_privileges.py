@@ -104,11 +104,11 @@ async def test_where_a_dba_made_the_roles_a_member_of_the_owner_migrates(
 async def test_a_plain_login_is_told_what_it_lacks(bare: TestServer) -> None:
     database = await owned_by(bare, "plain")
     url = database.url_for("plain")
-    told = r"this login may not migrate: permission denied.*CREATEROLE.*roles\.sql"
+    told = r"this login has no permission to migrate: permission denied.*CREATEROLE.*roles\.sql"
     with pytest.raises(PlaitError, match=told):
         await migrate(url)
     await as_superuser(database, DBA)
-    with pytest.raises(PlaitError, match=r"this login may not migrate"):
+    with pytest.raises(PlaitError, match=r"this login has no permission to migrate"):
         await migrate(url)
     async with connected(database.admin_url) as connection:
         assert await connection.fetchval("select to_regnamespace('plait')") is None
@@ -128,7 +128,7 @@ async def test_who_may_not_migrate_may_still_ask_whether_there_is_something_to_d
     await as_superuser(database, "create role client login in role plait_client", "create role nobody login")
     assert (await migrate(database.url_for("client"))).empty
     assert (await migrate(database.url_for("client"), plan_only=True)).empty
-    with pytest.raises(PlaitError, match="may not migrate"):
+    with pytest.raises(PlaitError, match="has no permission to migrate"):
         await migrate(database.url_for("nobody"), plan_only=True)
 
 
@@ -170,7 +170,7 @@ async def test_the_owner_may_not_be_granted_by_who_only_runs_jobs(bare: TestServ
     database = await bare.create_empty_database()
     await migrate(database.admin_url)
     await as_superuser(database, "create role runner login in role plait_worker", "create role app login")
-    with pytest.raises(PlaitError, match="may not migrate"):
+    with pytest.raises(PlaitError, match="has no permission to migrate"):
         await migrate(database.url_for("runner"), grant_client="app")
     async with connected(database.admin_url) as connection:
         assert not await connection.fetchval("select pg_has_role('app', 'plait_client', 'member')")

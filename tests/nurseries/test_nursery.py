@@ -227,5 +227,5 @@ async def test_a_nursery_is_entered_once_and_takes_children_only_inside(app: Pla
     handle = await parent.enqueue()
     await kit.run_until_idle()
     await handle.result(120)
-    assert ["entered once" in text for text in refused[-3:]] == [False, False, True]
-    assert all("takes children inside" in text for text in refused[-3:-1])
+    assert ["entered only once" in text for text in refused[-3:]] == [False, False, True]
+    assert all("must be called inside the nursery" in text for text in refused[-3:-1])

@@ -62,13 +62,13 @@ async def test_nonsense_is_refused_with_a_sentence(app: Plait, kit: Kit, over: W
         (lambda: spawn(7), "a job or its name"),  # type: ignore[arg-type]
         (lambda: spawn(None), "a job or its name"),  # type: ignore[arg-type]
         (lambda: after(print), "a job or its name"),  # type: ignore[arg-type]
-        (lambda: spawn("a\0b"), "no NUL"),
-        (lambda: spawn("unknown", 1), "give its arguments by name"),
+        (lambda: spawn("a\0b"), "must not contain NUL"),
+        (lambda: spawn("unknown", 1), "pass its arguments by name"),
         (lambda: spawn(child, "one"), "Expected `int`"),
-        (lambda: spawn(child, 1, queue="no such name!"), "a queue's name"),
-        (lambda: spawn(child, 1, delay=-1), "delay is between"),
-        (lambda: spawn(child.options(tenant="acme"), 1), "takes no tenant"),
-        (lambda: spawn_many(child.options(dedupe_key="k"), [1, 2]), "belongs to one job"),
+        (lambda: spawn(child, 1, queue="no such name!"), "queue must be"),
+        (lambda: spawn(child, 1, delay=-1), "delay must be between"),
+        (lambda: spawn(child.options(tenant="acme"), 1), "do not support the option tenant"),
+        (lambda: spawn_many(child.options(dedupe_key="k"), [1, 2]), "must be unique for each job"),
     ]
 
     @app.job(retries=0)

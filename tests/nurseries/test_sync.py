@@ -85,7 +85,7 @@ async def test_the_sync_forms_are_refused_on_a_loop_and_the_async_ones_in_a_thre
 
     @app.job(retries=0)
     async def on_the_loop() -> None:
-        with pytest.raises(NotDurable, match="use the async one"):
+        with pytest.raises(NotDurable, match="use the async function"):
             spawn_sync(child)
 
     @app.job(retries=0)

@@ -19,7 +19,7 @@ Kind = Literal["half-open", "frozen", "read-only"]
 KINDS: tuple[Kind, ...] = ("half-open", "frozen", "read-only")
 
 PLAIT = "import sys; from plait.cli import main; sys.exit(main())"
-BEGUN, OVER = "the database is unavailable", "the database is available again"
+BEGUN, OVER = "database unavailable", "database available again"
 
 
 @dataclass

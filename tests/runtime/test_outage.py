@@ -27,10 +27,10 @@ def test_loops_that_share_a_database_log_its_outage_once(lines: list[EventDict])
         worker.failed(DatabaseUnreachable())
         leader.failed(DatabaseUnreachable())
     worker.succeeded()
-    assert _events(lines) == ["the database is unavailable; retrying"]
+    assert _events(lines) == ["database unavailable, retrying"]
     leader.succeeded()
     leader.succeeded()
-    assert _events(lines)[1:] == ["the database is available again"]
+    assert _events(lines)[1:] == ["database available again"]
     assert lines[0]["log_level"] == "warning"
     assert lines[1]["after_s"] >= 0
     worker.failed(DatabaseUnreachable())
@@ -53,7 +53,7 @@ def test_a_loop_that_ends_while_it_fails_does_not_keep_the_outage_open(lines: li
     other.failed(DatabaseUnreachable())
     ended.end()
     other.succeeded()
-    assert _events(lines)[-1] == "the database is available again"
+    assert _events(lines)[-1] == "database available again"
 
 
 def test_pauses_grow_to_a_bound_and_begin_anew_after_a_success() -> None:

@@ -140,18 +140,16 @@ def test_a_union_whose_members_look_alike_is_refused_where_it_would_be_misread()
 
     codec = Codec(job, "job")
     assert codec.decode_payload(codec.encode_call((Paid(1),), {})) == {"outcome": Paid(1)}
-    with pytest.raises(
-        InvalidArguments, match="job: outcome: a Refunded would be read back as a Paid: give the members"
-    ):
+    with pytest.raises(InvalidArguments, match="job: outcome: a Refunded would be decoded as a Paid: add a field"):
         codec.encode_call((Refunded(1),), {})
-    with pytest.raises(InvalidResult, match="a Refunded would be read back as a Paid"):
+    with pytest.raises(InvalidResult, match="a Refunded would be decoded as a Paid"):
         codec.encode_result(Refunded(1))
-    with pytest.raises(InvalidResult, match="a Refunded would be read back as a Paid"):
+    with pytest.raises(InvalidResult, match="a Refunded would be decoded as a Paid"):
         ResultCodec(step, "step").encode_result([Paid(1), Refunded(1)])
 
     def either() -> str | datetime: ...  # type: ignore[empty-body]
 
-    with pytest.raises(InvalidResult, match="a datetime would be read back as a str"):
+    with pytest.raises(InvalidResult, match="a datetime would be decoded as a str"):
         Codec(either, "either").encode_result(BORN)
 
 

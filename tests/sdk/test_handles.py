@@ -50,8 +50,8 @@ def later() -> None:
 @pytest.mark.parametrize(
     ("function", "retries", "kind", "reason", "message", "has_traceback"),
     [
-        (boom, 0, JobDeadLettered, "attempts_exhausted", "failed for the last time: ValueError: no such thing", True),
-        (later, 0, JobDeadLettered, "attempts_exhausted", "failed for the last time: busy", False),
+        (boom, 0, JobDeadLettered, "attempts_exhausted", "exhausted its attempts: ValueError: no such thing", True),
+        (later, 0, JobDeadLettered, "attempts_exhausted", "exhausted its attempts: busy", False),
         (give_up, 5, JobFailed, "permanent", "failed: never again", True),
         (skip, 5, JobSkipped, None, "was skipped: nothing to do", False),
     ],
@@ -110,7 +110,7 @@ async def test_a_result_that_does_not_come_times_out_and_is_no_longer_asked_for(
     async def work() -> None: ...
 
     handle = await work.enqueue()
-    with pytest.raises(TimeoutError, match=rf"job {handle.id} has not ended within 0.05 s"):
+    with pytest.raises(TimeoutError, match=rf"job {handle.id} did not finish within 0.05 s"):
         await handle.result(timeout=0.05)
     the_waiter = await app.waiter()
     assert not the_waiter._waiting

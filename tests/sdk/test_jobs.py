@@ -80,28 +80,28 @@ async def test_options_add_up_and_leave_the_job_as_it_was(app: Plait) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"priority": "high"}, "priority is a whole number"),
-        ({"priority": 40_000}, "priority is a whole number between -32768 and 32767, not 40000"),
-        ({"priority": 10**5000}, "not a value of type int"),
-        ({"priority": True}, "priority is a whole number"),
-        ({"retries": -1}, "retries is a whole number between 0 and 9999"),
-        ({"delay": -1}, "delay is between 0 and 100 years, not -1"),
-        ({"delay": float("nan")}, "delay is between"),
-        ({"delay": 10**400}, "delay is between"),
-        ({"delay": "soon"}, "delay is a number of seconds, or like '10m' or '1h30m', not 'soon'"),
-        ({"delay": None, "timeout": 0}, "timeout is more than 0"),
-        ({"scheduled_for": datetime(2030, 1, 1)}, "scheduled_for needs a time zone"),  # noqa: DTZ001
-        ({"scheduled_for": "2030-01-01"}, "scheduled_for is of type datetime"),
-        ({"queue": "a b"}, "a queue's name is"),
-        ({"queue": ""}, "queue is text"),
-        ({"dedupe_key": ""}, "dedupe_key is text"),
-        ({"dedupe_key": "x" * 501}, "dedupe_key is text"),
-        ({"idempotency_key": "a\0b"}, "idempotency_key is text"),
-        ({"correlation_id": "\ud800"}, "correlation_id is text"),
-        ({"correlation_id": 5}, "correlation_id is text"),
-        ({"tenant": ""}, "tenant is a tenant's name or id, not ''"),
-        ({"tenant": 5}, "tenant is of type str or UUID"),
-        ({"job_id": "5"}, "job_id is of type UUID"),
+        ({"priority": "high"}, "priority must be a whole number"),
+        ({"priority": 40_000}, "priority must be a whole number between -32768 and 32767, got 40000"),
+        ({"priority": 10**5000}, "got a value of type int"),
+        ({"priority": True}, "priority must be a whole number"),
+        ({"retries": -1}, "retries must be a whole number between 0 and 9999"),
+        ({"delay": -1}, "delay must be between 0 and 100 years, got -1"),
+        ({"delay": float("nan")}, "delay must be between"),
+        ({"delay": 10**400}, "delay must be between"),
+        ({"delay": "soon"}, "delay must be a number of seconds, or like '10m' or '1h30m', got 'soon'"),
+        ({"delay": None, "timeout": 0}, "timeout must be more than 0"),
+        ({"scheduled_for": datetime(2030, 1, 1)}, "scheduled_for must have a time zone"),  # noqa: DTZ001
+        ({"scheduled_for": "2030-01-01"}, "scheduled_for must be of type datetime"),
+        ({"queue": "a b"}, "queue must be"),
+        ({"queue": ""}, "queue must be text"),
+        ({"dedupe_key": ""}, "dedupe_key must be text"),
+        ({"dedupe_key": "x" * 501}, "dedupe_key must be text"),
+        ({"idempotency_key": "a\0b"}, "idempotency_key must be text"),
+        ({"correlation_id": "\ud800"}, "correlation_id must be text"),
+        ({"correlation_id": 5}, "correlation_id must be text"),
+        ({"tenant": ""}, "tenant must be a tenant's slug or id, got ''"),
+        ({"tenant": 5}, "tenant must be of type str or UUID"),
+        ({"job_id": "5"}, "job_id must be of type UUID"),
     ],
 )
 def test_an_option_that_is_not_valid_is_refused_where_it_is_given(options: dict[str, Any], message: str) -> None:
@@ -173,7 +173,7 @@ async def test_an_idempotency_key_stands_for_its_payload_also_when_the_job_is_fi
     assert (await once.enqueue(1)).id == first.id
     with pytest.raises(IdempotencyConflict):
         await once.enqueue(2)
-    with pytest.raises(InvalidJob, match="needs an idempotency_key"):
+    with pytest.raises(InvalidJob, match="requires an idempotency_key"):
         await charge.options(idempotency_ttl="1h").enqueue(1)
 
 
@@ -187,7 +187,7 @@ async def test_a_call_of_many_is_a_tuple_a_mapping_or_one_argument(app: Plait, d
     assert [await handle.result(timeout=120) for handle in handles] == ["xy", "21", "z-"]
     assert await join.enqueue_many([]) == []
     for options in ({"dedupe_key": "k"}, {"idempotency_key": "k"}, {"job_id": new_id()}):
-        with pytest.raises(InvalidArguments, match="enqueue it alone"):
+        with pytest.raises(InvalidArguments, match="must be unique for each job"):
             await join.options(**options).enqueue_many(["x"])
 
 
@@ -222,20 +222,20 @@ async def test_a_limit_key_is_an_arguments_value_or_what_a_function_makes_of_the
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"queue": "a b"}, "a queue's name is"),
-        ({"priority": 1.5}, "priority is a whole number"),
-        ({"retries": -1}, "retries is a whole number"),
-        ({"retries": True}, "retries is a whole number"),
-        ({"timeout": 0}, "a timeout is more than 0"),
-        ({"timeout": "forever"}, "timeout is a number of seconds"),
-        ({"timeout": None}, "timeout is a number of seconds"),
-        ({"name": " x"}, "a job's name is"),
-        ({"name": "x" * 201}, "a job's name is"),
-        ({"key": "nobody"}, "there is none called 'nobody'"),
-        ({"key_max_running": 1}, "need key="),
+        ({"queue": "a b"}, "queue must be"),
+        ({"priority": 1.5}, "priority must be a whole number"),
+        ({"retries": -1}, "retries must be a whole number"),
+        ({"retries": True}, "retries must be a whole number"),
+        ({"timeout": 0}, "timeout must be more than 0"),
+        ({"timeout": "forever"}, "timeout must be a number of seconds"),
+        ({"timeout": None}, "timeout must be a number of seconds"),
+        ({"name": " x"}, "a job's name must be"),
+        ({"name": "x" * 201}, "a job's name must be"),
+        ({"key": "nobody"}, "got 'nobody'"),
+        ({"key_max_running": 1}, "require key="),
         ({"max_running": 0}, "at least 1"),
-        ({"isolation": "thread"}, "isolation is 'process'"),
-        ({"isolation": "process"}, "at the top of a module"),
+        ({"isolation": "thread"}, "isolation must be 'process'"),
+        ({"isolation": "process"}, "at module level"),
     ],
 )
 def test_a_definition_that_is_not_valid_is_refused_when_it_is_made(given: dict[str, Any], message: str) -> None:
@@ -261,7 +261,7 @@ def test_what_is_no_function_of_its_own_name_is_no_job() -> None:
     @app.job
     def twin() -> None: ...
 
-    with pytest.raises(InvalidDefinition, match="two jobs called 'twin'"):
+    with pytest.raises(InvalidDefinition, match="two jobs have the name 'twin'"):
         app.job(twin._function)
 
 

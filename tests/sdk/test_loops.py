@@ -55,7 +55,7 @@ async def test_the_sync_form_on_plaits_own_loop_is_refused_and_does_not_hang(app
     async def inside() -> None:
         work.enqueue_sync(1)
 
-    with pytest.raises(PlaitError, match="use the async one"):
+    with pytest.raises(PlaitError, match="use the async function"):
         app.call_sync(inside())
 
 

@@ -61,7 +61,7 @@ def test_a_process_serves_its_metrics_without_a_key(
 def test_an_address_that_is_taken_is_told_at_once() -> None:
     first = MetricsServer(Exposition(), host="127.0.0.1", port=0)
     try:
-        with pytest.raises(AddressTaken, match="can't listen"):
+        with pytest.raises(AddressTaken, match="cannot listen"):
             MetricsServer(Exposition(), host="127.0.0.1", port=int(first.url.rpartition(":")[2]))
     finally:
         first._socket.close()

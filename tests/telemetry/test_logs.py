@@ -75,7 +75,7 @@ async def test_whatever_a_handler_logs_says_which_attempt_it_is_of(
         assert line["definition"] == "talks"
         assert line["attempt"] == 1
     assert told["from a thread"]["definition"] == "talks_in_a_thread"
-    assert set(told["an attempt failed"]) >= ABOUT
+    assert set(told["attempt failed"]) >= ABOUT
     assert "job_id" not in told["worker started"]
 
 

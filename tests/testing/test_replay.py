@@ -121,10 +121,10 @@ async def test_another_step_than_is_on_record_fails_the_replay_and_names_both(pl
 
     history = await _recorded(plait, order, 1)
     for code, found in (
-        (other_step, "step 1 of this job is call 'charge' #1 on record, and the code now asks for call 'ship' #1"),
-        (other_arguments, "call 'charge' #1, is on record with other arguments"),
-        (fewer, "is sleep 'sleep' #1 on record, and the code now returns without it"),
-        (more, "this job succeeded on record, and the code now asks for call 'ship' #1 after its last step"),
+        (other_step, "step 1 of this job was recorded as call 'charge' #1, but the code now has call 'ship' #1"),
+        (other_arguments, "call 'charge' #1, was recorded with other arguments"),
+        (fewer, "was recorded as sleep 'sleep' #1, but the code now returns without it"),
+        (more, "this job was recorded as succeeded, but the code now has call 'ship' #1 after its last step"),
         (in_a_group, "call 'charge' #1"),
     ):
         with pytest.raises(DeterminismError) as caught:
@@ -157,7 +157,7 @@ async def test_a_history_of_a_job_that_waits_is_replayed_as_far_as_it_goes(plait
     assert history["status"] == "waiting"
     assert await plait.replay(history, goes_on) is None
     assert reached == ["charged"]
-    with pytest.raises(DeterminismError, match=r"signal 'signal paid' #1 on record.*asks for signal 'signal settled'"):
+    with pytest.raises(DeterminismError, match=r"recorded as signal 'signal paid' #1, .*has signal 'signal settled'"):
         await plait.replay(history, another_signal)
 
 
@@ -232,7 +232,7 @@ async def test_what_a_replay_can_not_do_is_refused(plait: Kit) -> None:
     history = await _recorded(plait, order, 1, hours=0)
     with pytest.raises(InvalidArguments, match="must be a job or an `async def` function"):
         await plait.replay(history, lambda n: n)
-    with pytest.raises(InvalidArguments, match="history must be what `plait jobs history` prints"):
+    with pytest.raises(InvalidArguments, match="history must be a document of `plait jobs history`"):
         await plait.replay({"steps": []}, order)
     with pytest.raises(InvalidArguments, match="format must be 1, got 2"):
         await plait.replay({**history, "format": 2}, order)

@@ -243,7 +243,7 @@ async def test_other_code_is_told_by_both_sides_also_in_a_group(app: Plait, kit:
     await kit.run_until_idle()
     await kit.advance(seconds=11)
     await kit.run_until_idle()
-    with pytest.raises(Exception, match=r"call 'old' #1 in branch 1 on record.*call 'new' #1 in branch 1"):
+    with pytest.raises(Exception, match=r"recorded as call 'old' #1 in branch 1, .*call 'new' #1 in branch 1"):
         await handle.result(60)
 
 

@@ -178,7 +178,7 @@ async def test_arguments_are_checked_and_a_step_can_not_continue(app: Plait, kit
     handle = await parent.enqueue(1)
     await kit.run_until_idle()
     assert await handle.result(timeout=120) == 1
-    assert "continue_as_new was asked for inside the step 'inside'" in errors[0]
+    assert "continue_as_new was called inside the step 'inside'" in errors[0]
     assert "Expected `int`, got `str`" in errors[1]
     assert "missing a required argument: 'n'" in errors[2]
     with pytest.raises(NotDurable):

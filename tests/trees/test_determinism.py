@@ -61,7 +61,7 @@ async def test_another_step_in_its_place_is_an_error_that_names_both(app: Plait,
 
     told = await _changed(app, kit, before, after)
     assert told.startswith("failed not_deterministic")
-    assert "step 1 of this job is call 'one' #1 on record, and the code now asks for call 'two' #1" in told
+    assert "step 1 of this job was recorded as call 'one' #1, but the code now has call 'two' #1" in told
     assert "version(…)" in told
 
 
@@ -75,7 +75,7 @@ async def test_other_arguments_are_an_error(app: Plait, kit: Kit) -> None:
         await sleep("1h")
 
     told = await _changed(app, kit, before, after)
-    assert "step 1 of this job, call 'one' #1, is on record with other arguments" in told
+    assert "step 1 of this job, call 'one' #1, was recorded with other arguments" in told
 
 
 async def test_another_kind_of_step_is_an_error(app: Plait, kit: Kit) -> None:
@@ -87,7 +87,7 @@ async def test_another_kind_of_step_is_an_error(app: Plait, kit: Kit) -> None:
         await sleep("1h", name="x")
 
     told = await _changed(app, kit, before, after)
-    assert "is call 'x' #1 on record, and the code now asks for sleep 'x' #1" in told
+    assert "was recorded as call 'x' #1, but the code now has sleep 'x' #1" in told
 
 
 async def test_a_new_step_before_old_ones_is_an_error(app: Plait, kit: Kit) -> None:
@@ -99,7 +99,7 @@ async def test_a_new_step_before_old_ones_is_an_error(app: Plait, kit: Kit) -> N
         await sleep("1h")
 
     told = await _changed(app, kit, before, after)
-    assert "step 1 of this job is sleep 'sleep' #1 on record, and the code now asks for call 'two' #1" in told
+    assert "step 1 of this job was recorded as sleep 'sleep' #1, but the code now has call 'two' #1" in told
 
 
 async def test_a_new_step_behind_a_version_is_none(app: Plait, kit: Kit) -> None:
@@ -135,7 +135,7 @@ async def test_a_version_that_the_code_no_longer_has_is_an_error(app: Plait, kit
     async def after() -> None:
         await version("v", 3, earliest=2)
 
-    assert "runs version 1 of 'v', and the code now has 2 to 3" in await _changed(app, kit, before, after)
+    assert "uses version 1 of 'v', but the code supports 2 to 3" in await _changed(app, kit, before, after)
 
 
 async def test_steps_side_by_side_have_no_order(app: Plait, kit: Kit) -> None:

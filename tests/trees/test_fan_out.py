@@ -368,7 +368,7 @@ async def test_what_is_no_sub_job_is_refused(bench: Bench, kit: Kit, over: World
         bench.subs = subs
         handle = await bench.parent.enqueue("fail_fast")
         await kit.run_until_idle()
-        with pytest.raises(JobFailed, match=rf"fan_out takes sub\(job, …\), not {type(nonsense).__name__}"):
+        with pytest.raises(JobFailed, match=rf"fan_out arguments must be sub\(job, …\), got {type(nonsense).__name__}"):
             await handle.result(120)
         assert len(await handle.tree()) == 1
 

@@ -251,7 +251,9 @@ async def test_an_option_that_is_an_argument_too_is_refused(app: Plait, kit: Kit
 
     @app.job(retries=0)
     async def parent() -> list[str]:
-        with pytest.raises(InvalidArguments, match=r"call\(fetch, timeout=…\): timeout is an option of call"):
+        with pytest.raises(
+            InvalidArguments, match=r"call\(fetch, timeout=…\) is ambiguous: timeout is an option of call"
+        ):
             await call(fetch, "a", timeout=5)
         return [
             await call(functools.partial(fetch, timeout=5), "a"),
@@ -273,9 +275,9 @@ async def test_an_option_that_is_an_argument_too_is_refused(app: Plait, kit: Kit
         ({"retries": 1, "retry_on": "x"}, "retry_on must be an exception type or a tuple of them, got 'x'"),
         ({"retries": 1, "retry_on": asyncio.CancelledError}, "retry_on must be an exception type"),
         ({"retries": 1, "retry_on": ()}, "retry_on must be an exception type"),
-        ({"backoff": Backoff()}, "backoff and retry_on need retries="),
+        ({"backoff": Backoff()}, "backoff and retry_on require retries="),
         ({"timeout": 0}, "timeout must be more than 0, got 0"),
-        ({"timeout": "soon"}, "timeout is a number of seconds"),
+        ({"timeout": "soon"}, "timeout must be a number of seconds"),
     ],
 )
 async def test_bad_options_are_refused_before_the_step_runs(

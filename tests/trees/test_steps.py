@@ -196,13 +196,13 @@ async def test_a_sync_function_and_a_job_by_its_name_can_be_called(app: Plait, k
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        (lambda: call(lambda: 1), "a step needs a name"),
-        (lambda: call("nobody"), "has none called 'nobody'"),
-        (lambda: call(7), "takes a function, a job or a job's name"),  # type: ignore[call-overload]
+        (lambda: call(lambda: 1), "the step has no name"),
+        (lambda: call("nobody"), "has no job called 'nobody'"),
+        (lambda: call(7), "requires a function, a job or a job's name"),  # type: ignore[call-overload]
         (lambda: call(one, name="x" * 300), "1 to 200 characters"),
         (lambda: call(one, name="\0"), "1 to 200 characters"),
         (lambda: sleep(-1), "between 0 and 100 years"),
-        (lambda: version("v", 1, earliest=2), "earliest is not above latest"),
+        (lambda: version("v", 1, earliest=2), "earliest must not be above latest"),
     ],
 )
 async def test_nonsense_is_refused_with_a_sentence(app: Plait, kit: Kit, bad: Any, said: str) -> None:
@@ -284,7 +284,7 @@ async def test_a_sub_job_takes_no_option_that_would_be_dropped(app: Plait, kit: 
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    with pytest.raises(JobFailed, match="it takes no delay"):
+    with pytest.raises(JobFailed, match="do not support the option delay"):
         await handle.result(120)
 
 
@@ -331,4 +331,4 @@ async def test_the_arguments_inside_a_partial_are_compared_on_a_replay(app: Plai
     await kit.run_until_idle()
     given[0] = 2
     await run(kit, handle)
-    assert "is on record with other arguments" in str((await handle.info()).error)
+    assert "was recorded with other arguments" in str((await handle.info()).error)

@@ -91,7 +91,7 @@ def test_a_threshold_outside_0_to_1_is_refused(share: Any) -> None:
 
 @pytest.mark.parametrize("count", [0, -1, "most", 1.5, True])
 def test_a_quorum_that_is_no_number_is_refused(count: Any) -> None:
-    with pytest.raises(InvalidArguments, match="quorum is"):
+    with pytest.raises(InvalidArguments, match="quorum must be"):
         quorum(count)
 
 

@@ -103,7 +103,7 @@ async def test_a_moment_without_a_time_zone_is_refused(app: Plait, kit: Kit) -> 
 
     handle = await nap.enqueue()
     await kit.run_until_idle()
-    with pytest.raises(JobFailed, match="a moment with a time zone"):
+    with pytest.raises(JobFailed, match="a datetime with a time zone"):
         await handle.result(120)
 
 
@@ -176,7 +176,7 @@ async def test_a_signal_that_does_not_come_times_out_once(approval: Any, kit: Ki
     assert await handle.status() == Status.WAITING
     await kit.advance(minutes=2)
     await kit.run_until_idle()
-    assert await handle.result(120) == "no signal 'approved' came in time"
+    assert await handle.result(120) == "no signal 'approved' arrived in time"
 
 
 async def test_no_sweeper_resumes_who_waits_for_a_signal(approval: Any, kit: Kit, over: World) -> None:

@@ -128,7 +128,7 @@ async def test_a_schema_bomb_that_came_in_by_sql_refuses_the_event_and_nothing_e
     await world.trigger(event_name="e")
     event = await world.emit("e")
     await world.dispatch()
-    assert "refers to itself alone" in ((await world.event(event)).error or "")
+    assert "must only refer to itself" in ((await world.event(event)).error or "")
 
 
 async def test_what_the_database_refuses_is_kept_too(world: World) -> None:

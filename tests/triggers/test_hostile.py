@@ -88,7 +88,7 @@ async def test_a_refusal_by_the_database_is_one_events_alone(world: World) -> No
         await world.sql("alter table plait.jobs drop constraint hostile")
     rows = [await world.event(event) for event in events]
     assert [row.jobs for row in rows] == [1, 1, 1, 0, 1]
-    assert "it could not be dispatched" in (rows[3].error or "")
+    assert "the event could not be dispatched" in (rows[3].error or "")
     assert "hostile" in (rows[3].error or "")
 
 
@@ -186,8 +186,8 @@ async def test_an_event_whose_template_fails_is_refused_with_the_reason_and_not_
     await Dispatch().run(world.store)
     row = await world.event(event)
     assert (row.jobs, (await world.event(good)).jobs) == (0, 1)
-    assert "bad: what a template gives is at most 1,000,000 characters" in (row.error or "")
-    assert "worse: it cannot be dispatched: MemoryError" in (row.error or "")
+    assert "bad: a template must render to at most 1,000,000 characters" in (row.error or "")
+    assert "worse: the event cannot be dispatched: MemoryError" in (row.error or "")
     assert await world.sql("select count(*) from plait.fires where event_id = $1 and outcome = 'refused'", event) == 2
     assert await world.store.events.pending_events() == []
 
@@ -222,7 +222,7 @@ async def test_a_schedule_that_the_database_refuses_records_it_and_moves_on(worl
         await world.sql("alter table plait.jobs drop constraint hostile")
     [fire] = await world.fires(hostile)
     assert fire.outcome == "refused"
-    assert "it could not be fired" in (fire.error or "")
+    assert "the schedule could not be fired" in (fire.error or "")
     assert [fire.outcome for fire in await world.fires(innocent)] == ["enqueued"]
     await world.advance(minutes=1)
     await Fire().run(world.store)

@@ -48,7 +48,7 @@ def test_a_property_may_be_called_like_a_keyword_and_is_bounded_all_the_same(nam
     assert faults({"properties": {name: {"type": "string"}}}, {name: 1}) is not None
     with pytest.raises(InvalidSchema, match="at most 5,000 parts"):
         check_schema({"properties": {name: {"anyOf": [{"anyOf": [{}] * 55}] * 100}}})
-    with pytest.raises(InvalidSchema, match="levels deep"):
+    with pytest.raises(InvalidSchema, match="30 levels"):
         check_schema({"properties": {name: DEEP}})
 
 
@@ -67,8 +67,8 @@ def test_a_payload_with_too_many_values_for_its_schema_is_refused_before_it_is_c
     """A validator visits each part of the schema for each value."""
     schema = {"items": {"allOf": [{"minimum": -n} for n in range(1000)]}}
     assert faults(schema, list(range(1000))) is None
-    assert "values, the most that can be checked" in str(faults(schema, list(range(10_000))))
-    assert "more than 200,000 values" in str(faults({"type": "array"}, [0] * 300_000))
+    assert "values to be checked against a schema" in str(faults(schema, list(range(10_000))))
+    assert "at most 200,000 values" in str(faults({"type": "array"}, [0] * 300_000))
 
 
 def test_only_the_first_fault_is_looked_for() -> None:

@@ -125,7 +125,7 @@ def test_a_template_that_cannot_be_rendered_for_any_reason_is_refused_with_it() 
             raise MemoryError
 
     said = rendered('{"a": "{{event.x}}"}', {"event": Unlucky(x=1)}, None)
-    assert said == {"payload": {}, "error": "it cannot be filled in: MemoryError"}
+    assert said == {"payload": {}, "error": "the template cannot be rendered: MemoryError"}
 
 
 @pytest.mark.parametrize("text", ["{{event.empty}}", "x" * 501, "{{event.nul}}"])

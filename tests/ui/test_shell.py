@@ -32,7 +32,7 @@ async def test_who_is_not_signed_in_signs_in_with_a_key_and_comes_back_to_where_
     page = await visit(None, "/queues")
     await page.get_by_label("Key").fill("not a key")
     await page.get_by_role("button", name="Sign in").click()
-    await expect(page.get_by_role("alert")).to_contain_text("no such key")
+    await expect(page.get_by_role("alert")).to_contain_text("the API key is unknown")
     await page.get_by_label("Key").fill(key)
     await page.get_by_role("button", name="Sign in").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Queues")

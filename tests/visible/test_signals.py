@@ -52,7 +52,7 @@ async def test_a_signal_with_conn_is_sent_when_the_transaction_commits(
     await handle.signal("item", "enough")
     await kit.run_until_idle()
     assert await handle.result(120) == ["kept"]
-    with pytest.raises(InvalidArguments, match="this connection is async: use signal with it"):
+    with pytest.raises(InvalidArguments, match="conn is an async connection: use signal"):
         handle.signal_sync("item", conn=connection)
     await connection.close()
 
@@ -166,9 +166,9 @@ async def test_signal_or_start_is_part_of_the_callers_transaction(collects: Any,
 
 
 async def test_signal_or_start_needs_a_dedupe_key(collects: Any) -> None:
-    with pytest.raises(InvalidArguments, match="signal_or_start needs a dedupe_key"):
+    with pytest.raises(InvalidArguments, match="signal_or_start requires a dedupe_key"):
         await collects.signal_or_start("item", 1)
-    with pytest.raises(InvalidArguments, match="takes neither after="):
+    with pytest.raises(InvalidArguments, match="does not support the options after"):
         await collects.options(dedupe_key="k", idempotency_key="i").signal_or_start("item", 1)
 
 

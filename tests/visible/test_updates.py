@@ -88,12 +88,12 @@ async def test_an_update_that_is_not_answered_times_out_or_ends_with_the_job(app
 
     handle = await deaf.enqueue()
     await kit.run_until_idle()
-    with pytest.raises(TimeoutError, match=r"has not replied to 'price' within 0\.05 s"):
+    with pytest.raises(TimeoutError, match=r"did not reply to 'price' within 0\.05 s"):
         await handle.update("price", 1, timeout=0.05)
     asking = asyncio.create_task(handle.update("price", 1, timeout=120))
     await eventually(lambda: _sent(over, 2), what="the update was sent")
     await handle.cancel()
-    with pytest.raises(UpdateRejected, match="is canceled, and has not replied to 'price'"):
+    with pytest.raises(UpdateRejected, match="is canceled and did not reply to 'price'"):
         await asking
     with pytest.raises(IllegalMove):
         await handle.update("price", 1)
@@ -115,7 +115,7 @@ async def test_an_update_is_rejected_by_the_handler_and_answered_once(app: Plait
     handle = await picky.enqueue()
     with pytest.raises(UpdateRejected, match="not today"):
         await _ask(kit, asyncio.create_task(handle.update("ask", timeout=120)), over, 1)
-    assert await handle.result(120) == "the update 'ask' has been answered already: an update has one reply"
+    assert await handle.result(120) == "the update 'ask' was already answered: an update has one reply"
 
 
 async def test_no_update_in_time_is_a_signal_timeout_and_a_bad_name_is_refused(app: Plait, kit: Kit) -> None:

@@ -79,7 +79,7 @@ async def test_an_outcome_that_is_at_fault_is_replaced_only_when_it_was_refused_
             " return new; end $$"
         )
         handles = await work.enqueue_many(["fine", "refused", "fine"])
-        with pytest.raises(JobFailed, match="its outcome could not be stored"):
+        with pytest.raises(JobFailed, match="the outcome could not be stored"):
             await handles[1].result(60)
         assert [await handle.result(60) for handle in handles[::2]] == ["fine", "fine"]
 

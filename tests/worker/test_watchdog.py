@@ -85,7 +85,7 @@ async def test_a_blocked_loop_is_told_with_its_job_until_it_turns_again(
 
         await eventually(turns, within=WITHIN, what="a loop that turns")
         assert "blocked_loop" not in [one.code for one in await store.health.diagnose()]
-    (noticed,) = [line for line in lines_of(log) if line["event"].startswith("the event loop is blocked")]
+    (noticed,) = [line for line in lines_of(log) if line["event"].startswith("event loop blocked")]
     assert noticed["job_id"] == str(blocker.id)
     assert "in block_until" in noticed["stack"]
     await client.close()

@@ -1,4 +1,4 @@
-"""Made from the server's OpenAPI document by scripts/client_types.py: change that, not this."""
+"""Generated from the server's OpenAPI document by scripts/client_types.py. Do not edit."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ Route = Literal[
 
 
 class Attempt(TypedDict):
-    """One execution of a job, or what an operator did to it."""
+    """One execution of a job, or an operator's action."""
 
     attempt_no: int
     status: str
@@ -132,7 +132,7 @@ class BulkAnswer(TypedDict):
 
 
 class BulkFilter(TypedDict):
-    """Which jobs: at least one thing must be said of them (T107)."""
+    """The jobs to change: at least one condition is required (T107)."""
 
     status: NotRequired[list[Status] | None]
     source: NotRequired[str | None]
@@ -183,7 +183,7 @@ class Change(TypedDict):
 
 
 class Child(TypedDict):
-    """A job of a fan-out, and when it ran."""
+    """A job of a fan-out, with the times of its attempts."""
 
     id: str
     fan_out_index: int
@@ -303,7 +303,7 @@ class Delivery(TypedDict):
 
 
 class Draft(TypedDict):
-    """A trigger's template that is not there yet, and what it shall be tried with."""
+    """A trigger's template to render, which need not exist, and the data to render it with."""
 
     definition_key: str
     payload_template: NotRequired[dict[str, Any]]
@@ -342,7 +342,7 @@ class Endpoint(TypedDict):
 
 
 class EndpointSettings(TypedDict):
-    """What an endpoint is made of; what is left out stays, or is as usual."""
+    """The settings of an endpoint. Omitted ones stay unchanged, or get their defaults."""
 
     url: NotRequired[str | None]
     is_enabled: NotRequired[bool | None]
@@ -425,7 +425,7 @@ class Fail(TypedDict):
 
 
 class Failure(TypedDict):
-    """Failures of one definition whose errors are of one kind."""
+    """Failures of one definition with similar errors."""
 
     definition_key: str
     fingerprint: str
@@ -438,7 +438,7 @@ class Failure(TypedDict):
 
 
 class FanOut(TypedDict):
-    """A fan-out of a job: its children in numbers."""
+    """A fan-out of a job, with the numbers of its children."""
 
     id: str
     strategy: str
@@ -490,7 +490,7 @@ class Instant(TypedDict):
 
 
 class JobBrief(TypedDict):
-    """A job, without what it carries."""
+    """A job, without its payload and result."""
 
     id: str
     tenant_id: str
@@ -542,7 +542,7 @@ class JobNode(TypedDict):
 
 
 class JobPage(TypedDict):
-    """A job, whole, with what is around it."""
+    """A job with all its fields and related jobs."""
 
     id: str
     tenant_id: str
@@ -616,7 +616,7 @@ class Key(TypedDict):
 
 
 class Kind(TypedDict):
-    """A kind of job, for who asks for one."""
+    """A job definition, for callers that enqueue."""
 
     key: str
     kind: str
@@ -632,7 +632,7 @@ class Kind(TypedDict):
 
 
 class Latency(TypedDict):
-    """How long jobs that were asked for in one stretch of time waited and ran, in seconds: of a sample of them."""
+    """How long jobs enqueued in one interval waited and ran, in seconds, from a sample."""
 
     at: str
     jobs: int
@@ -656,7 +656,7 @@ class Leave(TypedDict):
 
 
 class Load(TypedDict):
-    """How many sub-jobs of a fan-out ran in one stretch of time."""
+    """How many sub-jobs of a fan-out ran in one interval."""
 
     at: str
     running: int
@@ -686,7 +686,7 @@ class MadeKey(TypedDict):
 
 
 class Moved(TypedDict):
-    """What a verb has made of a job."""
+    """The effect of an operation on a job."""
 
     id: str
     status: Status
@@ -794,7 +794,7 @@ class NewTrigger(TypedDict):
 
 
 class Node(TypedDict):
-    """One job of a tree."""
+    """One job of a workflow."""
 
     id: str
     parent_id: str | None
@@ -814,7 +814,7 @@ class Node(TypedDict):
 
 
 class Outcome(TypedDict):
-    """How one attempt has ended: the fields of the route that the outcome is called after."""
+    """The outcome of one attempt: the fields of the route with its name."""
 
     id: str
     attempt: int
@@ -830,7 +830,7 @@ class Outcome(TypedDict):
 
 
 class Override(TypedDict):
-    """A setting that an operator has set: it wins over the code's, also when a worker starts, until it is cleared."""
+    """A setting that an operator has overridden: it wins over the code, also after a worker starts, until it is cleared."""
 
     setting: str
     value: Any
@@ -960,7 +960,7 @@ class PageOfWorker(TypedDict):
 
 
 class Problem(TypedDict):
-    """An error, as RFC 9457 says."""
+    """An error, as defined in RFC 9457."""
 
     type: str
     title: str
@@ -1001,7 +1001,7 @@ class Release(TypedDict):
 
 
 class Rendered(TypedDict):
-    """What a template makes of an event; `error` instead where it does not fit, or the definition's schema refuses it."""
+    """The rendered payload, or `error` if the template or the payload is not valid."""
 
     payload: Any
     error: str | None
@@ -1079,7 +1079,7 @@ class SkipIt(TypedDict):
 
 
 class Span(TypedDict):
-    """When one attempt ran."""
+    """The times of one attempt."""
 
     attempt_no: int
     status: str
@@ -1100,7 +1100,7 @@ Status = Literal[
 
 
 class Step(TypedDict):
-    """A step of a durable job."""
+    """A step of a durable function."""
 
     seq: int
     name: str
@@ -1121,7 +1121,7 @@ class StreamTokenMade(TypedDict):
 
 
 class Stretch(TypedDict):
-    """How attempts ended in one stretch of time."""
+    """Outcomes of attempts in one interval."""
 
     at: str
     enqueued: int
@@ -1160,7 +1160,7 @@ class Tenant(TypedDict):
 
 
 class TenantLoad(TypedDict):
-    """What one tenant makes of the installation."""
+    """The load of one tenant."""
 
     tenant_id: str
     scheduled: int
@@ -1177,7 +1177,7 @@ class TenantLoad(TypedDict):
 
 
 class Timetable(TypedDict):
-    """A schedule that is not there yet, to look at."""
+    """A schedule to preview, which need not exist."""
 
     cron_expr: NotRequired[str | None]
     every_seconds: NotRequired[float | None]
@@ -1237,7 +1237,7 @@ class Trigger(TypedDict):
 
 
 class UnreadSignals(TypedDict):
-    """Signals of one name that a job has not read."""
+    """Unread signals of one name."""
 
     name: str
     signals: int
@@ -1293,7 +1293,7 @@ class TenantsSettings(TypedDict):
 
 
 class TriggersSettings(TypedDict):
-    """What a trigger is made of; what is left out stays, or is as usual."""
+    """The settings of a trigger. Omitted ones stay unchanged, or get their defaults."""
 
     is_enabled: NotRequired[bool | None]
     event_name: NotRequired[str | None]

@@ -1,10 +1,10 @@
-// Made from the server's OpenAPI document by scripts/client_types.py: change that, not this.
+// Generated from the server's OpenAPI document by scripts/client_types.py. Do not edit.
 
-/** One execution of a job, or what an operator did to it. */
+/** One execution of a job, or an operator's action. */
 export interface Attempt {
   attempt_no: number;
   status: string;
-  /** What the job became by it; null: it went on. */
+  /** The job's final status; null: it was not final after this attempt. */
   final: Status | null;
   worker_id: number | null;
   host: string | null;
@@ -17,36 +17,36 @@ export interface Attempt {
   error_text: string | null;
   traceback: string | null;
   result: unknown;
-  /** With `stdout` and `stderr`, the tails of what a command or a worker wrote. */
+  /** Includes `stdout` and `stderr`: the last output of a command or worker. */
   progress: unknown;
 }
 
 export interface Beat {
-  /** Jobs of this worker that shall stop. */
+  /** Jobs of this worker that must stop. */
   cancel: string[];
-  /** Jobs that are others' now: stop them, and report nothing. */
+  /** Jobs whose lease is lost: stop them, and report no outcome. */
   gone: string[];
 }
 
 export interface BulkAnswer {
   dry_run: boolean;
-  /** How many there are now, up to 10,000. */
+  /** Number of matching jobs, up to 10,000. */
   matched: number;
-  /** There are more than that, or not all was looked at. */
+  /** Whether there may be more: more than counted, or not all jobs were scanned. */
   more: boolean;
   sample: string[];
-  /** The job that does it: its progress says how far it is. */
+  /** The bulk job; see its progress. */
   job_id: string | null;
 }
 
-/** Which jobs: at least one thing must be said of them (T107). */
+/** The jobs to change: at least one condition is required (T107). */
 export interface BulkFilter {
-  /** May be given again. */
+  /** Can be repeated. */
   status?: Status[] | null;
   source?: string | null;
   queue?: string | null;
   definition_key?: string | null;
-  /** It runs there, or ran there last. */
+  /** The worker that runs the job, or ran it last. */
   worker?: number | null;
   correlation_id?: string | null;
   parent?: string | null;
@@ -55,33 +55,33 @@ export interface BulkFilter {
   has_sub_jobs?: boolean | null;
   created_after?: string | null;
   created_before?: string | null;
-  /** In definition, correlation id, dedupe key; or an id. */
+  /** Text in the definition, correlation id or dedupe key; or an id. */
   search?: string | null;
-  /** `key=value`, by the payload's keys or paths (`order.customer=7`); may be given again. With `definition_key`, and one of its declared search keys, an index finds them. */
+  /** `key=value`, with payload keys or paths (`order.customer=7`); can be repeated. With `definition_key` and one of its search keys, an index is used. */
   payload?: string[] | null;
-  /** A fingerprint of `GET /jobs/failures`: failed with an error of that kind. */
+  /** A fingerprint from `GET /jobs/failures`: jobs that failed with similar errors. */
   error?: string | null;
 }
 
 export interface BulkRequest {
   action: "cancel" | "retry";
   filter: BulkFilter;
-  /** Only count them. */
+  /** Only count the matching jobs. */
   dry_run?: boolean;
   reason?: string | null;
-  /** So many jobs a second at most; as fast as it goes when not given. */
+  /** Maximum jobs per second. Default: no limit. */
   rate?: number | null;
 }
 
 export interface Cancel {
   reason?: string | null;
-  /** And all its sub-jobs. */
+  /** Also cancel all its descendants. */
   tree?: boolean;
 }
 
 export interface Change {
   description?: string | null;
-  /** JSON Schema of its payloads; null: any. */
+  /** JSON Schema of its payloads; null: any payload. */
   arg_schema?: Record<string, unknown> | null;
   timeout_seconds?: number | null;
   max_attempts?: number | null;
@@ -93,15 +93,15 @@ export interface Change {
   key_max_running?: number | null;
   key_rate_count?: number | null;
   key_rate_period_seconds?: number | null;
-  /** Keys of its payloads, or paths (`order.customer`), by which its jobs are found by an index. */
+  /** Payload keys or paths (`order.customer`) that jobs can be searched by, with an index. */
   search_keys?: string[] | null;
-  /** Fields that viewers and operators are not shown, beside those whose name says so: names, or ends of paths (`customer.ssn`). */
+  /** Fields that are hidden from viewers and operators, in addition to those with names of secrets: names, or ends of paths (`customer.ssn`). */
   sensitive?: string[] | null;
-  /** False refuses new jobs and triggers; jobs that exist run. */
+  /** False rejects new jobs and triggers; existing jobs still run. */
   is_active?: boolean | null;
 }
 
-/** A job of a fan-out, and when it ran. */
+/** A job of a fan-out, with the times of its attempts. */
 export interface Child {
   id: string;
   fan_out_index: number;
@@ -111,38 +111,38 @@ export interface Child {
   /** Attempts that count against max_attempts. */
   attempt_count: number;
   created_at: string;
-  /** When it is due, or since when it is where it is; null when it is final. */
+  /** When the job is due, or since when it has its status; null if it is final. */
   run_at: string | null;
   finished_at: string | null;
   wait_on: string | null;
-  /** The only one that may run it. */
+  /** The only node that may run the job. */
   node: string | null;
-  /** Its beginning. */
+  /** The beginning of the error. */
   last_error: string | null;
-  /** How many it has itself. */
+  /** Number of its own fan-outs. */
   fan_outs: number;
-  /** Those that have ended, the last hundred of them. */
+  /** The last 100 ended attempts. */
   attempts: Span[];
 }
 
 export interface Children {
   items: Child[];
-  /** Send it as `start` for what follows; null: that was all. */
+  /** Send it as `start` for the next page; null: this is the last page. */
   next?: number | null;
 }
 
 export interface Claim {
-  /** As the first claim answered; null: register. */
+  /** The number that the first claim returned; null: register. */
   worker?: number | null;
   queues: string[];
-  /** The kinds of job that it can run. */
+  /** The job definitions that it can run. */
   definitions: string[];
   limit?: number;
-  /** How many it runs now. */
+  /** Number of jobs that it runs now. */
   running?: number;
-  /** How long to wait for work. */
+  /** How long to wait for jobs. */
   wait_seconds?: number;
-  /** After so long without a word it is declared lost. */
+  /** Lease: without a heartbeat for this long it is declared lost. */
   lease_seconds?: number;
   hostname?: string;
   pid?: number;
@@ -151,7 +151,7 @@ export interface Claim {
 
 export interface ClaimedJob {
   id: string;
-  /** Name it in all that is said about the job. */
+  /** Send it with every request about the job. */
   attempt: number;
   tries: number;
   max_attempts: number;
@@ -159,9 +159,9 @@ export interface ClaimedJob {
   definition_key: string;
   queue: string;
   payload: unknown;
-  /** Where the payload is when it is too large to be here, as its `$artifact` says; null: here. */
+  /** URL of the payload if it is an artifact; null: the payload is included. */
   payload_url: string | null;
-  /** How long it may run; null where nobody has said so. */
+  /** Time limit of the attempt; null: no limit. */
   timeout_seconds: number | null;
   correlation_id: string | null;
 }
@@ -172,7 +172,7 @@ export interface Claims {
 }
 
 export interface Cluster {
-  /** None: nobody leads now. */
+  /** Null: there is no leader. */
   leader: Leading | null;
   nodes: ClusterNode[];
 }
@@ -187,7 +187,7 @@ export interface ClusterNode {
   labels: unknown;
   workers: number;
   running_count: number;
-  /** Parts of node jobs that wait for it, or run there. */
+  /** Unfinished parts of node jobs on this node. */
   open_count: number;
   joined_at: string;
   last_seen_at: string;
@@ -202,16 +202,16 @@ export interface Complete {
 export interface Connector {
   tenant_id: string;
   connector: "http" | "webhook" | "report";
-  /** Secrets in them are named, `{{secret.NAME}}`, and never given. */
+  /** Secrets are references, `{{secret.NAME}}`, never values. */
   settings: unknown;
   updated_at: string;
   updated_by: string;
 }
 
 export interface Count {
-  /** Up to 1,000. */
+  /** Number of jobs, up to 1,000. */
   count: number;
-  /** There are more than that, or not all was looked at. */
+  /** Whether there may be more: more than counted, or not all jobs were scanned. */
   more: boolean;
 }
 
@@ -225,9 +225,9 @@ export interface Definition {
   priority: number;
   max_attempts: number;
   timeout_seconds: number;
-  /** By which its jobs are found by an index: `payload=key=value`. */
+  /** Payload keys that jobs can be searched by, with an index: `payload=key=value`. */
   search_keys: string[] | null;
-  /** Fields that viewers and operators are not shown. */
+  /** Fields that are hidden from viewers and operators. */
   sensitive: string[] | null;
   max_running: number | null;
   rate_count: number | null;
@@ -236,7 +236,7 @@ export interface Definition {
   key_rate_count: number | null;
   key_rate_period_seconds: number | null;
   updated_at: string;
-  /** What operators have set, with the code's values beside it. */
+  /** Overrides by operators, with the values in code. */
   overrides: Override[];
 }
 
@@ -244,22 +244,22 @@ export interface Delivery {
   job_id: string;
 }
 
-/** A trigger's template that is not there yet, and what it shall be tried with. */
+/** A trigger's template to render, which need not exist, and the data to render it with. */
 export interface Draft {
   definition_key: string;
   payload_template?: Record<string, unknown>;
-  /** Null: a schedule's. */
+  /** Null: a schedule. */
   event_name?: string | null;
-  /** The event's. */
+  /** Data of the event. */
   data?: Record<string, unknown>;
   label?: string;
 }
 
 export interface Embed {
-  /** The frame's address. It works once, within five minutes. */
+  /** URL for the frame. Single use, valid for five minutes. */
   url: string;
   role: Role;
-  /** When the view ends, however it is used. */
+  /** When the view expires. */
   expires_at: string;
 }
 
@@ -277,9 +277,9 @@ export interface Endpoint {
   statuses: string[];
   definitions: string[] | null;
   key_version: number;
-  /** So long the key before signs too. */
+  /** Until when the previous key also signs. */
   old_key_until: string | null;
-  /** Outcomes since then are told; null: none are. */
+  /** Outcomes since this time are delivered; null: none. */
   subscribed_at: string | null;
   disabled_at: string | null;
   disabled_reason: string | null;
@@ -288,15 +288,15 @@ export interface Endpoint {
   updated_at: string;
 }
 
-/** What an endpoint is made of; what is left out stays, or is as usual. */
+/** The settings of an endpoint. Omitted ones stay unchanged, or get their defaults. */
 export interface EndpointSettings {
   url?: string | null;
   is_enabled?: boolean | null;
-  /** standard: as Standard Webhooks 1.0.0 says; else `x-webhook-signature: sha256=…` over the body. */
+  /** standard: Standard Webhooks 1.0.0; else `x-webhook-signature: sha256=…` over the body. */
   signature?: "standard" | "sha256" | "sha512" | null;
-  /** Of jobs that end so it is told. */
+  /** Final statuses that are delivered. */
   statuses?: ("succeeded" | "failed" | "dead_letter" | "canceled" | "skipped")[] | null;
-  /** Of jobs of these definitions; null: of any. */
+  /** Only outcomes of these job definitions; null: all. */
   definitions?: string[] | null;
 }
 
@@ -306,7 +306,7 @@ export interface EndpointTrial {
 }
 
 export interface Enter {
-  /** The fragment of the frame's address. */
+  /** The fragment of the frame's URL. */
   link: string;
 }
 
@@ -338,7 +338,7 @@ export interface Event {
   name: string;
   at: string;
   dispatched_at: string | null;
-  /** How many it made. */
+  /** Number of jobs that it triggered. */
   jobs: number;
   correlation_id: string | null;
   error: string | null;
@@ -351,12 +351,12 @@ export interface EventPage {
   name: string;
   at: string;
   dispatched_at: string | null;
-  /** How many it made. */
+  /** Number of jobs that it triggered. */
   jobs: number;
   correlation_id: string | null;
   error: string | null;
   data: unknown;
-  /** What each trigger made of it. */
+  /** The firing of each trigger. */
   fires: Fire[];
 }
 
@@ -371,33 +371,33 @@ export interface Fail {
   attempt: number;
   error?: string;
   traceback?: string | null;
-  /** A word for machines. */
+  /** A machine-readable reason. */
   reason?: string | null;
-  /** It will fail again: no further try. */
+  /** Do not retry. */
   permanent?: boolean;
-  /** It ran for longer than it may. */
+  /** Whether the attempt timed out. */
   timeout?: boolean;
-  /** When the next try begins; else its backoff says. */
+  /** Delay before the retry. Default: the definition's backoff. */
   delay_seconds?: number | null;
   exit_code?: number | null;
 }
 
-/** Failures of one definition whose errors are of one kind. */
+/** Failures of one definition with similar errors. */
 export interface Failure {
   definition_key: string;
-  /** What errors of one kind have in common: `GET /jobs?error=…` lists them. */
+  /** Fingerprint of similar errors: `GET /jobs?error=…` lists their jobs. */
   fingerprint: string;
-  /** The newest. */
+  /** The newest error. */
   error: string | null;
   jobs: number;
-  /** How many of them. */
+  /** Number of dead letters. */
   dead_letters: number;
   first_at: string;
   last_at: string;
   last_job_id: string;
 }
 
-/** A fan-out of a job: its children in numbers. */
+/** A fan-out of a job, with the numbers of its children. */
 export interface FanOut {
   id: string;
   strategy: string;
@@ -406,14 +406,14 @@ export interface FanOut {
   succeeded: number;
   failed: number;
   canceled: number;
-  /** succeeded, failed or timeout; null: it is open. */
+  /** succeeded, failed or timeout; null: not decided yet. */
   decision: string | null;
   created_at: string;
   decided_at: string | null;
   timeout_at: string | null;
   running: number;
   waiting: number;
-  /** What is left of the total is queued. */
+  /** Scheduled children; the rest of the total is queued. */
   scheduled: number;
 }
 
@@ -436,7 +436,7 @@ export interface Health {
 export interface Heartbeat {
   worker: number;
   attempt: number;
-  /** All that it runs: what it does not name is given back, for a reply that was lost. */
+  /** All jobs that it runs. Its other jobs are released, since the reply to their claim was lost. */
   held?: Held[] | null;
 }
 
@@ -448,11 +448,11 @@ export interface Held {
 export interface Instant {
   instant: string;
   local: string;
-  /** What a change of clocks does to it. */
+  /** The effect of a daylight-saving change. */
   note: string | null;
 }
 
-/** A job, without what it carries. */
+/** A job, without its payload and result. */
 export interface JobBrief {
   id: string;
   tenant_id: string;
@@ -467,28 +467,28 @@ export interface JobBrief {
   dedupe_key: string | null;
   limit_key: string | null;
   created_at: string;
-  /** The same as created_at, by its name in the first contract. */
+  /** Same as created_at. */
   queued_at: string;
-  /** As it was asked for; null: at once. */
+  /** The requested time; null: immediately. */
   scheduled_for: string | null;
-  /** When it is due, or since when it is queued. */
+  /** When the job is due, or since when it is queued. */
   run_at: string | null;
-  /** When it first started. */
+  /** When the job first started. */
   started_at: string | null;
-  /** While it runs: when this attempt was claimed. */
+  /** When the running attempt was claimed. */
   claimed_at: string | null;
   finished_at: string | null;
-  /** Attempts that count against max_attempts, with the one under way. Suspensions, snoozes, releases and lost workers don't. */
+  /** Attempts that count against max_attempts, including the running one. Suspensions, snoozes, releases and lost workers do not count. */
   attempt_count: number;
-  /** The number of its last attempt of any kind: the fencing token. */
+  /** The number of the last attempt of any kind: the fencing token. */
   attempt_no: number;
-  /** Attempts that have failed and count; null when it is final. */
+  /** Failed attempts that count against max_attempts; null if the job is final. */
   tries: number | null;
   max_attempts: number;
-  /** Null: as its definition says. */
+  /** Null: the definition's timeout. */
   timeout_seconds: number | null;
   claimed_by_worker: number | null;
-  /** It runs there, or ran there last. */
+  /** The worker that runs the job, or ran it last. */
   last_worker: number | null;
   cancel_requested_at: string | null;
   reason: string | null;
@@ -507,16 +507,16 @@ export interface JobNode {
   job_id: string;
   status: Status | null;
   attempt: number;
-  /** It had not ended when the job was decided: what it comes to changes nothing. */
+  /** It had not ended when the job was decided; its outcome has no effect. */
   late: boolean;
   result: unknown;
   error: string | null;
   finished_at: string | null;
-  /** What decided the job: quorum, timeout, node_failed or quorum_lost. */
+  /** The rule that decided the job: quorum, timeout, node_failed or quorum_lost. */
   rule: string | null;
 }
 
-/** A job, whole, with what is around it. */
+/** A job with all its fields and related jobs. */
 export interface JobPage {
   id: string;
   tenant_id: string;
@@ -531,28 +531,28 @@ export interface JobPage {
   dedupe_key: string | null;
   limit_key: string | null;
   created_at: string;
-  /** The same as created_at, by its name in the first contract. */
+  /** Same as created_at. */
   queued_at: string;
-  /** As it was asked for; null: at once. */
+  /** The requested time; null: immediately. */
   scheduled_for: string | null;
-  /** When it is due, or since when it is queued. */
+  /** When the job is due, or since when it is queued. */
   run_at: string | null;
-  /** When it first started. */
+  /** When the job first started. */
   started_at: string | null;
-  /** While it runs: when this attempt was claimed. */
+  /** When the running attempt was claimed. */
   claimed_at: string | null;
   finished_at: string | null;
-  /** Attempts that count against max_attempts, with the one under way. Suspensions, snoozes, releases and lost workers don't. */
+  /** Attempts that count against max_attempts, including the running one. Suspensions, snoozes, releases and lost workers do not count. */
   attempt_count: number;
-  /** The number of its last attempt of any kind: the fencing token. */
+  /** The number of the last attempt of any kind: the fencing token. */
   attempt_no: number;
-  /** Attempts that have failed and count; null when it is final. */
+  /** Failed attempts that count against max_attempts; null if the job is final. */
   tries: number | null;
   max_attempts: number;
-  /** Null: as its definition says. */
+  /** Null: the definition's timeout. */
   timeout_seconds: number | null;
   claimed_by_worker: number | null;
-  /** It runs there, or ran there last. */
+  /** The worker that runs the job, or ran it last. */
   last_worker: number | null;
   cancel_requested_at: string | null;
   reason: string | null;
@@ -566,40 +566,40 @@ export interface JobPage {
   wake_at: string | null;
   idempotency_key: string | null;
   forked_from: string | null;
-  /** 1, and one more for each continue_as_new. */
+  /** Number of runs: 1, plus 1 for each continue_as_new. */
   runs: number;
   payload: unknown;
   result: unknown;
   progress: unknown;
-  /** While it runs: until when its worker must be heard of. */
+  /** When the lease of its worker expires, while the job runs. */
   lease_expires_at: string | null;
-  /** Run time: from its first start to its end, or until now. Null: it has not started. */
+  /** Total time: from its first start to its end, or until now. Null: not started. */
   total_s: number | null;
-  /** Own time: how long its handler ran, in all attempts. */
+  /** Own time: run time of its handler, over all attempts. */
   own_s: number | null;
-  /** Waiting time, the rest: it was suspended, in backoff or queued again. */
+  /** Waiting time: suspended, in backoff or requeued. */
   waiting_s: number | null;
-  /** Signals that it has not read, by name. */
+  /** Unread signals, by name. */
   unread_signals: UnreadSignals[];
   parent: JobBrief | null;
   fan_outs: FanOut[];
   steps: Step[];
-  /** The newest of them; go on with `GET /jobs?parent=…&cursor=…`. */
+  /** The newest children; continue with `GET /jobs?parent=…&cursor=…`. */
   children: PageOfJobBrief;
 }
 
 export interface Jobs {
   items: JobBrief[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
-  /** False: this page ended because it had looked at enough; `next` looks further. */
+  /** False: the search stopped at its scan limit; `next` continues it. */
   complete: boolean;
 }
 
 export interface Key {
   id: string;
   tenant_id: string | null;
-  /** How it begins. */
+  /** The beginning of the key. */
   hint: string;
   name: string;
   role: Role;
@@ -607,11 +607,11 @@ export interface Key {
   created_at: string;
   expires_at: string | null;
   revoked_at: string | null;
-  /** Within a minute. */
+  /** Accurate to a minute. */
   last_used_at: string | null;
 }
 
-/** A kind of job, for who asks for one. */
+/** A job definition, for callers that enqueue. */
 export interface Kind {
   key: string;
   kind: string;
@@ -622,28 +622,28 @@ export interface Kind {
   priority: number;
   max_attempts: number;
   timeout_seconds: number;
-  /** By which its jobs are found by an index: `payload=key=value`. */
+  /** Payload keys that jobs can be searched by, with an index: `payload=key=value`. */
   search_keys: string[] | null;
-  /** Fields that viewers and operators are not shown. */
+  /** Fields that are hidden from viewers and operators. */
   sensitive: string[] | null;
 }
 
-/** How long jobs that were asked for in one stretch of time waited and ran, in seconds: of a sample of them. */
+/** How long jobs enqueued in one interval waited and ran, in seconds, from a sample. */
 export interface Latency {
-  /** Its beginning. */
+  /** Start of the interval. */
   at: string;
-  /** How many were looked at. */
+  /** Number of jobs in the sample. */
   jobs: number;
-  /** From when it was due to its first start: half of them waited less. */
+  /** Median wait from the time when a job was due to its first start. */
   wait_p50: number | null;
   wait_p95: number | null;
-  /** Its last attempt. */
+  /** Median run time of the last attempt. */
   run_p50: number | null;
   run_p95: number | null;
 }
 
 export interface Leading {
-  /** The process that leads. */
+  /** The leader's process. */
   holder: string;
   term: number;
   since: string;
@@ -656,13 +656,13 @@ export interface Leave {
   worker: number;
 }
 
-/** How many sub-jobs of a fan-out ran in one stretch of time. */
+/** How many sub-jobs of a fan-out ran in one interval. */
 export interface Load {
-  /** Its beginning. */
+  /** Start of the interval. */
   at: string;
-  /** At any moment of it. */
+  /** Sub-jobs that ran at any time in the interval. */
   running: number;
-  /** Attempts that ended so. */
+  /** Attempts that failed. */
   failed: number;
 }
 
@@ -677,7 +677,7 @@ export interface Logs {
 export interface MadeKey {
   id: string;
   tenant_id: string | null;
-  /** How it begins. */
+  /** The beginning of the key. */
   hint: string;
   name: string;
   role: Role;
@@ -685,23 +685,23 @@ export interface MadeKey {
   created_at: string;
   expires_at: string | null;
   revoked_at: string | null;
-  /** Within a minute. */
+  /** Accurate to a minute. */
   last_used_at: string | null;
-  /** It is shown this once. */
+  /** The key. It is not shown again. */
   key: string;
 }
 
-/** What a verb has made of a job. */
+/** The effect of an operation on a job. */
 export interface Moved {
   id: string;
   status: Status;
-  /** How many jobs it moved, where it acts on a tree. */
+  /** Number of affected jobs, if the operation acts on a workflow. */
   jobs?: number;
 }
 
 export interface NewDefinition {
   description?: string | null;
-  /** JSON Schema of its payloads; null: any. */
+  /** JSON Schema of its payloads; null: any payload. */
   arg_schema?: Record<string, unknown> | null;
   timeout_seconds?: number | null;
   max_attempts?: number | null;
@@ -713,28 +713,28 @@ export interface NewDefinition {
   key_max_running?: number | null;
   key_rate_count?: number | null;
   key_rate_period_seconds?: number | null;
-  /** Keys of its payloads, or paths (`order.customer`), by which its jobs are found by an index. */
+  /** Payload keys or paths (`order.customer`) that jobs can be searched by, with an index. */
   search_keys?: string[] | null;
-  /** Fields that viewers and operators are not shown, beside those whose name says so: names, or ends of paths (`customer.ssn`). */
+  /** Fields that are hidden from viewers and operators, in addition to those with names of secrets: names, or ends of paths (`customer.ssn`). */
   sensitive?: string[] | null;
   key: string;
 }
 
 export interface NewEmbed {
-  /** What the view may do: no more than your key. */
+  /** Role of the view; at most the role of your key. */
   role?: "viewer" | "operator";
-  /** How long it lasts. */
+  /** Lifetime of the view. */
   ttl_seconds?: number;
 }
 
 export interface NewEndpoint {
   url: string;
   is_enabled?: boolean | null;
-  /** standard: as Standard Webhooks 1.0.0 says; else `x-webhook-signature: sha256=…` over the body. */
+  /** standard: Standard Webhooks 1.0.0; else `x-webhook-signature: sha256=…` over the body. */
   signature?: "standard" | "sha256" | "sha512" | null;
-  /** Of jobs that end so it is told. */
+  /** Final statuses that are delivered. */
   statuses?: ("succeeded" | "failed" | "dead_letter" | "canceled" | "skipped")[] | null;
-  /** Of jobs of these definitions; null: of any. */
+  /** Only outcomes of these job definitions; null: all. */
   definitions?: string[] | null;
   label: string;
 }
@@ -745,7 +745,7 @@ export interface NewJobAnswer {
   status: Status;
   definition_key: string;
   queued_at: string;
-  /** An older job holds the key, and this is the one. */
+  /** Whether the key belongs to an existing job, which is returned. */
   deduplicated: boolean;
 }
 
@@ -754,29 +754,29 @@ export interface NewJobRequest {
   /** The arguments, by name. */
   payload?: Record<string, unknown>;
   queue?: string | null;
-  /** Lower runs first; 100 unless its definition says. */
+  /** Lower runs first. Default: the definition's, else 100. */
   priority?: number | null;
   max_attempts?: number | null;
   scheduled_for?: string | null;
   delay_seconds?: number | null;
   timeout_seconds?: number | null;
-  /** One unfinished job at a time has it. */
+  /** At most one unfinished job per key. */
   dedupe_key?: string | null;
   limit_key?: string | null;
   correlation_id?: string | null;
-  /** A new UUIDv7 of the caller's, so that it can be sent again. */
+  /** A new UUIDv7 from the caller, to make a repeated request safe. */
   id?: string | null;
 }
 
 export interface NewKey {
   name: string;
   role: Role;
-  /** At most when your own key ends; then, when not given. Made by who signed in by an identity provider: within a year; after 90 days, when not given. */
+  /** At most, and by default, when your own key expires. If you signed in through an identity provider: at most a year. Default: 90 days. */
   expires_at?: string | null;
 }
 
 export interface NewStreamToken {
-  /** How long it lasts. */
+  /** Lifetime of the token. */
   ttl_seconds?: number;
 }
 
@@ -784,10 +784,10 @@ export interface NewTenant {
   name?: string | null;
   time_zone?: string | null;
   paused?: boolean | null;
-  /** Its share in the fair claim. */
+  /** Weight in fair scheduling. */
   weight?: number | null;
   max_running?: number | null;
-  /** How many unfinished jobs it may have. */
+  /** Quota: maximum number of unfinished jobs. */
   max_queued?: number | null;
   slug: string;
 }
@@ -797,10 +797,10 @@ export interface NewTrigger {
   event_name?: string | null;
   cron_expr?: string | null;
   every_seconds?: number | null;
-  /** Null: the tenant's. */
+  /** Null: the tenant's time zone. */
   timezone?: string | null;
   definition_key: string;
-  /** `{{event.a.b}}` is replaced, and nothing evaluated. */
+  /** Payload template: `{{event.a.b}}` is replaced, nothing is evaluated. */
   payload_template?: Record<string, unknown> | null;
   dedupe_window_seconds?: number | null;
   queue?: string | null;
@@ -818,7 +818,7 @@ export interface NewTrigger {
   trigger_type: "event" | "schedule";
 }
 
-/** One job of a tree. */
+/** One job of a workflow. */
 export interface Node {
   id: string;
   parent_id: string | null;
@@ -834,13 +834,13 @@ export interface Node {
   last_error: string | null;
   created_at: string;
   finished_at: string | null;
-  /** How long its handler ran, in all attempts. */
+  /** Run time of its handler, over all attempts. */
   own_s: number | null;
-  /** From its first start to its end, with its children. */
+  /** Time from its first start to its end, including its children. */
   total_s: number | null;
 }
 
-/** How one attempt has ended: the fields of the route that the outcome is called after. */
+/** The outcome of one attempt: the fields of the route with its name. */
 export interface Outcome {
   id: string;
   attempt: number;
@@ -855,11 +855,11 @@ export interface Outcome {
   exit_code?: number | null;
 }
 
-/** A setting that an operator has set: it wins over the code's, also when a worker starts, until it is cleared. */
+/** A setting that an operator has overridden: it wins over the code, also after a worker starts, until it is cleared. */
 export interface Override {
   setting: string;
   value: unknown;
-  /** What would hold without it; null also where no code has defined the job. */
+  /** The value without the override; null also if no code has defined the job. */
   code_value: unknown;
   author: string;
   set_at: string;
@@ -867,160 +867,160 @@ export interface Override {
 
 export interface PageOfAttempt {
   items: Attempt[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfConnector {
   items: Connector[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfDefinition {
   items: Definition[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfEndpoint {
   items: Endpoint[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfEntry {
   items: Entry[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfEvent {
   items: Event[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfFailure {
   items: Failure[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfFire {
   items: Fire[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfInstant {
   items: Instant[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfJobBrief {
   items: JobBrief[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfJobNode {
   items: JobNode[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfKey {
   items: Key[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfKind {
   items: Kind[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfLatency {
   items: Latency[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfLoad {
   items: Load[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfNode {
   items: Node[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfQueue {
   items: Queue[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfSigningKey {
   items: SigningKey[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfStep {
   items: Step[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfStretch {
   items: Stretch[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfTenantLoad {
   items: TenantLoad[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfTenant {
   items: Tenant[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfTrigger {
   items: Trigger[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
 export interface PageOfWorker {
   items: Worker[];
-  /** Send it as `cursor` for what follows; null: that was all. */
+  /** Send it as `cursor` for the next page; null: this is the last page. */
   next?: string | null;
 }
 
-/** An error, as RFC 9457 says. */
+/** An error, as defined in RFC 9457. */
 export interface Problem {
   type: string;
   title: string;
   status: number;
   detail?: string | null;
-  /** The path that was asked for. */
+  /** The path of the request. */
   instance?: string | null;
   request_id?: string | null;
-  /** What is wrong with the request, part by part. */
+  /** The errors of the request, by field. */
   errors?: (Record<string, unknown>)[] | null;
-  /** With 421: where the leader's API is, which takes this request. */
+  /** With 421: the URL of the leader's API, which accepts this request. */
   leader_url?: string | null;
 }
 
@@ -1037,40 +1037,40 @@ export interface Queue {
   max_running: number | null;
   rate_count: number | null;
   rate_period_seconds: number | null;
-  /** Whose tree has a serial queue now, where it is one that you may see. */
+  /** The root of the workflow that a serial queue runs now, if you may see it. */
   root_id: string | null;
 }
 
 export interface Reason {
   code: string;
   explanation: string;
-  /** What would let it run; null: nothing needs to be done. */
+  /** How to get the job to run; null: nothing needs to be done. */
   remedy: string | null;
 }
 
 export interface Release {
   worker: number;
   attempt: number;
-  /** Not before; null: at once. It burns no try. */
+  /** Delay before the job may run again; null: immediately. Does not count against `max_attempts`. */
   delay_seconds?: number | null;
 }
 
-/** What a template makes of an event; `error` instead where it does not fit, or the definition's schema refuses it. */
+/** The rendered payload, or `error` if the template or the payload is not valid. */
 export interface Rendered {
   payload: unknown;
   error: string | null;
 }
 
 export interface Reschedule {
-  /** Null: as it was. A time that has passed: at once. */
+  /** Null: unchanged. A past time: immediately. */
   scheduled_for?: string | null;
   max_attempts?: number | null;
 }
 
 export interface Retry {
-  /** failed: of a root, what has failed below it; all: all of it, as a new tree. */
+  /** failed: retry the failed jobs of a root's workflow; all: run the whole workflow again, as a new one. */
   tree?: "failed" | "all" | null;
-  /** Whether a durable job goes on or begins anew. */
+  /** keep: a durable function resumes; drop: it restarts without its checkpoints. */
   steps?: "keep" | "drop";
   scheduled_for?: string | null;
   max_attempts?: number | null;
@@ -1079,20 +1079,20 @@ export interface Retry {
 export type Role = "viewer" | "operator" | "admin" | "super-admin" | "worker";
 
 export interface Rotation {
-  /** How long the key before signs too. */
+  /** How long the previous key also signs. */
   overlap_seconds?: number;
 }
 
 export interface Session {
   role: Role;
-  /** Null: all of them. */
+  /** Null: all tenants. */
   tenant_id: string | null;
   tenant: string | null;
   name: string;
-  /** Send it as X-CSRF-Token with every change. Null: you came with a key. */
+  /** Send it as X-CSRF-Token with every change. Null: you authenticated with a key. */
   csrf: string | null;
   expires_at?: string | null;
-  /** Of who came by an identity provider: where one signs out there. */
+  /** URL to sign out of the identity provider, if you signed in there. */
   logout_url?: string | null;
 }
 
@@ -1115,7 +1115,7 @@ export interface SettledOne {
   attempt: number;
   /** False and not busy: the lease is lost, and nothing was changed. */
   accepted: boolean;
-  /** Another transaction holds the job's row: nothing was changed, send it again. */
+  /** Another transaction locks the job's row: nothing was changed, send it again. */
   busy?: boolean;
 }
 
@@ -1126,13 +1126,13 @@ export interface SignIn {
 export interface Signal {
   name: string;
   payload?: unknown;
-  /** Sent again with the same id it is the same signal. */
+  /** Makes a repeated request safe: the same id is the same signal. */
   id?: string | null;
 }
 
 export interface SigningKey {
   version: number;
-  /** `whsec_…`: what a receiver verifies with. */
+  /** `whsec_…`: the key that a receiver verifies signatures with. */
   key: string;
 }
 
@@ -1142,27 +1142,27 @@ export interface SkipIt {
   reason?: string;
 }
 
-/** When one attempt ran. */
+/** The times of one attempt. */
 export interface Span {
   attempt_no: number;
   status: string;
   worker_id: number | null;
-  /** Null: it never ran, but was canceled, or is an operator's retry. */
+  /** Null: it never ran (canceled before it started, or an operator's retry). */
   claimed_at: string | null;
   started_at: string | null;
   finished_at: string;
 }
 
 export interface StateShown {
-  /** As the handler has set it by `current().state(…)`; null where it has not. */
+  /** As set by the handler with `current().state(…)`; null if it is not set. */
   state: unknown;
-  /** Grows with each change; 0 where it was never set. */
+  /** Grows with each change; 0 if it was never set. */
   version: number;
 }
 
 export type Status = "scheduled" | "queued" | "running" | "waiting" | "succeeded" | "failed" | "dead_letter" | "canceled" | "skipped";
 
-/** A step of a durable job. */
+/** A step of a durable function. */
 export interface Step {
   seq: number;
   name: string;
@@ -1178,14 +1178,14 @@ export interface Step {
 }
 
 export interface StreamTokenMade {
-  /** Send it as `?token=…`, or as `Authorization: Bearer …`. It reads this job's streams, and nothing else. */
+  /** Send it as `?token=…`, or as `Authorization: Bearer …`. It allows reading this job's streams and nothing else. */
   token: string;
   expires_at: string;
 }
 
-/** How attempts ended in one stretch of time. */
+/** Outcomes of attempts in one interval. */
 export interface Stretch {
-  /** Its beginning. */
+  /** Start of the interval. */
   at: string;
   enqueued: number;
   succeeded: number;
@@ -1193,18 +1193,18 @@ export interface Stretch {
   dead_letter: number;
   canceled: number;
   skipped: number;
-  /** Attempts that failed, and the job went on. */
+  /** Attempts that failed and were retried. */
   retried: number;
   /** Attempts whose worker was lost. */
   lost: number;
-  /** How long handlers ran, in all. */
+  /** Total run time of handlers. */
   run_s: number;
 }
 
 export interface Summary {
-  /** When what is live was counted: now, or a few seconds ago where there is much. */
+  /** When the unfinished jobs were counted: now, or a few seconds ago if there are many. */
   at: string;
-  /** Failed ones and dead letters up to 2,000, which then means: or more. */
+  /** Failed jobs and dead letters are counted up to 2,000, which means 2,000 or more. */
   counts: Partial<Record<Status, number>>;
   total_waiting: number;
   running: number;
@@ -1223,12 +1223,12 @@ export interface Tenant {
   weight: number;
   max_running: number | null;
   max_queued: number | null;
-  /** Its jobs that are neither final nor running. */
+  /** Unfinished jobs that are not running. */
   queued: number;
   running: number;
 }
 
-/** What one tenant makes of the installation. */
+/** The load of one tenant. */
 export interface TenantLoad {
   tenant_id: string;
   scheduled: number;
@@ -1238,19 +1238,19 @@ export interface TenantLoad {
   oldest_queued_age_seconds: number | null;
   /** Attempts that ended since `start`. */
   ended: number;
-  /** How many of them failed, from 0 to 1. Null: none ended. */
+  /** Share of them that failed, from 0 to 1. Null: none ended. */
   failure_rate: number | null;
-  /** How long its handlers ran since, in all. */
+  /** Total run time of its handlers since `start`. */
   run_seconds: number;
-  /** Its part of all that runs now, from 0 to 1. */
+  /** Its share of all running jobs, from 0 to 1. */
   share: number | null;
-  /** What its weight gives it of those that have work now. */
+  /** Its fair share by weight, among tenants with jobs now. */
   fair_share: number | null;
-  /** Why others may suffer: it holds more than twice its fair share while others wait; most of a long queue is its; most of its attempts fail. */
+  /** Why it may slow down others: it uses more than twice its fair share while others wait; most of a long queue is its own; most of its attempts fail. */
   noisy: ("slots" | "backlog" | "failures")[];
 }
 
-/** A schedule that is not there yet, to look at. */
+/** A schedule to preview, which need not exist. */
 export interface Timetable {
   cron_expr?: string | null;
   every_seconds?: number | null;
@@ -1258,9 +1258,9 @@ export interface Timetable {
 }
 
 export interface Trial {
-  /** The event's, for an event's trigger. */
+  /** Data of the event, for an event trigger. */
   data?: Record<string, unknown>;
-  /** Ask for the job, too; schedules take no notice of it. */
+  /** Also enqueue the job; the schedule is not affected. */
   run?: boolean;
 }
 
@@ -1278,7 +1278,7 @@ export interface Trigger {
   tenant_id: string;
   label: string;
   trigger_type: string;
-  /** code: it is in an application's code, and changed there. */
+  /** code: declared in an application's code, and changed there. */
   origin: string;
   is_enabled: boolean;
   event_name: string | null;
@@ -1312,7 +1312,7 @@ export interface Trigger {
   updated_at: string;
 }
 
-/** Signals of one name that a job has not read. */
+/** Unread signals of one name. */
 export interface UnreadSignals {
   name: string;
   signals: number;
@@ -1326,7 +1326,7 @@ export interface Ways {
 export interface Worker {
   worker_id: number;
   state: string;
-  /** It should have been heard of by now. */
+  /** Whether its heartbeat is overdue. */
   stale: boolean;
   hostname: string;
   pid: number;
@@ -1334,29 +1334,29 @@ export interface Worker {
   queues: string[];
   definitions: string[];
   running_count: number;
-  /** Jobs that it has claimed and not started, as of its last heartbeat. */
+  /** Jobs claimed and not started, as of its last heartbeat. */
   prefetched_count: number;
   metadata: unknown;
   started_at: string;
   last_seen_at: string;
   lease_expires_at: string;
-  /** The machine that it is on. */
+  /** Its node. */
   node: string | null;
-  /** It was asked to stop, and finishes what it has. */
+  /** Whether it is shutting down gracefully: it finishes its running jobs. */
   draining: boolean;
-  /** Its process does the leader's work too. */
+  /** Whether its process is the leader. */
   leads: boolean;
-  /** Since when a handler blocks its event loop; null: it turns. */
+  /** Since when a handler blocks its event loop; null: not blocked. */
   blocked_since: string | null;
-  /** The job that blocks it; null where that is not known. */
+  /** The job that blocks it; null if unknown. */
   blocked_job_id: string | null;
 }
 
 export interface WorkerHeartbeat {
   worker: number;
-  /** How many it runs now; where `held` is given, that counts. */
+  /** Number of jobs that it runs now; `held` takes precedence. */
   running?: number;
-  /** All that it runs: what it does not name is given back, for a reply that was lost. */
+  /** All jobs that it runs. Its other jobs are released, since the reply to their claim was lost. */
   held?: Held[] | null;
 }
 
@@ -1371,23 +1371,23 @@ export interface TenantsSettings {
   name?: string | null;
   time_zone?: string | null;
   paused?: boolean | null;
-  /** Its share in the fair claim. */
+  /** Weight in fair scheduling. */
   weight?: number | null;
   max_running?: number | null;
-  /** How many unfinished jobs it may have. */
+  /** Quota: maximum number of unfinished jobs. */
   max_queued?: number | null;
 }
 
-/** What a trigger is made of; what is left out stays, or is as usual. */
+/** The settings of a trigger. Omitted ones stay unchanged, or get their defaults. */
 export interface TriggersSettings {
   is_enabled?: boolean | null;
   event_name?: string | null;
   cron_expr?: string | null;
   every_seconds?: number | null;
-  /** Null: the tenant's. */
+  /** Null: the tenant's time zone. */
   timezone?: string | null;
   definition_key?: string | null;
-  /** `{{event.a.b}}` is replaced, and nothing evaluated. */
+  /** Payload template: `{{event.a.b}}` is replaced, nothing is evaluated. */
   payload_template?: Record<string, unknown> | null;
   dedupe_window_seconds?: number | null;
   queue?: string | null;
@@ -1403,7 +1403,7 @@ export interface TriggersSettings {
   jitter_seconds?: number | null;
 }
 
-/** Every route, what it takes and what it answers. */
+/** Every route, with its parameters, body and response. */
 export interface Routes {
   "GET /admin/jobs/definitions": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfDefinition };
   "POST /admin/jobs/definitions": { path: {}; query: { tenant?: string | null }; body: NewDefinition; answer: Definition };

@@ -25,21 +25,21 @@ TICK = 0.5
 
 
 class Plan(NamedTuple):
-    """What a starter tells its keeper. (A NamedTuple: dataclasses would double the time to import.)"""
+    """The starter's request to its keeper. (A NamedTuple: dataclasses would double the time to import.)"""
 
     place: str
     bin_dir: str
     user: tuple[int, int, list[int]] | None
-    "uid, gid and groups of Postgres when we are root"
+    "uid, gid and groups of Postgres if we are root"
     socket_dir: str
     port: int
     initdb_options: list[str]
     server_options: list[str]
     settings: dict[str, str]
-    "what the starter's user asked for, published so that the next user can compare"
+    "the settings that the starter requested, published so that the next user can compare"
     linger: float
     lock_fd: int
-    "keeper.lock, taken"
+    "keeper.lock, already locked"
     status_fd: int
 
 
@@ -58,7 +58,7 @@ class Keeper:
         self.log_fd = open_file(self.log, os.O_RDWR | os.O_APPEND)
         self.log_start = os.fstat(self.log_fd).st_size
         self.postmaster: subprocess.Popen[bytes] | None = None
-        "None while there is none, and for a server that was adopted"
+        "None while there is none, and for an adopted server"
         self.stopping = False
         self.told = False
         self.wake = self._open_wake()
@@ -69,7 +69,7 @@ class Keeper:
         self.libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
     def open(self) -> None:
-        """Bring the server up and publish its address."""
+        """Start the server and publish its address."""
         refuse_links(self.data)
         server = self._await_leftovers()
         if server is None:
@@ -102,25 +102,25 @@ class Keeper:
             self.users.release()
 
     def close(self) -> None:
-        # First of all: who finds us from here on must wait, not connect.
+        # First: from now on other processes must wait, not connect.
         self.ready.release()
         self.address_file.unlink(missing_ok=True)
         if self.postmaster:
             for request, patience in ((signal.SIGINT, 120), (signal.SIGQUIT, 10), (signal.SIGKILL, 10)):
                 self.postmaster.send_signal(request)
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    say(f"postgres ended with {self.postmaster.wait(patience)}")
+                    say(f"postgres exited with {self.postmaster.wait(patience)}")
                     break
         if self.socket_dir.parent != self.run:
             shutil.rmtree(self.socket_dir, ignore_errors=True)
-        # Said aloud, since a process that the starter forked at the wrong moment may share the handle.
+        # Released explicitly: a process that the starter forked at the wrong moment may share the handle.
         fcntl.flock(self.plan.lock_fd, fcntl.LOCK_UN)
 
     def tell(self, answer: str) -> None:
-        """Answer the starter, once: afterwards the number of its pipe may be that of another file."""
+        """Answer the starter, once: afterwards its pipe's number may belong to another file."""
         if not self.told:
             self.told = True
-            with contextlib.suppress(BrokenPipeError):  # it did not wait for us
+            with contextlib.suppress(BrokenPipeError):  # the starter no longer waits
                 os.write(self.plan.status_fd, answer.encode())
             os.close(self.plan.status_fd)
 
@@ -130,7 +130,7 @@ class Keeper:
         return os.pread(self.log_fd, written - start, start).decode(errors="replace").strip()
 
     def _await_leftovers(self) -> Found | None:
-        """Wait for what an earlier keeper left to end. A server that does not is returned: it is adopted."""
+        """Wait until leftovers of an earlier keeper end. A server that does not end is returned, to be adopted."""
         lock = Lock(self.run / "server.lock")
         began = time.monotonic()
         settled: float | None = None
@@ -141,15 +141,15 @@ class Keeper:
                 now = time.monotonic()
                 settled = (settled or now) if server and server.ready else None
                 if server is None and (free or now - began > 10):
-                    # Not free for so long: a program that a query started, not the server itself.
+                    # Locked for too long: held by a program that a query started, not by the server itself.
                     self._clear_stale()
                     return None
-                # A dying server is ready until it has read its signal, so one look is not enough.
+                # A server that is shutting down looks ready until it has handled its signal, so check more than once.
                 if server and settled and now - settled > 1:
-                    say(f"adopting the server with pid {server.pid}: we did not start it and won't stop it")
+                    say(f"adopting the server with pid {server.pid}: we did not start it and will not stop it")
                     return server
                 if now - began > 60:
-                    raise Failed(f"an earlier server still runs on {self.data}; it is not ours to stop")
+                    raise Failed(f"an earlier server still runs on {self.data}, and this process must not stop it")
                 self._pause(0.02)
         finally:
             lock.close()
@@ -158,12 +158,12 @@ class Keeper:
         return find_server(self.data, port=self.plan.port)
 
     def _clear_stale(self) -> None:
-        """Postgres won't start while any living process bears the pid in these files, be it a browser."""
+        """Remove stale files: Postgres does not start while any living process has the pid in them, even a browser."""
         for path in (self.data / "postmaster.pid", *self.socket_dir.glob(".s.PGSQL.*")):
             path.unlink(missing_ok=True)
 
     def _init_cluster(self) -> None:
-        """Make the cluster aside, so that a half made one is never taken for a whole one."""
+        """Create the cluster in a temporary directory, so that an incomplete one is never used."""
         half = self.data.with_name("data.new")
         shutil.rmtree(half, ignore_errors=True)
         half.mkdir(mode=0o700)
@@ -176,9 +176,9 @@ class Keeper:
                 if initdb.poll() is None:
                     initdb.terminate()
         if initdb.returncode:
-            raise Failed(f"initdb failed with {initdb.returncode}\n{self.log_tail()}")
+            raise Failed(f"initdb exited with {initdb.returncode}\n{self.log_tail()}")
         half.rename(self.data)
-        # initdb has synced what is inside; the name itself is ours to make durable.
+        # initdb has synced the contents; syncing the directory's name is up to us.
         above = os.open(self.data.parent, os.O_RDONLY)
         os.fsync(above)
         os.close(above)
@@ -189,26 +189,26 @@ class Keeper:
         while True:
             if (code := self.postmaster.poll()) is not None:
                 self.postmaster = None
-                raise Failed(f"postgres ended with {code}\n{self.log_tail()}")
+                raise Failed(f"postgres exited with {code}\n{self.log_tail()}")
             server = self._find_running()
             if server and server.ready and server.pid == self.postmaster.pid:
                 return server
             self._pause(0.005)
 
     def _restart(self, restarts: list[float]) -> None:
-        """Postgres is gone and we did not ask for it: bring it back, but not for ever."""
-        say(f"postgres ended by itself with {self.postmaster.returncode if self.postmaster else 'no trace'}")
+        """Postgres ended unexpectedly: restart it, a limited number of times."""
+        say(f"postgres exited unexpectedly with {self.postmaster.returncode if self.postmaster else 'no trace'}")
         self.postmaster = None
         self.ready.release()
         restarts.append(time.monotonic())
         if len(restarts) > 3 and restarts[-1] - restarts[-4] < 60:
-            raise Failed(f"postgres keeps ending by itself\n{self.log_tail()}")
+            raise Failed(f"postgres keeps exiting unexpectedly\n{self.log_tail()}")
         self.open()
 
     def _child(self, program: str, arguments: list[str], death: signal.Signals) -> subprocess.Popen[bytes]:
-        """Start a program of Postgres's that holds server.lock and that the kernel signals when we die."""
+        """Start a Postgres program that holds server.lock and that the kernel signals when we die."""
         lock = Lock(self.run / "server.lock")
-        lock.try_exclusive()  # not got only where _await_leftovers decided to go on without
+        lock.try_exclusive()  # fails only if _await_leftovers decided to continue without it
         uid, gid, groups = self.plan.user or (None, None, None)
         keeper, libc = os.getpid(), self.libc
 
@@ -219,7 +219,7 @@ class Keeper:
                 os._exit(1)
 
         try:
-            return subprocess.Popen(  # noqa: S603 - the starter chose the programs
+            return subprocess.Popen(  # noqa: S603 - the starter chooses the programs
                 [str(Path(self.plan.bin_dir) / program), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=self.log_fd,
@@ -231,7 +231,7 @@ class Keeper:
                 preexec_fn=die_with_keeper,  # noqa: PLW1509 - we have no threads, and it must follow setuid
             )
         except OSError as error:
-            raise Failed(f"{program} can't be run: {error}") from error
+            raise Failed(f"{program} cannot be run: {error}") from error
         finally:
             lock.close()
 
@@ -241,14 +241,14 @@ class Keeper:
         with os.fdopen(open_file(new, os.O_WRONLY | os.O_EXCL), "w") as file:
             json.dump({**server._asdict(), "settings": self.plan.settings}, file)
         new.rename(self.address_file)
-        fcntl.flock(self.ready.fd, fcntl.LOCK_EX)  # waits: others hold it for an instant, to look
+        fcntl.flock(self.ready.fd, fcntl.LOCK_EX)  # others hold it for an instant, to check it
 
     def _give(self, path: Path) -> None:
         if self.plan.user:
             os.chown(path, self.plan.user[0], self.plan.user[1], follow_symlinks=False)
 
     def _bound_log(self) -> None:
-        """Keep one older log. Postgres goes on writing to the same file, which is emptied under it."""
+        """Keep one older log. Postgres continues to write to the same file, which is truncated."""
         if os.fstat(self.log_fd).st_size > LOG_LIMIT:
             older = self.log.with_suffix(".log.1")
             older.unlink(missing_ok=True)
@@ -270,7 +270,7 @@ class Keeper:
             os.set_blocking(end, False)
         signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        signal.signal(signal.SIGCHLD, lambda *_: None)  # only to wake us
+        signal.signal(signal.SIGCHLD, lambda *_: None)  # only to wake up
         for request in (signal.SIGTERM, signal.SIGINT):
             signal.signal(request, self._ask_to_stop)
         return ours
@@ -279,13 +279,13 @@ class Keeper:
         self.stopping = True
 
     def _pause(self, seconds: float) -> None:
-        """Doze in the middle of starting, where being asked to stop is a failure to start."""
+        """Sleep during the start; a request to stop is a failure to start."""
         self._doze(seconds)
         if self.stopping:
             raise Failed("the keeper was asked to stop")
 
     def _doze(self, seconds: float) -> bool:
-        """Sleep until a signal comes or somebody writes to `run/wake`; whether somebody did."""
+        """Sleep until a signal or a write to `run/wake`; returns whether there was a write."""
         readable, _, _ = select.select([self.signals, self.wake], [], [], seconds)
         for end in readable:
             os.read(end, 4096)
@@ -298,7 +298,7 @@ def say(message: str) -> None:
 
 def main(plan: Plan) -> int:
     if os.fork():
-        # The starter waits for this exit and has no child left: no zombie of ours in a long-lived process.
+        # The starter waits for this exit and has no child left: no zombie in a long-lived process.
         os._exit(0)
     os.umask(0o077)
     keeper = Keeper(plan)
