@@ -53,7 +53,7 @@ def written() -> dict[Path, str]:
 def callers(
     functions: list[str], *, schema: str = "", python: Mapping[str, str] | None = None, grants: str = ""
 ) -> defaultdict[str, Callers]:
-    """Who calls each function: of the texts of SQL files, of the schema, and of Python modules by their names."""
+    """The callers of each function: SQL files, the schema, and Python modules by name."""
     called: defaultdict[str, Callers] = defaultdict(Callers)
     names = {name for text in functions for name in _DEFINITION.findall(_code(text))}
     for text in functions:

@@ -26,7 +26,7 @@ class Lock:
         fcntl.flock(self.fd, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Close our handle; a child that inherited the lock goes on holding it."""
+        """Close our handle; a child that inherited the lock keeps it."""
         os.close(self.fd)
 
     def _try(self, kind: int) -> bool:
@@ -38,14 +38,14 @@ class Lock:
 
 
 def inherit_owner(path: Path) -> None:
-    """What root makes in somebody's directory belongs to that somebody, who could not open it otherwise."""
+    """Give a file that root created to the owner of its directory, who could not open it otherwise."""
     if os.geteuid() == 0:
         above = path.parent.stat()
         os.chown(path, above.st_uid, above.st_gid, follow_symlinks=False)
 
 
 class Unsafe(OSError):
-    """A file or directory that root must not use: another user could lead it anywhere by it."""
+    """A file or directory that root must not use: another user could redirect it anywhere."""
 
 
 def open_file(path: Path, flags: int) -> int:

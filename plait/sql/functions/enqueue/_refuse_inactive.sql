@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   PL007 inactive definition
---   called   _ask_after, _spawn, enqueue_many, fork, open_fan_out
+--   called   _add_follow_ups, enqueue_many, fork, open_fan_out, _spawn
 create or replace function plait._refuse_inactive(p_definitions text[]) returns void
 language plpgsql stable as $$
 declare v_bad text := (select min(d.name) from plait.definitions d where not d.active and d.name = any(p_definitions));

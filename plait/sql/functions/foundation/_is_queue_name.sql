@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   _check_jobs, _default, enqueue_one, set_queue
+--   called   _caller_default, _check_jobs, enqueue_one, set_queue
 --
 -- The check constraints of plait.definitions and plait.triggers, and QUEUE_NAME in plait.model.policies, say the same.
 create or replace function plait._is_queue_name(p_name text) returns boolean

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   plait.store.workers.list_workers; findings
+--   called   findings, plait.store.workers.list_workers
 --
 -- prefetched: jobs that it has claimed and that wait for a slot, as of its last heartbeat; in plait.live they are `running` like those that have started.
 -- leads: its process leads. blocked_since: a handler blocks its event loop, or did when the worker was last seen; blocked_job is null where the worker

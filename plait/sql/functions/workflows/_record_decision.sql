@@ -3,7 +3,7 @@
 --   moves    as _resume_or_end_parent
 --   locks    the caller holds the fan-out's row; the parent's live row SKIP LOCKED
 --   raises   nothing
---   called   abandon_fan_outs, _apply_strategy, await_steps, resume, suspend
+--   called   abandon_fan_outs, _apply_strategy, await_steps, resume
 --
 -- Children that have not ended by now are late: they are left out of the results whatever their
 -- outcome, so that every replay sees the same.

@@ -3,7 +3,7 @@
 --   moves    nothing
 --   locks    nothing
 --   raises   nothing
---   called   await_steps, continue_as_new, open_fan_out, open_nodes, suspend
+--   called   await_steps, continue_as_new, open_fan_out, open_nodes
 --
 -- For a call that finds no lease. A call that succeeded and whose reply was lost is sent
 -- again, and must get the same reply.

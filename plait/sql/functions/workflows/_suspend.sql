@@ -3,7 +3,7 @@
 --   moves    running -> waiting
 --   locks    the caller holds the live row
 --   raises   nothing
---   called   await_steps, continue_as_new, open_fan_out, open_nodes, rescue, _settle_tied, suspend
+--   called   await_steps, continue_as_new, open_fan_out, open_nodes, rescue, _settle_tied
 --
 -- _settle_tied passes the result of a handler that returned.
 create or replace function plait._suspend(
