@@ -3,7 +3,7 @@
 Prints:
 
     the sum is 499500
-    timeout: it ran longer than 0.5 s
+    timeout: timed out after 0.5 s
 """
 
 import asyncio
@@ -29,7 +29,7 @@ async def main() -> None:
     try:
         await (await spin.enqueue()).result(timeout="1m")
     except JobFailed as error:
-        print(f"{error.reason}: {str(error).partition('time: ')[2]}")
+        print(f"{error.reason}: {str(error).partition('attempts: ')[2]}")
 
 
 if __name__ == "__main__":

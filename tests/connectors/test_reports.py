@@ -148,7 +148,7 @@ def test_csv_has_no_formulas_and_reads_back_whole() -> None:
 def test_charts_of_nothing_and_of_one() -> None:
     from datetime import UTC, datetime
 
-    assert "Nothing" in svg(Chart("x", []))
+    assert "No data" in svg(Chart("x", []))
     assert svg(Chart("x", [(datetime(2030, 1, 1, tzinfo=UTC), 0)])).count("<rect") == 1
     assert svg(Chart("x", [("a", 0.0)])).count("<rect") == 1
 

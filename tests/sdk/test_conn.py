@@ -266,7 +266,7 @@ async def test_the_wrong_form_for_a_connection_is_refused_with_advice(shop: Plai
             await double.options(conn=sync_conn).enqueue_many([1])
         with pytest.raises(InvalidArguments, match="Cursor"):
             double.options(conn=sync_conn.cursor()).enqueue_sync(1)
-    with pytest.raises(InvalidArguments, match=r"not builtins\.str"):
+    with pytest.raises(InvalidArguments, match=r"got builtins\.str"):
         await double.options(conn="postgresql://localhost").enqueue(1)
     async with asyncpg.create_pool(client_url, min_size=0) as pool:
         with pytest.raises(InvalidArguments, match=r"asyncpg\.pool\.Pool"):

@@ -26,5 +26,5 @@ def test_a_duration_is_a_number_of_seconds_or_as_people_write_it(given: Any, exp
      10**400, -(10**400), "9" * 400 + "s", timedelta(days=-1), timedelta.max],
 )  # fmt: skip
 def test_anything_else_is_refused_with_a_sentence(given: Any) -> None:
-    with pytest.raises(InvalidDefinition, match=r"^timeout is "):
+    with pytest.raises(InvalidDefinition, match=r"^timeout must be "):
         seconds(given, what="timeout")

@@ -114,7 +114,7 @@ async def test_a_thousand_triggers_of_one_tenant_do_not_fill_the_leaders_memory(
     for event in events:
         row = await world.event(event)
         assert 50 < row.jobs < 70
-        assert "more than 16,000,000 bytes" in (row.error or "")
+        assert "at most 16,000,000 bytes" in (row.error or "")
 
 
 async def test_nobody_waits_for_another_tenants_backlog_of_events(world: World) -> None:

@@ -89,7 +89,7 @@ async def test_a_thread_left_behind_is_refused_what_it_wants_to_write(app: Plait
         threading.Thread(target=contextvars.copy_context().run, args=(outlives_its_timeout,), daemon=True).start()
 
     async with running(app):
-        with pytest.raises(JobDeadLettered, match="longer than"):
+        with pytest.raises(JobDeadLettered, match="timed out after"):
             await (await outlives_its_timeout.enqueue()).result(120)
         await (await leaves_a_thread.enqueue()).result(120)
         go_on.set()
