@@ -53,7 +53,7 @@ def written() -> dict[Path, str]:
 def callers(
     functions: list[str], *, schema: str = "", python: Mapping[str, str] | None = None, grants: str = ""
 ) -> defaultdict[str, Callers]:
-    """The callers of each function: SQL files, the schema, and Python modules by name."""
+    """The callers of each function: from the texts of SQL files, the schema, and Python modules by their names."""
     called: defaultdict[str, Callers] = defaultdict(Callers)
     names = {name for text in functions for name in _DEFINITION.findall(_code(text))}
     for text in functions:

@@ -19,9 +19,9 @@ R = TypeVar("R")
 
 MAX_BATCH = 500
 PAUSES_S = (0.05, 0.25, 1.0, 2.0)
-"""Before each repetition of a statement whose reply was lost."""
+"""Delays before each repetition of a statement whose reply was lost."""
 PATIENCE_S, OUTAGE_S = 10.0, 60.0
-"""No repetition begins after this time; the second one while the database is unavailable, which is no fault of the handler's."""
+"""No repetition begins after this time. The second value applies while the database is unavailable, which is not the handler's fault."""
 CLOSE_S = 2.0
 
 

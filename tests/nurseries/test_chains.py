@@ -47,7 +47,7 @@ async def test_a_chain_keeps_what_its_jobs_say(app: Plait, kit: Kit, over: World
         await kit.advance(hours=1)
     await over.tenant("acme")
     for options in ({"tenant": "acme"}, {"conn": object()}):
-        with pytest.raises(InvalidArguments, match="take no conn or tenant"):
+        with pytest.raises(InvalidArguments, match="cannot have the options conn or tenant"):
             await app.chain(sub(step, "a"), sub(step.options(**options), "b"))
 
 

@@ -104,7 +104,7 @@ async def test_an_event_that_does_not_come_times_out_and_one_that_comes_later_is
     await kit.run_until_idle()
     await app.emit("tick", {"n": "at last"})
     await kit.run_until_idle()
-    assert await handle.result(120) == ["no event 'tick' came in time", {"n": "at last"}]
+    assert await handle.result(120) == ["no event 'tick' arrived in time", {"n": "at last"}]
 
 
 async def test_a_wait_that_lost_a_race_takes_no_event(app: Plait, kit: Kit, over: World) -> None:

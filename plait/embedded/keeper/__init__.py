@@ -13,6 +13,6 @@ orders: it reads lock files in `run/`, which the kernel releases even after SIGK
 If the keeper is killed, the kernel sends Postgres SIGINT, a fast and clean shutdown. A system without such a
 death signal (macOS) lets Postgres go on, and the next keeper adopts it: serves its address, never stops it.
 
-**It signals only its own children, never a pid read from a file.** It imports the standard library and its own modules alone: it is run by the path
+**It signals only its own children, never a pid read from a file.** It imports only the standard library and its own modules. It is run by the path
 of `plait/embedded`, so that neither the rest of the package nor the environment's site-packages are loaded.
 """

@@ -26,7 +26,7 @@ class Lock:
         fcntl.flock(self.fd, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Close our handle; a child that inherited the lock keeps it."""
+        """Close our handle; a child that inherited the lock still holds it."""
         os.close(self.fd)
 
     def _try(self, kind: int) -> bool:
@@ -38,23 +38,23 @@ class Lock:
 
 
 def inherit_owner(path: Path) -> None:
-    """Give a file that root created to the owner of its directory, who could not open it otherwise."""
+    """Files that root creates in another user's directory belong to that user, who could not open them otherwise."""
     if os.geteuid() == 0:
         above = path.parent.stat()
         os.chown(path, above.st_uid, above.st_gid, follow_symlinks=False)
 
 
 class Unsafe(OSError):
-    """A file or directory that root must not use: another user could redirect it anywhere."""
+    """A file or directory that root must not use: another user could redirect it."""
 
 
 def open_file(path: Path, flags: int) -> int:
-    """Open or make a file of ours. Root follows no link, and takes no file that somebody else has put there or still has another name for."""
+    """Open or create a file of ours. Root follows no link, and rejects a file that another user created or has a second link to."""
     try:
         fd = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise Unsafe(f"{path} is a symbolic link") from None
+            raise Unsafe(f"{path} must not be a symbolic link") from None
         raise
     if os.geteuid() == 0:
         found, above = os.fstat(fd), path.parent.stat()
@@ -66,7 +66,7 @@ def open_file(path: Path, flags: int) -> int:
 
 
 def refuse_links(path: Path) -> None:
-    """As root: an error where this or a directory above it is a symbolic link that somebody else has made."""
+    """As root: raise an error if this or a directory above it is a symbolic link that another user created."""
     if os.geteuid() == 0:
         for part in (*reversed(path.absolute().parents), path.absolute()):
             with contextlib.suppress(FileNotFoundError):

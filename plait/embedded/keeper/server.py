@@ -1,4 +1,4 @@
-"""The server that runs on a cluster, as its postmaster.pid and the kernel tell."""
+"""The running server of a cluster, as described by its postmaster.pid and the kernel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Found(NamedTuple):
-    """A living server, as its postmaster.pid tells."""
+    """A running server, as described by its postmaster.pid."""
 
     pid: int
     socket_dir: str
@@ -17,10 +17,10 @@ class Found(NamedTuple):
 
 
 def find_server(data: Path, *, port: int) -> Found | None:
-    """The living server on this cluster, if the process that postmaster.pid names is one."""
+    """The running server of this cluster, if the process in postmaster.pid is one."""
     try:
         lines = (data / "postmaster.pid").read_text().splitlines()
-        lines += [""] * (8 - len(lines))  # it is written line by line while the server starts
+        lines += [""] * (8 - len(lines))  # the server writes it line by line while it starts
         pid, port = int(lines[0]), int(lines[3] or port)
     except (OSError, ValueError):
         return None
@@ -29,14 +29,14 @@ def find_server(data: Path, *, port: int) -> Found | None:
 
 
 def is_server_of(data: Path, pid: int) -> bool:
-    """Whether the process is a Postgres that works in this directory, which is where its server lives."""
+    """Whether the process is a Postgres server whose working directory is this one."""
     process = Path("/proc") / str(pid)
     if Path("/proc/self/exe").exists():
         try:
             program = (process / "exe").readlink().name.removesuffix(" (deleted)")
             return program == "postgres" and (process / "cwd").samefile(data)
         except OSError:
-            # Gone, or of a user whose files we may not see; the cluster's user is one whose we may.
+            # Gone, or of a user whose files we may not read; the cluster's user is not one of those.
             return False
     ask = ["/bin/ps", "-p", str(pid), "-o", "comm="]
     listed = subprocess.run(ask, capture_output=True, text=True, check=False)  # noqa: S603 - all ours

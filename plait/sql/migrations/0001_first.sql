@@ -7,8 +7,8 @@ create type plait.status as enum (
 create type plait.ending as enum (
   'succeeded', 'failed', 'timeout', 'canceled', 'skipped', 'lost', 'released', 'snoozed', 'suspended'
 );
-create type plait.marks as (
-  seen_at timestamptz, seen_xid xid8, tenants uuid[], priorities smallint[], marks timestamptz[]
+create type plait.scan_bounds as (
+  seen_at timestamptz, seen_xid xid8, tenants uuid[], priorities smallint[], starts timestamptz[]
 );
 create table plait.installed (
   one            boolean primary key default true check (one),

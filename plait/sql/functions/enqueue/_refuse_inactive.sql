@@ -1,4 +1,4 @@
--- _refuse_inactive: an error if one of these definitions is inactive.
+-- _refuse_inactive: raise an error if one of these definitions is inactive.
 --
 --   moves    nothing
 --   locks    nothing
@@ -9,6 +9,6 @@ language plpgsql stable as $$
 declare v_bad text := (select min(d.name) from plait.definitions d where not d.active and d.name = any(p_definitions));
 begin
   if v_bad is not null then
-    raise exception 'definition % is inactive: it takes no new jobs', quote_literal(v_bad) using errcode = 'PL007';
+    raise exception 'definition % is inactive: it accepts no new jobs', quote_literal(v_bad) using errcode = 'PL007';
   end if;
 end $$;

@@ -5,9 +5,10 @@
 --   raises   nothing
 --   called   findings, plait.store.workers.list_workers
 --
--- prefetched: jobs that it has claimed and that wait for a slot, as of its last heartbeat; in plait.live they are `running` like those that have started.
--- leads: its process leads. blocked_since: a handler blocks its event loop, or did when the worker was last seen; blocked_job is null where the worker
--- could not tell which.
+-- prefetched: claimed jobs that wait for a slot, as of the last heartbeat; in plait.live they are
+-- `running` like those that have started. leads: its process leads. blocked_since: since when a
+-- handler blocks its event loop, as of the last heartbeat; blocked_job is null if the worker could
+-- not tell which.
 create or replace function plait.list_workers(p_since interval default '1 hour')
 returns table (id int, state text, host text, pid int, version text, queues text[], definitions text[], running int, prefetched int, metadata text,
                started_at timestamptz, seen_at timestamptz, expires_at timestamptz, seen_s float8, stale boolean, node text, draining boolean,
