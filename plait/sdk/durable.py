@@ -250,7 +250,7 @@ class Durable:
         delivery.waits[step] = None
         try:
             if alone:
-                await self._ask(suspend=True)
+                await delivery.ask_alone()
                 if self._gone:
                     raise Suspended
                 if step.end is None:

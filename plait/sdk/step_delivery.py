@@ -70,6 +70,8 @@ class StepDelivery:
         self._order: deque[Step | Timer | Cancellation | None] = deque()
         """Ended steps, in order. None reserves the place of a query's result."""
         self._asking: asyncio.Task[None] | None = None
+        self._asks_itself = False
+        """The handler's only wait queries the database. A second query meanwhile would suspend the job twice."""
         self._due = False
         """A timer has expired by this process's clock: the database's clock decides."""
         self._ask_at = 0.0
@@ -82,7 +84,19 @@ class StepDelivery:
     @property
     def alone(self) -> bool:
         """Whether the handler does one thing at a time: its next wait is its only wait."""
-        return not (len(self.branches) or self.timers or self._order or (self.history and self.history.replaying))
+        return not (len(self.branches) or self.timers or self._order or (self.history and self.history.replaying)) and (
+            self._asking is None or self._asking.done()
+        )
+
+    async def ask_alone(self) -> None:
+        """The handler's only wait asks for its end, and suspends the job. Nothing else asks meanwhile."""
+        self._asks_itself = True
+        try:
+            await self._ask(True)
+        finally:
+            self._asks_itself = False
+            if self._due:
+                self.poke()
 
     async def replay(self, step: Step) -> None:
         """A step was called: return when it may run, or when its recorded end is delivered."""
@@ -102,7 +116,11 @@ class StepDelivery:
                     self.poke()
             else:
                 self._asked[row.branch, row.name, row.occurrence] = step
-                await self.until(step)
+                try:
+                    await self.until(step)
+                except asyncio.CancelledError:
+                    self.abandon(step.key, None)  # the handler does not get its signal: a later wait does
+                    raise
 
     def reserve(self, step: Step) -> int:
         """The number of a step's end, which is being recorded."""
@@ -176,6 +194,12 @@ class StepDelivery:
         self.abandoned.append(key)
         if fan_out_id is not None:
             self._left.append((key.branch, fan_out_id))
+
+    async def return_unread(self) -> None:
+        """The handler ends here: signals that ended a wait, but did not reach the handler, are unread again."""
+        self.abandoned += [step.key for step in self._order if isinstance(step, Step) and step.kind == "signal"]
+        if self.abandoned:
+            await self._ask(False)
 
     def left_by(self, branches: list[str]) -> list[UUID]:
         """The fan-outs that these branches, or their descendants, waited for when they were canceled."""
@@ -286,7 +310,7 @@ class StepDelivery:
                 self.poke()
         elif self._held:
             self._end_replay(self.history)
-        elif (self.waits or self._due) and (self._asking is None or self._asking.done()):
+        elif (self.waits or self._due) and not self._asks_itself and (self._asking is None or self._asking.done()):
             self._ask_or_look()
 
     def _deliver(self, step: "Step | Timer | Cancellation") -> None:

@@ -223,3 +223,32 @@ async def until(handle: Handle[Any], status: Status) -> None:
         return await handle.status() is status
 
     await eventually(is_it, what=f"that it is {status}")
+
+
+async def test_a_handler_is_suspended_once_though_a_cancellation_is_noticed_meanwhile(
+    app: Plait, running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two queries at a time suspended the job twice. Then the handler waited for ever for the first of two continuations."""
+    flush, handles = Run.flush, list[Handle[Any]]()
+
+    async def noticed(self: Run) -> None:
+        await flush(self)
+        if asyncio.current_task() is self.task:
+            self.durable().delivery.ask_now()
+            for _ in range(20):
+                await asyncio.sleep(0)
+        else:  # a second query: its answer comes after the first one's
+            await until_waiting(handles[0])
+
+    monkeypatch.setattr(Run, "flush", noticed)
+
+    @app.job
+    async def order() -> object:
+        await call(step, "first")
+        return await wait_for_signal("go")
+
+    async with running(app):
+        handles.append(await order.enqueue())
+        await until_waiting(handles[0])
+        await handles[0].signal("go", 1)
+        assert await handles[0].result(60) == 1

@@ -422,6 +422,7 @@ create table plait.steps (
   error       text,
   finished    integer,
   branch      text collate "C" not null default '',
+  signal_id   uuid,
   primary key (job_id, branch, name, occurrence)
 );
 create index steps_open on plait.steps (job_id) where not done;

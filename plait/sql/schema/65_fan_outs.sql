@@ -81,6 +81,7 @@ create table plait.steps (
   error       text,                                  -- a permanent error: others are not stored, and the step is retried
   finished    integer,                               -- in which order their ends reached the handler; null: not yet
   branch      text collate "C" not null default '',  -- the task of the handler that requested it: '' the handler itself, 2.1 the first task of its second
+  signal_id   uuid,                                  -- the signal that it consumed; null again if the wait was canceled before its handler got it
   primary key (job_id, branch, name, occurrence)
 );
 

@@ -41,7 +41,7 @@ begin
   ), consumed as (
     update plait.signals g set consumed = true from ended e where g.job_id = p_job and g.id = e.signal
   ), u as (
-    update plait.steps s set done = true, finished = e.finished, value = coalesce(e.payload, e.stands), error = case when e.late then 'timeout' end
+    update plait.steps s set done = true, finished = e.finished, signal_id = e.signal, value = coalesce(e.payload, e.stands), error = case when e.late then 'timeout' end
     from ended e where s.job_id = p_job and s.branch = e.branch and s.name = e.name and s.occurrence = e.occurrence
     returning 1
   )
