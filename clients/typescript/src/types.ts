@@ -1,4 +1,4 @@
-// Made from the server's OpenAPI document by scripts/client_types.py: change that, not this.
+// Generated from the server's OpenAPI document by scripts/client_types.py. Do not edit.
 
 /** One execution of a job, or what an operator did to it. */
 export interface Attempt {
@@ -1403,7 +1403,7 @@ export interface TriggersSettings {
   jitter_seconds?: number | null;
 }
 
-/** Every route, what it takes and what it answers. */
+/** Every route with its parameters, body and answer. */
 export interface Routes {
   "GET /admin/jobs/definitions": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfDefinition };
   "POST /admin/jobs/definitions": { path: {}; query: { tenant?: string | null }; body: NewDefinition; answer: Definition };

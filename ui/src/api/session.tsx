@@ -6,7 +6,8 @@ import { Failed } from "../parts/States";
 import { EMBEDDED, keepToken, takeLink } from "./embed";
 import { call, Refusal, rememberCsrf, type Route } from "./client";
 import { onRefused } from "./live";
-import { LEAST, type Role, type Session } from "./types";
+import { LEAST_ROLE } from "./roles";
+import type { Role, Session } from "./types";
 
 const LADDER: readonly Role[] = ["viewer", "operator", "admin", "super-admin"];
 
@@ -55,7 +56,7 @@ function signed(session: Session): Signed {
     ...session,
     isSuper: session.role === "super-admin",
     can(route) {
-      const least = LEAST[route];
+      const least = LEAST_ROLE[route];
       return least === "anybody" || (least === "worker" ? session.role === "super-admin" : rank >= LADDER.indexOf(least));
     },
   };
