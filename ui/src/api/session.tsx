@@ -1,4 +1,4 @@
-/** Who is signed in, and what they may: asked once, and known to every page. */
+/** The signed-in user and their permissions, loaded once for all pages. */
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useMemo, type ReactNode } from "react";
@@ -12,7 +12,7 @@ import type { Role, Session } from "./types";
 const LADDER: readonly Role[] = ["viewer", "operator", "admin", "super-admin"];
 
 export interface Signed extends Session {
-  /** Whether the server would let this role call a route: who may not do a thing is not offered it. */
+  /** Whether this role may call a route. Pages hide actions that the server would refuse. */
   can(route: Route): boolean;
   isSuper: boolean;
 }
@@ -21,11 +21,11 @@ const Context = createContext<Signed | null>(null);
 
 export function useSession(): Signed {
   const session = useContext(Context);
-  if (!session) throw new Error("a page that needs a session is shown without one");
+  if (!session) throw new Error("useSession must be used inside WithSession");
   return session;
 }
 
-/** Its children with the session; `otherwise` where nobody is signed in. */
+/** Renders `children` with the session, or `otherwise` if nobody is signed in. */
 export function WithSession({ children, otherwise, waiting }: { children: ReactNode; otherwise: ReactNode; waiting: ReactNode }) {
   const asked = useQuery({
     queryKey: ["session"],
@@ -40,7 +40,7 @@ export function WithSession({ children, otherwise, waiting }: { children: ReactN
   return <Context value={session}>{children}</Context>;
 }
 
-/** The link of an embedded view becomes its session, once; from then on it is asked like any other whether it still is one. */
+/** Exchange the link of an embedded view for a session. After that, the session is checked like any other. */
 async function enter(): Promise<Session> {
   const link = takeLink();
   if (!link) return call("GET /session");

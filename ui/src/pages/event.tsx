@@ -1,4 +1,4 @@
-/** One event: what it told, and what each trigger made of it. */
+/** One event: its data, and the outcome of each trigger. */
 
 import { Link, useParams } from "@tanstack/react-router";
 import { useRead } from "../api/hooks";
@@ -40,7 +40,7 @@ function Shown({ event }: { event: EventPage }) {
       }
     >
       {event.error && (
-        <section className="trouble" aria-label="Its error">
+        <section className="trouble" aria-label="Error">
           <Icon name="alert" />
           <pre>{event.error}</pre>
         </section>
@@ -51,24 +51,24 @@ function Shown({ event }: { event: EventPage }) {
             <Json value={event.data} label="data" open={4} />
           </div>
         </Panel>
-        <Panel title="About it">
+        <Panel title="Details">
           <div className="body">
             <Facts
               facts={[
                 ["Received", <Time at={event.at} />],
-                ["Looked at", event.dispatched_at ? <Time at={event.dispatched_at} /> : "not yet"],
-                ["Jobs that it made", event.jobs],
+                ["Dispatched", event.dispatched_at ? <Time at={event.dispatched_at} /> : "pending"],
+                ["Jobs created", event.jobs],
                 ["Correlation id", event.correlation_id && <Link to="/jobs" search={jobsWith({ correlation: event.correlation_id }) as never}>{event.correlation_id}</Link>],
               ]}
             />
           </div>
         </Panel>
       </div>
-      <Panel title="What each trigger made of it">
+      <Panel title="Triggers">
         {event.fires.length ? (
-          <Table label="What each trigger made of it" columns={COLUMNS} rows={event.fires} keyOf={(one) => one.id} maxHeight={420} />
+          <Table label="Triggers" columns={COLUMNS} rows={event.fires} keyOf={(one) => one.id} maxHeight={420} />
         ) : (
-          <Empty title={event.dispatched_at ? "No trigger is for events of this name" : "The leader has not looked at it yet"} icon="triggers" />
+          <Empty title={event.dispatched_at ? "No trigger matches this event" : "Waiting for the leader to dispatch this event"} icon="triggers" />
         )}
       </Panel>
     </Page>

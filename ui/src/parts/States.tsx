@@ -1,4 +1,4 @@
-/** What a page shows while it has nothing to show: loading, an error, nothing there. */
+/** Placeholders for a page without data: loading, failed, empty, not found. */
 
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -27,9 +27,9 @@ export function Empty({ title, icon = "search", children }: { title: string; ico
 
 export function NotFound({ what }: { what: string }) {
   return (
-    <Empty title={`There is no such ${what}`}>
-      <p className="quiet">It may have been forgotten after its time, or be another tenant's.</p>
-      <Link to="/">To the overview</Link>
+    <Empty title={`${what.charAt(0).toUpperCase()}${what.slice(1)} not found`}>
+      <p className="quiet">It may have been deleted by retention, or it belongs to another tenant.</p>
+      <Link to="/">Go to the overview</Link>
     </Empty>
   );
 }
@@ -39,19 +39,19 @@ export function Failed({ error, again }: { error: Error; again?: () => void }) {
   return (
     <div className="state" role="alert">
       <Icon name="alert" size={22} />
-      <h2>{error instanceof Refusal ? (error.problem.title ?? "Refused") : "No answer"}</h2>
-      <p className="quiet">{error instanceof Refusal ? error.message : "The server can't be reached. This page tries again."}</p>
-      {request && <p className="quiet mono">request {request}</p>}
+      <h2>{error instanceof Refusal ? (error.problem.title ?? "Request failed") : "Server unreachable"}</h2>
+      <p className="quiet">{error instanceof Refusal ? error.message : "The server did not respond. Retrying."}</p>
+      {request && <p className="quiet mono">Request id: {request}</p>}
       {again && (
         <Button icon="retry" onClick={again}>
-          Try again
+          Retry
         </Button>
       )}
     </div>
   );
 }
 
-/** A query's answer where there is one; else why not. An error beside an older answer leaves the answer. */
+/** Renders the query's data, or else its loading or error state. After a failed refetch the older data stays. */
 export function Answered<T>({ query, what = "page", children }: { query: UseQueryResult<T, Error>; what?: string; children: (answer: T) => ReactNode }) {
   if (query.data !== undefined) return children(query.data);
   if (query.error instanceof Refusal && query.error.status === 404) return <NotFound what={what} />;
