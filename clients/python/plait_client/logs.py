@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line, by the names that plait's own workers use."""
+"""Structured logs: one JSON object per line, with the field names of plait's own workers."""
 
 import contextlib
 import json
@@ -17,12 +17,12 @@ def to_stderr(level: str, event: str, fields: Mapping[str, Any]) -> None:
 
 
 def line(level: str, event: str, fields: Mapping[str, Any]) -> str:
-    """What a field holds never breaks out of its line."""
+    """Format a log entry as one line of JSON, whatever its fields contain."""
     head = {"timestamp": datetime.now(UTC).isoformat(), "level": level, "event": event}
     try:
         return json.dumps({**fields, **head}, default=repr)
     except (TypeError, ValueError, RecursionError):
-        return json.dumps({**head, "fields": "these can't be shown as JSON"})
+        return json.dumps({**head, "fields": "not serializable as JSON"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,5 +46,5 @@ class Logger:
         self._say("error", event, fields)
 
     def _say(self, level: str, event: str, fields: Mapping[str, Any]) -> None:
-        with contextlib.suppress(Exception):  # a log that can't be written must not end the worker (T44)
+        with contextlib.suppress(Exception):  # a failing log sink must not stop the worker (T44)
             self.sink(level, event, {**self.fields, **fields})
