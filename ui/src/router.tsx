@@ -5,7 +5,7 @@ import { BASE, EMBEDDED } from "./api/embed";
 import { parseSearch, stringifySearch, type Raw } from "./api/search";
 import { WithSession } from "./api/session";
 import { Loading, NotFound } from "./parts/States";
-import { EmbedShell, Ended } from "./shell/EmbedShell";
+import { EmbedShell, SessionEnded } from "./shell/EmbedShell";
 import { Shell } from "./shell/Shell";
 import { Toasts } from "./shell/toasts";
 import Login, { ToLogin } from "./pages/login";
@@ -21,7 +21,7 @@ const signedIn = createRoute({
   getParentRoute: () => root,
   id: "signed-in",
   component: () => (
-    <WithSession otherwise={EMBEDDED ? <Ended /> : <ToLogin />} waiting={<Loading />}>
+    <WithSession otherwise={EMBEDDED ? <SessionEnded /> : <ToLogin />} waiting={<Loading />}>
       {EMBEDDED ? <EmbedShell /> : <Shell />}
       <Toasts />
     </WithSession>

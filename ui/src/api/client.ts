@@ -18,7 +18,7 @@ export interface Given<R extends Route> {
 }
 
 /** An error response (an RFC 9457 problem). The message is its `detail`, for display. */
-export class Refusal extends Error {
+export class ApiError extends Error {
   constructor(
     readonly status: number,
     readonly problem: Partial<Problem>,
@@ -40,7 +40,7 @@ export async function call<R extends Route>(route: R, given: Given<R> = {}, tena
     return await send(route, given, tenant, signal);
   } catch (error) {
     // The user signed in again in another tab: the cookie now belongs to a session with another CSRF token.
-    if (!(error instanceof Refusal) || !error.problem.type?.endsWith("csrf")) throw error;
+    if (!(error instanceof ApiError) || !error.problem.type?.endsWith("csrf")) throw error;
     rememberCsrf((await send("GET /session")).csrf);
     return send(route, given, tenant, signal);
   }
@@ -57,7 +57,7 @@ async function send<R extends Route>(route: R, given: Given<R> = {}, tenant?: st
   const text = await answer.text();
   const tag = answer.headers.get("ETag");
   if (tag && answer.ok) tags.set(new URL(answer.url).pathname, tag);
-  if (!answer.ok) throw new Refusal(answer.status, problemOf(text));
+  if (!answer.ok) throw new ApiError(answer.status, problemOf(text));
   return (text ? parse(text) : undefined) as Answer<R>;
 }
 

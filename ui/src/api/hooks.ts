@@ -4,7 +4,7 @@ import { keepPreviousData, replaceEqualDeep, useMutation, useQuery, useQueryClie
 import { useSearch } from "@tanstack/react-router";
 import { useRef } from "react";
 import { toast } from "../shell/toasts";
-import { call, Refusal, type Answer, type Given, type Reads, type Route } from "./client";
+import { call, ApiError, type Answer, type Given, type Reads, type Route } from "./client";
 import { useLive, useLiveState, type LiveEvent, type LiveKind } from "./live";
 
 const POLL_MS = 4000;
@@ -72,18 +72,18 @@ function hasProto(value: unknown): boolean {
 }
 
 /**
- * Change something: `change.mutate({ path, body })`. Afterwards all data is refetched and `said` is shown; an error shows its own message.
+ * Change something: `change.mutate({ path, body })`. Afterwards all data is refetched and `success` is shown; an error shows its own message.
  */
 export function useChange<R extends Route>(
   route: R,
-  { said, then }: { said?: string | ((answer: Answer<R>) => string); then?: (answer: Answer<R>) => void } = {},
+  { success, then }: { success?: string | ((answer: Answer<R>) => string); then?: (answer: Answer<R>) => void } = {},
 ) {
   const tenant = useTenant();
   const client = useQueryClient();
   return useMutation<Answer<R>, Error, Given<R>>({
     mutationFn: (given) => call(route, given, tenant),
     onSuccess: (answer) => {
-      if (said) toast.good(typeof said === "string" ? said : said(answer));
+      if (success) toast.good(typeof success === "string" ? success : success(answer));
       refresh(client);
       then?.(answer);
     },
@@ -97,5 +97,5 @@ export function refresh(client: QueryClient): void {
 }
 
 export function isRefusal(error: unknown, status: number): boolean {
-  return error instanceof Refusal && error.status === status;
+  return error instanceof ApiError && error.status === status;
 }

@@ -104,19 +104,19 @@ export function watch(tenant: string | null): () => void {
     if (message.data.state) become(message.data.state);
     if (message.data.event) take(message.data.event);
   };
-  const tell = (said: { state?: LiveState; event?: LiveEvent }) => {
+  const publish = (message: { state?: LiveState; event?: LiveEvent }) => {
     if (ending.signal.aborted) return;
-    if (said.state) become((own = said.state));
-    if (said.event) take(said.event);
-    others.postMessage(said);
+    if (message.state) become((own = message.state));
+    if (message.event) take(message.event);
+    others.postMessage(message);
   };
   become("connecting");
   if (navigator.locks) {
     // Until this tab gets the lock, ask the tab that has it for its state: holding the lock does not mean that its stream is open.
-    void navigator.locks.request(name, { signal: ending.signal }, () => read(tenant, tell, ending.signal)).catch(() => undefined);
+    void navigator.locks.request(name, { signal: ending.signal }, () => read(tenant, publish, ending.signal)).catch(() => undefined);
     others.postMessage({ asked: true });
   } else {
-    void read(tenant, tell, ending.signal);
+    void read(tenant, publish, ending.signal);
   }
   return () => {
     ending.abort();
@@ -160,7 +160,7 @@ async function* texts(body: ReadableStream<Uint8Array>): AsyncGenerator<string> 
 /** Read the stream until `ending`. The browser reconnects by itself, except after an error response: then this does. */
 function read(
   tenant: string | null,
-  tell: (said: { state?: LiveState; event?: LiveEvent }) => void,
+  publish: (message: { state?: LiveState; event?: LiveEvent }) => void,
   ending: AbortSignal,
 ): Promise<void> {
   return new Promise((done) => {
@@ -170,9 +170,9 @@ function read(
     const open = () => {
       const query = new URLSearchParams({ ...(tenant ? { tenant } : {}), ...(last ? { after: last } : {}) });
       source = new EventSource(`/api/v1/stream?${query}`);
-      source.onopen = () => tell({ state: "live" });
+      source.onopen = () => publish({ state: "live" });
       source.onerror = () => {
-        tell({ state: "polling" });
+        publish({ state: "polling" });
         if (source?.readyState !== EventSource.CLOSED) return;
         again = setTimeout(open, AGAIN_MS);
         for (const handler of refused) handler();
@@ -180,7 +180,7 @@ function read(
       for (const kind of KINDS)
         source.addEventListener(kind, (message: MessageEvent<string>) => {
           last = message.lastEventId;
-          tell({ event: { ...(JSON.parse(message.data) as object), kind } });
+          publish({ event: { ...(JSON.parse(message.data) as object), kind } });
         });
     };
     ending.addEventListener("abort", () => {

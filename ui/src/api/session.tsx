@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useMemo, type ReactNode } from "react";
 import { Failed } from "../parts/States";
 import { EMBEDDED, keepToken, takeLink } from "./embed";
-import { call, Refusal, rememberCsrf, type Route } from "./client";
+import { call, ApiError, rememberCsrf, type Route } from "./client";
 import { onRefused } from "./live";
 import { LEAST_ROLE } from "./roles";
 import type { Role, Session } from "./types";
@@ -31,11 +31,11 @@ export function WithSession({ children, otherwise, waiting }: { children: ReactN
     queryKey: ["session"],
     queryFn: () => (EMBEDDED ? enter() : call("GET /session")),
     staleTime: Infinity,
-    retry: (count, error) => !(error instanceof Refusal) && count < 1,
+    retry: (count, error) => !(error instanceof ApiError) && count < 1,
   });
   const session = useMemo(() => asked.data && signed(asked.data), [asked.data]);
   useEffect(() => onRefused(() => void asked.refetch()), [asked.refetch]);
-  if (asked.error instanceof Refusal && asked.error.status === 401) return otherwise;
+  if (asked.error instanceof ApiError && asked.error.status === 401) return otherwise;
   if (!session) return asked.error ? <Failed error={asked.error} again={() => void asked.refetch()} /> : waiting;
   return <Context value={session}>{children}</Context>;
 }

@@ -69,7 +69,7 @@ export default function Audit() {
           {tokens.length ? <Button onClick={() => change([])}>Clear filters</Button> : <p className="quiet">Every change made through the API is recorded here.</p>}
         </Empty>
       )}
-      {dialog.about && <Whole entry={dialog.about} who={whoOf(dialog.about.actor, names)} tenant={tenantOf(dialog.about.tenant_id)} onClose={dialog.close} />}
+      {dialog.about && <EntryDialog entry={dialog.about} who={whoOf(dialog.about.actor, names)} tenant={tenantOf(dialog.about.tenant_id)} onClose={dialog.close} />}
     </Page>
   );
 }
@@ -127,7 +127,7 @@ function columnsFor(names: ReadonlyMap<string, string>, tenantOf: (id: string | 
     { key: "at", title: "Time", width: "110px", cell: (entry) => <Time at={entry.at} /> },
     { key: "actor", title: "Actor", width: "minmax(170px, 1fr)", cell: (entry) => <span title={entry.actor}>{whoOf(entry.actor, names)}</span> },
     { key: "action", title: "Action", width: "150px", cell: (entry) => <Tag tone={entry.action === "tenant.refused" ? "warn" : undefined}>{entry.action}</Tag> },
-    { key: "object", title: "Object", width: "minmax(150px, 1fr)", cell: (entry) => <What entry={entry} /> },
+    { key: "object", title: "Object", width: "minmax(150px, 1fr)", cell: (entry) => <ObjectCell entry={entry} /> },
     ...(tenantOf("") === null ? [] : [{ key: "tenant", title: "Tenant", width: "110px", cell: (entry: Entry) => tenantOf(entry.tenant_id) ?? <span className="quiet">installation</span> }]),
     { key: "detail", title: "Details", width: "minmax(160px, 1.4fr)", cell: (entry) => <code className="cut">{brief(entry.detail)}</code> },
   ];
@@ -136,7 +136,7 @@ function columnsFor(names: ReadonlyMap<string, string>, tenantOf: (id: string | 
 const JOB = /^jobs?\./;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-function What({ entry }: { entry: Entry }) {
+function ObjectCell({ entry }: { entry: Entry }) {
   if (entry.object === null) return <span className="quiet">–</span>;
   if (JOB.test(entry.action) && UUID.test(entry.object))
     return (
@@ -153,7 +153,7 @@ function brief(detail: unknown): string {
   return text === "{}" ? "" : text.slice(1, 200).replace(/\}$/, "");
 }
 
-function Whole({ entry, who, tenant, onClose }: { entry: Entry; who: string; tenant: string | null; onClose: () => void }) {
+function EntryDialog({ entry, who, tenant, onClose }: { entry: Entry; who: string; tenant: string | null; onClose: () => void }) {
   return (
     <Dialog title={entry.action} className="wide" onClose={onClose}>
       <div className="fields">
@@ -162,7 +162,7 @@ function Whole({ entry, who, tenant, onClose }: { entry: Entry; who: string; ten
             ["Time", absolute(entry.at)],
             ["Actor", who],
             ["Actor id", who === entry.actor ? null : <code>{entry.actor}</code>],
-            ["Object", <What entry={entry} />],
+            ["Object", <ObjectCell entry={entry} />],
             ["Tenant", tenant],
             ["Request id", entry.request_id && <code>{entry.request_id}</code>],
           ]}

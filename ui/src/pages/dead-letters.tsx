@@ -9,7 +9,7 @@ import type { Failure } from "../api/types";
 import { Button } from "../parts/Button";
 import { useDialog } from "../parts/Dialog";
 import { Page, Panel } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Time } from "../parts/Time";
 import { useKeys } from "../shell/keys";
 import { useCommands } from "../shell/Palette";
@@ -64,13 +64,13 @@ export default function DeadLetters() {
       }
     >
       <Redrives key={tenant ?? ""} begun={redrive} onForget={() => setSearch({ redrive: "" }, { replace: true })} />
-      <Answered query={failures}>
+      <Loaded query={failures}>
         {(found) =>
           found.items.length ? (
-            <Panel title="By error" className="deaths">
+            <Panel title="By error" className="error-groups">
               <ul>
                 {found.items.map((one) => (
-                  <Death key={`${one.definition_key} ${one.fingerprint}`} failure={one} onRedrive={acts ? () => dialog.open(groupOf(one)) : null} />
+                  <ErrorGroup key={`${one.definition_key} ${one.fingerprint}`} failure={one} onRedrive={acts ? () => dialog.open(groupOf(one)) : null} />
                 ))}
               </ul>
             </Panel>
@@ -80,7 +80,7 @@ export default function DeadLetters() {
             </Empty>
           )
         }
-      </Answered>
+      </Loaded>
       {dialog.about && <RedriveDialog group={dialog.about} onBegun={(job) => setSearch({ redrive: job }, { replace: true })} onClose={dialog.close} />}
     </Page>
   );
@@ -100,10 +100,10 @@ const groupOf = (failure: Failure): Group => ({
   jobs: failure.jobs,
 });
 
-function Death({ failure, onRedrive }: { failure: Failure; onRedrive: (() => void) | null }) {
+function ErrorGroup({ failure, onRedrive }: { failure: Failure; onRedrive: (() => void) | null }) {
   const wanted = jobsWith({ status: ["dead_letter"], definition: failure.definition_key, error: failure.fingerprint });
   return (
-    <li className="death" data-fingerprint={failure.fingerprint}>
+    <li className="error-group" data-fingerprint={failure.fingerprint}>
       <Link className="count" to="/jobs" search={wanted as never} title="Show jobs">
         {failure.jobs.toLocaleString()}
       </Link>

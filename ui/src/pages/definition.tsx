@@ -12,7 +12,7 @@ import { Confirm, useDialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { Json } from "../parts/Json";
 import { Page, Panel } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Time } from "../parts/Time";
 import { jobsWith } from "./job-filter";
 import "./triggers.css";
@@ -22,7 +22,7 @@ const ROUTE = "GET /admin/jobs/definitions/{definition_key}";
 export default function Definition() {
   const { definitionKey } = useParams({ strict: false }) as { definitionKey: string };
   const definition = useRead(ROUTE, { path: { definition_key: definitionKey } });
-  return <Answered query={definition} what="definition">{(found) => <Shown key={found.key} definition={found} />}</Answered>;
+  return <Loaded query={definition} what="definition">{(found) => <Shown key={found.key} definition={found} />}</Loaded>;
 }
 
 function Shown({ definition }: { definition: DefinitionShape }) {
@@ -71,7 +71,7 @@ function Shown({ definition }: { definition: DefinitionShape }) {
 function Active({ definition }: { definition: DefinitionShape }) {
   const dialog = useDialog();
   const path = { definition_key: definition.key };
-  const change = useChange("PATCH /admin/jobs/definitions/{definition_key}", { said: ({ is_active }) => (is_active ? "Definition activated." : "Definition deactivated."), then: dialog.close });
+  const change = useChange("PATCH /admin/jobs/definitions/{definition_key}", { success: ({ is_active }) => (is_active ? "Definition activated." : "Definition deactivated."), then: dialog.close });
   if (!definition.is_active)
     return (
       <Button icon="play" busy={change.isPending} onClick={() => change.mutate({ path, body: { is_active: true } })}>
@@ -97,7 +97,7 @@ function Overrides({ definition }: { definition: DefinitionShape }) {
   const session = useSession();
   const may = session.can("DELETE /admin/jobs/definitions/{definition_key}/overrides");
   const path = { definition_key: definition.key };
-  const clear = useChange("DELETE /admin/jobs/definitions/{definition_key}/overrides", { said: "Override cleared. The value in code applies again." });
+  const clear = useChange("DELETE /admin/jobs/definitions/{definition_key}/overrides", { success: "Override cleared. The value in code applies again." });
   return (
     <Panel title="Overrides">
       <div className="body">
@@ -168,7 +168,7 @@ function Limits({ definition, may }: { definition: DefinitionShape; may: boolean
   const [values, setValues] = useState(() => Object.fromEntries(LIMITS.map(({ key }) => [key, definition[key] === null ? "" : String(definition[key])])) as Record<Limit, string>);
   const [queue, setQueue] = useState(definition.queue);
   const [tag] = useState(() => etagOf(ROUTE, { path }));
-  const change = useChange("PATCH /admin/jobs/definitions/{definition_key}", { said: "Limits saved." });
+  const change = useChange("PATCH /admin/jobs/definitions/{definition_key}", { success: "Limits saved." });
   const body: Change = {
     ...(queue !== definition.queue ? { queue } : {}),
     ...Object.fromEntries(

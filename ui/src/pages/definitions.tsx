@@ -7,7 +7,7 @@ import { searchOf, text } from "../api/search";
 import type { Definition } from "../api/types";
 import { Tag } from "../parts/Badge";
 import { Page } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { duration, Time } from "../parts/Time";
 import "./triggers.css";
@@ -24,7 +24,7 @@ export default function Definitions() {
       <div className="tools">
         <input className="narrow" type="search" aria-label="Search definitions" placeholder="Key, queue or description" value={q} onChange={(event) => setSearch({ q: event.target.value }, { replace: true })} />
       </div>
-      <Answered query={definitions}>
+      <Loaded query={definitions}>
         {({ items }) =>
           shown.length ? (
             <Table label="Definitions" columns={COLUMNS} rows={shown} keyOf={(one) => one.key} onOpen={(one) => void navigate({ to: "/definitions/$definitionKey", params: { definitionKey: one.key } })} />
@@ -34,7 +34,7 @@ export default function Definitions() {
             </Empty>
           )
         }
-      </Answered>
+      </Loaded>
     </Page>
   );
 }

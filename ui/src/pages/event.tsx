@@ -7,10 +7,10 @@ import { Copy, Id } from "../parts/Code";
 import { Icon } from "../parts/Icon";
 import { Json } from "../parts/Json";
 import { Facts, Page, Panel } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { Time } from "../parts/Time";
-import { Became } from "./events";
+import { OutcomeTag } from "./events";
 import { jobsWith } from "./job-filter";
 import { outcome } from "./trigger-words";
 import "./triggers.css";
@@ -18,7 +18,7 @@ import "./triggers.css";
 export default function Event() {
   const { eventId } = useParams({ strict: false }) as { eventId: string };
   const event = useRead("GET /events/{event_id}", { path: { event_id: eventId } }, { poll: 3000 });
-  return <Answered query={event} what="event">{(found) => <Shown event={found} />}</Answered>;
+  return <Loaded query={event} what="event">{(found) => <Shown event={found} />}</Loaded>;
 }
 
 function Shown({ event }: { event: EventPage }) {
@@ -35,7 +35,7 @@ function Shown({ event }: { event: EventPage }) {
       title={
         <>
           {event.name}
-          <Became event={event} />
+          <OutcomeTag event={event} />
         </>
       }
     >

@@ -76,14 +76,14 @@ const COLUMNS: Column<Event>[] = [
     ),
   },
   { key: "at", title: "Received", width: "110px", cell: (one) => <Time at={one.at} /> },
-  { key: "state", title: "Outcome", width: "150px", cell: (one) => <Became event={one} /> },
+  { key: "state", title: "Outcome", width: "150px", cell: (one) => <OutcomeTag event={one} /> },
   { key: "error", title: "Error", width: "minmax(160px, 2fr)", cell: (one) => <span className="mono quiet" title={one.error ?? ""}>{one.error ?? ""}</span> },
   { key: "data", title: "Data", width: "minmax(160px, 2fr)", cell: (one) => <code title="Open the event to see all data">{stringify(one.data).slice(0, 160)}</code> },
   { key: "id", title: "Id", width: "124px", cell: (one) => <Id id={one.id} /> },
 ];
 
 /** The outcome as a tag. */
-export function Became({ event }: { event: Event }) {
+export function OutcomeTag({ event }: { event: Event }) {
   if (event.error) return <Tag tone="bad" title={event.error}>error</Tag>;
   if (!event.dispatched_at) return <Tag>pending</Tag>;
   return event.jobs > 0 ? <Tag tone="good">{`${event.jobs} ${event.jobs === 1 ? "job" : "jobs"}`}</Tag> : <Tag tone="warn">no match</Tag>;
@@ -114,7 +114,7 @@ function SendDialog({ onClose }: { onClose: () => void }) {
   const [fault, setFault] = useState<string | null>(null);
   const navigate = useNavigate();
   const send = useChange("POST /events", {
-    said: "Event received.",
+    success: "Event received.",
     then: ({ ids }) => {
       onClose();
       if (ids[0]) void navigate({ to: "/events/$eventId", params: { eventId: ids[0] } });

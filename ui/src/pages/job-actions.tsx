@@ -19,7 +19,7 @@ type Asked = "cancel" | "retry" | "again" | "signal";
 export function JobActions({ job, tree }: { job: JobPage; tree: boolean }) {
   const session = useSession();
   const dialog = useDialog<Asked>();
-  const now = useChange("POST /jobs/{job_id}/reschedule", { said: "Job queued." });
+  const now = useChange("POST /jobs/{job_id}/reschedule", { success: "Job queued." });
   const acts = session.can("POST /jobs/{job_id}/cancel");
   const live = !isFinal(job.status);
   const retryable = !live && job.status !== "succeeded";
@@ -108,7 +108,7 @@ function CancelDialog({ job, onClose }: Props) {
   const [reason, setReason] = useState("");
   const [tree, setTree] = useState(job.fan_outs.length > 0);
   const cancel = useChange("POST /jobs/{job_id}/cancel", {
-    said: ({ status, jobs }) => (status === "canceled" ? (jobs === 1 ? "Job canceled." : `${jobs} jobs canceled or asked to cancel.`) : "Cancellation requested."),
+    success: ({ status, jobs }) => (status === "canceled" ? (jobs === 1 ? "Job canceled." : `${jobs} jobs canceled or asked to cancel.`) : "Cancellation requested."),
     then: onClose,
   });
   return (
@@ -137,7 +137,7 @@ function CancelDialog({ job, onClose }: Props) {
 
 function RetryDialog({ job, onClose }: Props) {
   const [drop, setDrop] = useState(false);
-  const retry = useChange("POST /jobs/{job_id}/retry", { said: "Job queued again.", then: onClose });
+  const retry = useChange("POST /jobs/{job_id}/retry", { success: "Job queued again.", then: onClose });
   return (
     <Confirm
       title="Retry this job?"
@@ -163,7 +163,7 @@ function AgainDialog({ job, onClose }: Props) {
   const [text, setText] = useState(() => stringify(job.payload, 2));
   const [queue, setQueue] = useState(job.queue);
   const again = useChange("POST /jobs", {
-    said: "Job enqueued.",
+    success: "Job enqueued.",
     then: ({ id }) => {
       onClose();
       void navigate({ to: "/jobs/$jobId", params: { jobId: id } });
@@ -204,7 +204,7 @@ function AgainDialog({ job, onClose }: Props) {
 function SignalDialog({ job, onClose }: Props) {
   const [name, setName] = useState(/^signal (.+)$/.exec(job.wait_on ?? "")?.[1] ?? "");
   const [text, setText] = useState("null");
-  const signal = useChange("POST /jobs/{job_id}/signal", { said: "Signal sent. It is stored until the job receives it.", then: onClose });
+  const signal = useChange("POST /jobs/{job_id}/signal", { success: "Signal sent. It is stored until the job receives it.", then: onClose });
   let wrong = "";
   try {
     parse(text);

@@ -7,7 +7,7 @@ import { Code } from "../parts/Code";
 import { Icon } from "../parts/Icon";
 import { Json } from "../parts/Json";
 import { Facts } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Since, Time } from "../parts/Time";
 
 export function Attempts({ job }: { job: JobPage }) {
@@ -17,21 +17,21 @@ export function Attempts({ job }: { job: JobPage }) {
     { live: ["job"], when: (event) => event.id === job.id, every: 500 },
   );
   return (
-    <Answered query={attempts}>
+    <Loaded query={attempts}>
       {({ items }) => (
         <div>
-          {job.status === "running" && <Running job={job} />}
+          {job.status === "running" && <RunningAttempt job={job} />}
           {[...items].reverse().map((attempt, index) => (
-            <Ended key={attempt.attempt_no} attempt={attempt} open={index === 0 && job.status !== "running"} />
+            <FinishedAttempt key={attempt.attempt_no} attempt={attempt} open={index === 0 && job.status !== "running"} />
           ))}
           {!items.length && job.status !== "running" && <Empty title="No attempts yet" icon="clock" />}
         </div>
       )}
-    </Answered>
+    </Loaded>
   );
 }
 
-function Running({ job }: { job: JobPage }) {
+function RunningAttempt({ job }: { job: JobPage }) {
   return (
     <details className="attempt" open data-attempt={job.attempt_no}>
       <summary>
@@ -48,7 +48,7 @@ function Running({ job }: { job: JobPage }) {
   );
 }
 
-function Ended({ attempt, open }: { attempt: Attempt; open: boolean }) {
+function FinishedAttempt({ attempt, open }: { attempt: Attempt; open: boolean }) {
   const where = [attempt.worker_id !== null && `worker ${attempt.worker_id}`, attempt.host, attempt.pid !== null && `pid ${attempt.pid}`];
   return (
     <details className="attempt" open={open} data-attempt={attempt.attempt_no}>

@@ -9,7 +9,7 @@ import { Copy, Id } from "../parts/Code";
 import { Icon } from "../parts/Icon";
 import { Json } from "../parts/Json";
 import { Facts, Page, Panel } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Tabs } from "../parts/Tabs";
 import { Duration, Since, Time } from "../parts/Time";
 import { JobActions } from "./job-actions";
@@ -33,9 +33,9 @@ export default function Job() {
     },
   );
   return (
-    <Answered query={job} what="job">
+    <Loaded query={job} what="job">
       {(found) => <Shown key={found.id} job={found} />}
-    </Answered>
+    </Loaded>
   );
 }
 

@@ -151,7 +151,7 @@ function columnsFor(tenantOf: (id: string | null) => string | null, onRevoke: ((
 
 function RevokeDialog({ asked, onDone, onClose }: { asked: Key; onDone: () => void; onClose: () => void }) {
   const revoke = useChange("DELETE /keys/{key_id}", {
-    said: "API key revoked.",
+    success: "API key revoked.",
     then: () => {
       onDone();
       onClose();

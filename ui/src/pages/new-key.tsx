@@ -17,14 +17,14 @@ const ROLES: { role: Role; about: string; everywhere?: boolean }[] = [
   { role: "super-admin", about: "everything, for all tenants", everywhere: true },
   { role: "worker", about: "only run jobs, of all tenants", everywhere: true },
 ];
-const LASTS = { "30": "30 days", "90": "90 days", "365": "1 year", "": "Never" } as const;
+const LIFETIMES = { "30": "30 days", "90": "90 days", "365": "1 year", "": "Never" } as const;
 
 export function NewKey({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
   const session = useSession();
   const chosen = useTenant();
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("operator");
-  const [days, setDays] = useState<keyof typeof LASTS>("90");
+  const [days, setDays] = useState<keyof typeof LIFETIMES>("90");
   const [tenant, setTenant] = useState(chosen ?? "default");
   const tenants = useRead("GET /tenants", undefined, { enabled: session.isSuper });
   const everywhere = ROLES.some((one) => one.role === role && one.everywhere);
@@ -37,7 +37,7 @@ export function NewKey({ onMade, onClose }: { onMade: () => void; onClose: () =>
       ),
     onSuccess: onMade,
   });
-  if (make.data) return <Made name={make.data.name} secret={make.data.key} onClose={onClose} />;
+  if (make.data) return <CreatedKey name={make.data.name} secret={make.data.key} onClose={onClose} />;
   return (
     <Confirm title="Create API key" action="Create key" busy={make.isPending} disabled={!name.trim()} onConfirm={() => make.mutate()} onClose={onClose}>
       <label className="field">
@@ -66,10 +66,10 @@ export function NewKey({ onMade, onClose }: { onMade: () => void; onClose: () =>
       )}
       <label className="field">
         Expires after
-        <select value={days} onChange={(event) => setDays(event.target.value as keyof typeof LASTS)}>
+        <select value={days} onChange={(event) => setDays(event.target.value as keyof typeof LIFETIMES)}>
           {(["30", "90", "365", ""] as const).map((one) => (
             <option key={one} value={one}>
-              {LASTS[one]}
+              {LIFETIMES[one]}
             </option>
           ))}
         </select>
@@ -81,7 +81,7 @@ export function NewKey({ onMade, onClose }: { onMade: () => void; onClose: () =>
   );
 }
 
-function Made({ name, secret, onClose }: { name: string; secret: string; onClose: () => void }) {
+function CreatedKey({ name, secret, onClose }: { name: string; secret: string; onClose: () => void }) {
   return (
     // Closes only by its button: an accidental click outside would lose the key.
     <Dialog label={`API key ${name} created`} onClose={() => undefined}>

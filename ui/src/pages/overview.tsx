@@ -8,7 +8,7 @@ import type { Failure, Latency, Status, Stretch, Summary } from "../api/types";
 import { Badge } from "../parts/Badge";
 import { Chart, type Series } from "../parts/Chart";
 import { Page, Panel } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { duration, Duration, Time } from "../parts/Time";
 import { jobsWith } from "./job-filter";
 import "./overview.css";
@@ -46,7 +46,7 @@ export default function Overview() {
         </div>
       }
     >
-      <Answered query={summary}>{(found) => <Cards summary={found} history={history.data?.items} span={SPANS[span].label} />}</Answered>
+      <Loaded query={summary}>{(found) => <Cards summary={found} history={history.data?.items} span={SPANS[span].label} />}</Loaded>
       <div className="columns">
         <Panel title="Throughput">
           <Throughput items={history.data?.items ?? []} range={range} />
@@ -56,7 +56,7 @@ export default function Overview() {
         </Panel>
       </div>
       <Panel title={`Most frequent errors, ${SPANS[span].label}`}>
-        <Answered query={failures}>{(found) => <Failures items={found.items} />}</Answered>
+        <Loaded query={failures}>{(found) => <Failures items={found.items} />}</Loaded>
       </Panel>
     </Page>
   );

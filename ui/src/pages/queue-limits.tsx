@@ -4,14 +4,14 @@ import { useState } from "react";
 import { useChange } from "../api/hooks";
 import type { Queue } from "../api/types";
 import { Confirm } from "../parts/Dialog";
-import { Whole } from "../parts/Fields";
+import { NumberField } from "../parts/Fields";
 
 export function QueueLimits({ queue, onClose }: { queue: Queue; onClose: () => void }) {
   const [serial, setSerial] = useState(queue.mode === "serial");
   const [running, setRunning] = useState(queue.max_running);
   const [count, setCount] = useState(queue.rate_count);
   const [period, setPeriod] = useState(queue.rate_period_seconds);
-  const change = useChange("PATCH /queues/{name}", { said: `Limits of ${queue.name} saved.`, then: onClose });
+  const change = useChange("PATCH /queues/{name}", { success: `Limits of ${queue.name} saved.`, then: onClose });
   const half = (count === null) !== (period === null);
   const save = () =>
     change.mutate({
@@ -21,10 +21,10 @@ export function QueueLimits({ queue, onClose }: { queue: Queue; onClose: () => v
   return (
     <Confirm title={`Limits of ${queue.name}`} action="Save limits" busy={change.isPending} disabled={half} onConfirm={save} onClose={onClose}>
       <p className="quiet">These limits apply to all tenants together. Default: no limit.</p>
-      <Whole label="Concurrency limit" value={running} least={0} onChange={setRunning} />
+      <NumberField label="Concurrency limit" value={running} least={0} onChange={setRunning} />
       <div className="fields two">
-        <Whole label="Rate limit (starts)" value={count} least={1} onChange={setCount} />
-        <Whole label="per (seconds)" value={period} least={1} onChange={setPeriod} />
+        <NumberField label="Rate limit (starts)" value={count} least={1} onChange={setCount} />
+        <NumberField label="per (seconds)" value={period} least={1} onChange={setPeriod} />
       </div>
       {half && <p className="bad">A rate limit needs both a number of starts and a period. Set both, or neither.</p>}
       <label className="check">

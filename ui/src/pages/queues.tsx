@@ -12,7 +12,7 @@ import { Id } from "../parts/Code";
 import { Confirm, useDialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { Page } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { duration, Duration } from "../parts/Time";
 import { useKeys } from "../shell/keys";
@@ -38,7 +38,7 @@ export default function Queues() {
   const session = useSession();
   const queues = useRead("GET /queues", undefined, { live: ["job", "queue"], every: 1000, poll: 5000 });
   const dialog = useDialog<Asked>();
-  const resume = useChange("POST /queues/{name}/resume", { said: "Queue resumed." });
+  const resume = useChange("POST /queues/{name}/resume", { success: "Queue resumed." });
   const manages = session.can("PATCH /queues/{name}");
   const rows = useMemo(() => queues.data?.items.filter(({ name }) => name.includes(q.trim())) ?? [], [queues.data, q]);
   const columns = useMemo(
@@ -68,7 +68,7 @@ export default function Queues() {
         </label>
       }
     >
-      <Answered query={queues}>
+      <Loaded query={queues}>
         {(found) => (
           <>
             <Warnings queues={found.items} />
@@ -81,7 +81,7 @@ export default function Queues() {
             )}
           </>
         )}
-      </Answered>
+      </Loaded>
       {dialog.about?.what === "pause" && <PauseDialog queue={dialog.about.queue} onClose={dialog.close} />}
       {dialog.about?.what === "limits" && <QueueLimits queue={dialog.about.queue} onClose={dialog.close} />}
     </Page>
@@ -197,7 +197,7 @@ function Actions({ queue, onAsk, onResume }: { queue: Queue; onAsk: (asked: Aske
 }
 
 function PauseDialog({ queue, onClose }: { queue: Queue; onClose: () => void }) {
-  const pause = useChange("POST /queues/{name}/pause", { said: `Queue ${queue.name} paused.`, then: onClose });
+  const pause = useChange("POST /queues/{name}/pause", { success: `Queue ${queue.name} paused.`, then: onClose });
   return (
     <Confirm title={`Pause ${queue.name}?`} action="Pause queue" danger busy={pause.isPending} onConfirm={() => pause.mutate({ path: { name: queue.name } })} onClose={onClose}>
       <p>No job in this queue starts until it is resumed, for all tenants. Running jobs finish, and new jobs can be enqueued.</p>

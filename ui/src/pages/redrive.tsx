@@ -6,7 +6,7 @@ import { call } from "../api/client";
 import { refresh, useTenant } from "../api/hooks";
 import type { BulkFilter } from "../api/types";
 import { Confirm } from "../parts/Dialog";
-import { Whole } from "../parts/Fields";
+import { NumberField } from "../parts/Fields";
 import { duration } from "../parts/Time";
 import { toast } from "../shell/toasts";
 
@@ -47,7 +47,7 @@ export function RedriveDialog({ group, onBegun, onClose }: { group: Group; onBeg
       <p className="redrive-what">{group.what}</p>
       {dry.error && <p className="bad">{dry.error.message}</p>}
       <p aria-live="polite">{counted ? `${counted} will be queued again. Their retry limit starts again.` : !dry.error && "Counting…"}</p>
-      <Whole label="Rate limit (jobs per second)" value={rate} least={0.01} most={10_000} onChange={setRate} about={lasting(matched, rate, dry.data?.more ?? false)} />
+      <NumberField label="Rate limit (jobs per second)" value={rate} least={0.01} most={10_000} onChange={setRate} about={lasting(matched, rate, dry.data?.more ?? false)} />
       <label className="field">
         Reason (recorded in the audit log)
         <input value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />

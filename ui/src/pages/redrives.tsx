@@ -38,7 +38,7 @@ export function Redrives({ begun, onForget }: { begun: string; onForget: () => v
 function Redrive({ id, onForget }: { id: string; onForget: (() => void) | null }) {
   const session = useSession();
   const job = useRead("GET /jobs/{job_id}", { path: { job_id: id } }, { live: ["job", "log"], when: (event) => event.kind === "log" || event.id === id, every: 300, poll: 1000 });
-  const stop = useChange("POST /jobs/{job_id}/cancel", { said: "Stopping. The remaining jobs stay as they are." });
+  const stop = useChange("POST /jobs/{job_id}/cancel", { success: "Stopping. The remaining jobs stay as they are." });
   if (!job.data) return job.error ? <li className="quiet">{job.error.message}</li> : null;
   const { action, reason } = (job.data.payload ?? {}) as { action?: string; reason?: string | null };
   const progress = progressOf(job.data);
@@ -78,8 +78,8 @@ function Redrive({ id, onForget }: { id: string; onForget: (() => void) | null }
 }
 
 function progressOf(job: JobPage): Progress | null {
-  const said = (job.result ?? job.progress) as Partial<Progress> | null;
-  return said && typeof said.done === "number" ? { done: said.done, left: said.left ?? 0, total: said.total ?? null, rate: said.rate ?? null } : null;
+  const reported = (job.result ?? job.progress) as Partial<Progress> | null;
+  return reported && typeof reported.done === "number" ? { done: reported.done, left: reported.left ?? 0, total: reported.total ?? null, rate: reported.rate ?? null } : null;
 }
 
 function words(progress: Progress | null, ended: boolean, cancels: boolean): string {

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useChange } from "../api/hooks";
 import type { Tenant } from "../api/types";
 import { Confirm } from "../parts/Dialog";
-import { Whole } from "../parts/Fields";
+import { NumberField } from "../parts/Fields";
 
 export function TenantSettings({ tenant, onClose }: { tenant: Tenant; onClose: () => void }) {
   const [name, setName] = useState(tenant.name);
@@ -12,7 +12,7 @@ export function TenantSettings({ tenant, onClose }: { tenant: Tenant; onClose: (
   const [weight, setWeight] = useState<number | null>(tenant.weight);
   const [running, setRunning] = useState(tenant.max_running);
   const [queued, setQueued] = useState(tenant.max_queued);
-  const change = useChange("PATCH /tenants/{slug}", { said: `Settings of ${tenant.slug} saved.`, then: onClose });
+  const change = useChange("PATCH /tenants/{slug}", { success: `Settings of ${tenant.slug} saved.`, then: onClose });
   const save = () =>
     change.mutate({
       path: { slug: tenant.slug },
@@ -33,10 +33,10 @@ export function TenantSettings({ tenant, onClose }: { tenant: Tenant; onClose: (
         </label>
         <Zone value={zone} onChange={setZone} />
       </div>
-      <Whole label="Weight" value={weight} least={1} most={1000} onChange={setWeight} about="Share of the workers when tenants compete. A tenant with weight 2 gets twice as much as one with weight 1. Default: 1." />
+      <NumberField label="Weight" value={weight} least={1} most={1000} onChange={setWeight} about="Share of the workers when tenants compete. A tenant with weight 2 gets twice as much as one with weight 1. Default: 1." />
       <div className="fields two">
-        <Whole label="Concurrency limit" value={running} least={0} onChange={setRunning} />
-        <Whole label="Quota of unfinished jobs" value={queued} least={0} onChange={setQueued} about="Above the quota, enqueueing fails." />
+        <NumberField label="Concurrency limit" value={running} least={0} onChange={setRunning} />
+        <NumberField label="Quota of unfinished jobs" value={queued} least={0} onChange={setQueued} about="Above the quota, enqueueing fails." />
       </div>
     </Confirm>
   );
@@ -45,7 +45,7 @@ export function TenantSettings({ tenant, onClose }: { tenant: Tenant; onClose: (
 export function NewTenant({ onClose }: { onClose: () => void }) {
   const [slug, setSlug] = useState("");
   const [name, setName] = useState("");
-  const create = useChange("POST /tenants", { said: ({ slug }) => `Tenant ${slug} created.`, then: onClose });
+  const create = useChange("POST /tenants", { success: ({ slug }) => `Tenant ${slug} created.`, then: onClose });
   const fits = /^[a-z0-9][a-z0-9_-]{0,62}$/.test(slug);
   return (
     <Confirm title="Create tenant" action="Create tenant" busy={create.isPending} disabled={!fits} onConfirm={() => create.mutate({ body: { slug, ...(name.trim() ? { name: name.trim() } : {}) } })} onClose={onClose}>

@@ -11,7 +11,7 @@ import { Button } from "../parts/Button";
 import { Confirm, useDialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { Page } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { Duration } from "../parts/Time";
 import { useKeys } from "../shell/keys";
@@ -39,7 +39,7 @@ export default function Tenants() {
   const tenants = useRead("GET /tenants", undefined, { poll: 5000 });
   const load = useRead("GET /tenants/load", { query: { start } }, { live: ["job"], every: 1500, poll: 5000 });
   const dialog = useDialog<Asked>();
-  const resume = useChange("PATCH /tenants/{slug}", { said: "Tenant resumed." });
+  const resume = useChange("PATCH /tenants/{slug}", { success: "Tenant resumed." });
   const rows = useMemo(() => rowsOf(tenants.data?.items ?? [], load.data?.items ?? [], q.trim().toLowerCase()), [tenants.data, load.data, q]);
   const columns = useMemo(
     () =>
@@ -78,7 +78,7 @@ export default function Tenants() {
         </>
       }
     >
-      <Answered query={tenants}>
+      <Loaded query={tenants}>
         {() => (
           <>
             <Noisy rows={rows} />
@@ -89,7 +89,7 @@ export default function Tenants() {
             )}
           </>
         )}
-      </Answered>
+      </Loaded>
       {dialog.about?.what === "new" && <NewTenant onClose={dialog.close} />}
       {dialog.about?.what === "settings" && <TenantSettings tenant={dialog.about.tenant} onClose={dialog.close} />}
       {dialog.about?.what === "pause" && <PauseDialog tenant={dialog.about.tenant} onClose={dialog.close} />}
@@ -229,7 +229,7 @@ function Share({ load }: { load: TenantLoad | undefined }) {
 }
 
 function PauseDialog({ tenant, onClose }: { tenant: Tenant; onClose: () => void }) {
-  const pause = useChange("PATCH /tenants/{slug}", { said: `Tenant ${tenant.slug} paused.`, then: onClose });
+  const pause = useChange("PATCH /tenants/{slug}", { success: `Tenant ${tenant.slug} paused.`, then: onClose });
   return (
     <Confirm title={`Pause ${tenant.slug}?`} action="Pause tenant" danger busy={pause.isPending} onConfirm={() => pause.mutate({ path: { slug: tenant.slug }, body: { paused: true } })} onClose={onClose}>
       <p>No job of this tenant starts until it is resumed, in any queue. Running jobs finish, and new jobs can be enqueued.</p>

@@ -8,7 +8,7 @@ import { stringify } from "../api/json";
 import { useSession } from "../api/session";
 import type { PageOfInstant, Trigger } from "../api/types";
 import { Button } from "../parts/Button";
-import { CronWords, NextTimes } from "../parts/Cron";
+import { CronWords, NextFirings } from "../parts/Cron";
 import { Json } from "../parts/Json";
 import { Panel } from "../parts/Page";
 import { isObject, JsonField, SchemaForm } from "../parts/SchemaForm";
@@ -29,8 +29,8 @@ export function TriggerForm({ trigger, onClose, onSaved }: Props) {
   const kinds = useRead("GET /jobs/definitions");
   const path = { trigger_id: trigger?.id ?? "" };
   const [tag] = useState(() => (trigger ? etagOf("GET /jobs/triggers/{trigger_id}", { path }) : undefined));
-  const create = useChange("POST /jobs/triggers", { said: "Trigger created.", then: onSaved });
-  const change = useChange("PATCH /jobs/triggers/{trigger_id}", { said: "Trigger saved.", then: onSaved });
+  const create = useChange("POST /jobs/triggers", { success: "Trigger created.", then: onSaved });
+  const change = useChange("PATCH /jobs/triggers/{trigger_id}", { success: "Trigger saved.", then: onSaved });
   const set = (part: Partial<Draft>) => setDraft((old) => ({ ...old, ...part }));
   const field = (key: Exclude<keyof Draft, "payload">) => ({ value: draft[key], onChange: (event: { target: { value: string } }) => set({ [key]: event.target.value }) });
   const schedule = draft.trigger_type === "schedule";
@@ -126,8 +126,8 @@ export function TriggerForm({ trigger, onClose, onSaved }: Props) {
         </footer>
       </div>
       <div className="stack beside">
-        {schedule && <Times draft={draft} />}
-        {draft.definition_key && <Rendered draft={draft} schedule={schedule} />}
+        {schedule && <SchedulePreview draft={draft} />}
+        {draft.definition_key && <PayloadPreview draft={draft} schedule={schedule} />}
       </div>
     </form>
   );
@@ -187,9 +187,9 @@ function MoreFields({ draft, schedule, field }: { draft: Draft; schedule: boolea
           <label className="field">
             Missed firings (catch-up)
             <select {...field("catch_up")}>
-              {Object.entries(CATCH_UP).map(([key, said]) => (
+              {Object.entries(CATCH_UP).map(([key, label]) => (
                 <option key={key} value={key}>
-                  {said}
+                  {label}
                 </option>
               ))}
             </select>
@@ -203,9 +203,9 @@ function MoreFields({ draft, schedule, field }: { draft: Draft; schedule: boolea
           <label className="field">
             Overlap policy
             <select {...field("overlap")}>
-              {Object.entries(OVERLAP).map(([key, said]) => (
+              {Object.entries(OVERLAP).map(([key, label]) => (
                 <option key={key} value={key}>
-                  {said}
+                  {label}
                 </option>
               ))}
             </select>
@@ -254,7 +254,7 @@ function MoreFields({ draft, schedule, field }: { draft: Draft; schedule: boolea
 }
 
 /** The next five firings of the edited schedule. */
-function Times({ draft }: { draft: Draft }) {
+function SchedulePreview({ draft }: { draft: Draft }) {
   const tenant = useTenant();
   const asked = useSettled(useMemo(() => ({ cron_expr: draft.way === "cron" ? draft.cron_expr.trim() : null, every_seconds: draft.way === "every" ? Number(draft.every_seconds) : null, timezone: draft.timezone.trim() || "UTC" }), [draft.way, draft.cron_expr, draft.every_seconds, draft.timezone]));
   const ready = Boolean(asked.cron_expr || asked.every_seconds);
@@ -267,7 +267,7 @@ function Times({ draft }: { draft: Draft }) {
   return (
     <Panel title="Next five firings">
       <div className="body">
-        {ready ? <NextTimes query={next} /> : <p className="quiet">Enter a schedule.</p>}
+        {ready ? <NextFirings query={next} /> : <p className="quiet">Enter a schedule.</p>}
         {ready && !draft.timezone.trim() && <p className="quiet">Shown in UTC. The schedule will use the tenant's time zone, which is not known here.</p>}
       </div>
     </Panel>
@@ -275,7 +275,7 @@ function Times({ draft }: { draft: Draft }) {
 }
 
 /** The payload that the template renders, for events from sample data. */
-function Rendered({ draft, schedule }: { draft: Draft; schedule: boolean }) {
+function PayloadPreview({ draft, schedule }: { draft: Draft; schedule: boolean }) {
   const session = useSession();
   const tenant = useTenant();
   const [data, setData] = useState<unknown>(() => sampleOf(draft.payload));

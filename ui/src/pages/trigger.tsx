@@ -12,13 +12,13 @@ import type { Fire, Tried, Trigger as TriggerShape } from "../api/types";
 import { Tag } from "../parts/Badge";
 import { Button } from "../parts/Button";
 import { Id } from "../parts/Code";
-import { NextTimes } from "../parts/Cron";
+import { NextFirings } from "../parts/Cron";
 import { Confirm, Dialog, useDialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { Json } from "../parts/Json";
 import { Facts, Page, Panel } from "../parts/Page";
 import { isObject, JsonField } from "../parts/SchemaForm";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { Tabs } from "../parts/Tabs";
 import { Duration, Time } from "../parts/Time";
@@ -51,7 +51,7 @@ function New() {
 function Known({ id }: { id: string }) {
   const [{ edit }] = params.use();
   const trigger = useRead("GET /jobs/triggers/{trigger_id}", { path: { trigger_id: id } }, { poll: edit ? false : 5000 });
-  return <Answered query={trigger} what="trigger">{(found) => <Shown key={found.id} trigger={found} />}</Answered>;
+  return <Loaded query={trigger} what="trigger">{(found) => <Shown key={found.id} trigger={found} />}</Loaded>;
 }
 
 function Shown({ trigger }: { trigger: TriggerShape }) {
@@ -108,7 +108,7 @@ function Actions({ trigger, changes, onEdit }: { trigger: TriggerShape; changes:
   const navigate = useNavigate();
   const dialog = useDialog<"test" | "delete">();
   const path = { trigger_id: trigger.id };
-  const pause = useChange("PATCH /jobs/triggers/{trigger_id}", { said: ({ is_enabled }) => (is_enabled ? "Trigger resumed." : "Trigger paused.") });
+  const pause = useChange("PATCH /jobs/triggers/{trigger_id}", { success: ({ is_enabled }) => (is_enabled ? "Trigger resumed." : "Trigger paused.") });
   // Not useChange, which would refetch the deleted trigger.
   const client = useQueryClient();
   const tenant = useTenant();
@@ -248,7 +248,7 @@ function About({ trigger }: { trigger: TriggerShape }) {
         {schedule && (
           <Panel title={trigger.is_enabled ? "Next five firings" : "Next firings if resumed"}>
             <div className="body">
-              <NextTimes query={next} />
+              <NextFirings query={next} />
             </div>
           </Panel>
         )}
@@ -265,11 +265,11 @@ function About({ trigger }: { trigger: TriggerShape }) {
 function History({ trigger }: { trigger: TriggerShape }) {
   const fires = useRead("GET /jobs/triggers/{trigger_id}/fires", { path: { trigger_id: trigger.id }, query: { limit: 200 } }, { live: ["job"], every: 2000, poll: 5000 });
   return (
-    <Answered query={fires}>
+    <Loaded query={fires}>
       {({ items }) =>
         items.length ? <Table label="History" columns={FIRES} rows={items} keyOf={(one) => one.id} maxHeight={560} /> : <Empty title="No firings yet" icon="clock" />
       }
-    </Answered>
+    </Loaded>
   );
 }
 

@@ -9,7 +9,7 @@ import type { Trigger } from "../api/types";
 import { Button } from "../parts/Button";
 import { Icon } from "../parts/Icon";
 import { Page } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { Time } from "../parts/Time";
 import { useCommands } from "../shell/Palette";
@@ -53,7 +53,7 @@ export default function Triggers() {
           <option value="event">Event triggers</option>
         </select>
       </div>
-      <Answered query={triggers}>
+      <Loaded query={triggers}>
         {({ items }) =>
           shown.length ? (
             <Table label="Triggers" columns={COLUMNS} rows={shown} keyOf={(one) => one.id} rowHeight={44} onOpen={(one) => void navigate({ to: "/triggers/$triggerId", params: { triggerId: one.id } })} />
@@ -63,7 +63,7 @@ export default function Triggers() {
             </Empty>
           )
         }
-      </Answered>
+      </Loaded>
     </Page>
   );
 }

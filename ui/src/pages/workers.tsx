@@ -10,7 +10,7 @@ import { Bar } from "../parts/Bar";
 import { Dialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { Facts, Page, Panel } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { Since, Time } from "../parts/Time";
 import { useCommands } from "../shell/Palette";
@@ -31,8 +31,8 @@ export default function Workers() {
   useCommands([{ label: left ? "Hide stopped workers" : "Show stopped workers", icon: "workers", act: () => setSearch({ left: !left }) }]);
   return (
     <Page title="Workers and nodes">
-      <Answered query={cluster}>{(found) => <ClusterPanel cluster={found} />}</Answered>
-      <Answered query={workers}>
+      <Loaded query={cluster}>{(found) => <ClusterPanel cluster={found} />}</Loaded>
+      <Loaded query={workers}>
         {() => (
           <>
             <Blocked workers={all} />
@@ -61,10 +61,10 @@ export default function Workers() {
                 </Empty>
               )}
             </Panel>
-            {shown && <One worker={shown} onClose={() => setSearch({ worker: null })} />}
+            {shown && <WorkerDialog worker={shown} onClose={() => setSearch({ worker: null })} />}
           </>
         )}
-      </Answered>
+      </Loaded>
     </Page>
   );
 }
@@ -142,8 +142,8 @@ function stateOf(worker: Worker): { word: string; tone?: "good" | "warn" | "bad"
 
 /** The concurrency that the worker reports. */
 function slotsOf(worker: Worker): number | null {
-  const said = (worker.metadata as { concurrency?: unknown } | null)?.concurrency;
-  return typeof said === "number" && said > 0 ? said : null;
+  const reported = (worker.metadata as { concurrency?: unknown } | null)?.concurrency;
+  return typeof reported === "number" && reported > 0 ? reported : null;
 }
 
 const COLUMNS: Column<Worker>[] = [
@@ -200,7 +200,7 @@ function Slots({ worker }: { worker: Worker }) {
 }
 
 /** One worker: its running jobs and its definitions. */
-function One({ worker, onClose }: { worker: Worker; onClose: () => void }) {
+function WorkerDialog({ worker, onClose }: { worker: Worker; onClose: () => void }) {
   const jobs = useRead("GET /jobs", { query: { worker: worker.worker_id, status: ["running"], limit: 50 } }, { live: ["job"], every: 700, poll: 5000 });
   return (
     <Dialog title={`Worker ${worker.worker_id}`} className="wide" onClose={onClose}>
@@ -216,7 +216,7 @@ function One({ worker, onClose }: { worker: Worker; onClose: () => void }) {
           ]}
         />
         <h3>Running jobs</h3>
-        <Answered query={jobs}>
+        <Loaded query={jobs}>
           {(found) =>
             found.items.length ? (
               <ul className="now">
@@ -238,7 +238,7 @@ function One({ worker, onClose }: { worker: Worker; onClose: () => void }) {
               <p className="quiet">No running jobs.</p>
             )
           }
-        </Answered>
+        </Loaded>
         <Link to="/jobs" search={jobsWith({ worker: String(worker.worker_id) }) as never}>
           Show all jobs of this worker
         </Link>

@@ -60,7 +60,7 @@ interface Props {
 function CancelWorkflow({ root, onClose }: Props) {
   const [reason, setReason] = useState("");
   const cancel = useChange("POST /jobs/{job_id}/cancel", {
-    said: ({ jobs = 1 }) => `${jobs.toLocaleString()} ${jobs === 1 ? "job" : "jobs"} canceled or asked to cancel.`,
+    success: ({ jobs = 1 }) => `${jobs.toLocaleString()} ${jobs === 1 ? "job" : "jobs"} canceled or asked to cancel.`,
     then: onClose,
   });
   return (
@@ -75,7 +75,7 @@ function CancelWorkflow({ root, onClose }: Props) {
 }
 
 function RetryFailed({ root, onClose }: Props) {
-  const retry = useChange("POST /jobs/{job_id}/retry", { said: ({ jobs = 1 }) => `${jobs.toLocaleString()} ${jobs === 1 ? "job" : "jobs"} queued again.`, then: onClose });
+  const retry = useChange("POST /jobs/{job_id}/retry", { success: ({ jobs = 1 }) => `${jobs.toLocaleString()} ${jobs === 1 ? "job" : "jobs"} queued again.`, then: onClose });
   return (
     <Confirm title="Retry failed jobs?" action="Retry failed jobs" busy={retry.isPending} onClose={onClose} onConfirm={() => retry.mutate({ path: { job_id: root.id }, body: { tree: "failed" } })}>
       <p>The workflow resumes where it failed. Jobs that succeeded keep their results, and all others run again.</p>
@@ -86,7 +86,7 @@ function RetryFailed({ root, onClose }: Props) {
 function Rerun({ root, onClose }: Props) {
   const navigate = useNavigate();
   const retry = useChange("POST /jobs/{job_id}/retry", {
-    said: "New workflow started.",
+    success: "New workflow started.",
     then: ({ id }) => {
       onClose();
       void navigate({ to: "/workflows/$jobId", params: { jobId: id } });

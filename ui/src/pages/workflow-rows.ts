@@ -16,7 +16,7 @@ export type Row =
   | { kind: "child"; key: string; depth: number; parent: string; fanOut: string; index: number; child: Child | undefined };
 
 /** A range of rows of the same type, and the position where it starts. */
-interface Stretch {
+interface RowRange {
   at: number;
   count: number;
   row: (offset: number) => Row;
@@ -62,14 +62,14 @@ export function outlineOf(
   turned: ReadonlySet<string>,
   childAt: (fanOut: string, index: number) => Child | undefined,
 ): Outline {
-  const stretches: Stretch[] = [];
+  const ranges: RowRange[] = [];
   let count = 0;
   const one = (row: Row) => {
-    stretches.push({ at: count++, count: 1, row: () => row, holds: (key) => (key === row.key ? 0 : -1) });
+    ranges.push({ at: count++, count: 1, row: () => row, holds: (key) => (key === row.key ? 0 : -1) });
   };
   const children = (fanOut: FanOut, parent: string, depth: number, from: number, to: number) => {
     if (to <= from) return;
-    stretches.push({
+    ranges.push({
       at: count,
       count: to - from,
       row: (offset) => childRow(fanOut.id, parent, depth, from + offset),
@@ -110,18 +110,18 @@ export function outlineOf(
   return {
     count,
     row: (position) => {
-      let [low, high] = [0, stretches.length - 1];
+      let [low, high] = [0, ranges.length - 1];
       while (low < high) {
         const middle = (low + high + 1) >> 1;
-        if (stretches[middle]!.at <= position) low = middle;
+        if (ranges[middle]!.at <= position) low = middle;
         else high = middle - 1;
       }
-      return stretches[low]!.row(position - stretches[low]!.at);
+      return ranges[low]!.row(position - ranges[low]!.at);
     },
     find: (key) => {
-      for (const stretch of stretches) {
-        const offset = stretch.holds(key);
-        if (offset >= 0) return stretch.at + offset;
+      for (const range of ranges) {
+        const offset = range.holds(key);
+        if (offset >= 0) return range.at + offset;
       }
       return -1;
     },

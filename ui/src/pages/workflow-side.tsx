@@ -9,7 +9,7 @@ import { Button } from "../parts/Button";
 import { Id } from "../parts/Code";
 import { Json } from "../parts/Json";
 import { Facts } from "../parts/Page";
-import { Answered, NotFound } from "../parts/States";
+import { Loaded, NotFound } from "../parts/States";
 import { Duration, Since, Time } from "../parts/Time";
 import { jobsWith } from "./job-filter";
 import { fanOutOf } from "./workflow-rows";
@@ -118,13 +118,13 @@ function Failures({ query, title, onSelect }: { query: { root?: string; fan_out?
 
 function OfJob({ root, id, onSelect }: Props) {
   const job = useRead("GET /jobs/{job_id}", { path: { job_id: id } }, { live: ["job", "fan_out"], when: (event) => event.id === id || event.parent_id === id });
-  return <Answered query={job} what="job">{(found) => (found.root_id ?? found.id) === root.id ? <JobInShort root={root} job={found} onSelect={onSelect} /> : <NotFound what="job" />}</Answered>;
+  return <Loaded query={job} what="job">{(found) => (found.root_id ?? found.id) === root.id ? <JobInShort root={root} job={found} onSelect={onSelect} /> : <NotFound what="job" />}</Loaded>;
 }
 
 function JobInShort({ root, job, onSelect }: { root: JobPage; job: JobPage; onSelect: (id: string) => void }) {
   const session = useSession();
-  const retry = useChange("POST /jobs/{job_id}/retry", { said: "Job queued again." });
-  const cancel = useChange("POST /jobs/{job_id}/cancel", { said: ({ status }) => (status === "canceled" ? "Job canceled." : "Cancellation requested.") });
+  const retry = useChange("POST /jobs/{job_id}/retry", { success: "Job queued again." });
+  const cancel = useChange("POST /jobs/{job_id}/cancel", { success: ({ status }) => (status === "canceled" ? "Job canceled." : "Cancellation requested.") });
   const acts = session.can("POST /jobs/{job_id}/cancel") && job.id !== root.id;
   const retryable = isFinal(job.status) && job.status !== "succeeded";
   return (

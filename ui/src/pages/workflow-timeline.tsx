@@ -179,9 +179,9 @@ function RootLane({ root, ranging }: { root: JobPage; ranging: Ranging }) {
 
 function Phases({ phases, range }: { phases: Phase[]; range: Range }) {
   return (
-    <LaneBox range={range} title={phases.map(said).join("; ")}>
+    <LaneBox range={range} title={phases.map(described).join("; ")}>
       {phases.map((phase) => (
-        <Piece key={`${phase.kind} ${phase.from}`} range={range} from={phase.from} to={phase.to} className={`ph-${phase.kind} ${phase.status ? `s-${phase.status}` : ""}`} title={said(phase)} />
+        <Piece key={`${phase.kind} ${phase.from}`} range={range} from={phase.from} to={phase.to} className={`ph-${phase.kind} ${phase.status ? `s-${phase.status}` : ""}`} title={described(phase)} />
       ))}
     </LaneBox>
   );
@@ -205,7 +205,7 @@ function Piece({ range, from, to, className, title }: { range: Range; from: numb
   return <span className={`phase ${className}`} title={title} style={{ left: `${left}%`, width: `${Math.max(0, right - left)}%` }} />;
 }
 
-function said(phase: Phase): string {
+function described(phase: Phase): string {
   const took = duration((phase.to - phase.from) / 1000);
   const when = absolute(new Date(phase.from).toISOString()).split(" (")[0];
   const words = phase.kind === "run" ? `attempt ${phase.attempt}: ${phase.status}` : PHASES[phase.kind];

@@ -11,7 +11,7 @@ import { Badge } from "../parts/Badge";
 import { Copy } from "../parts/Code";
 import { Icon } from "../parts/Icon";
 import { Page } from "../parts/Page";
-import { Answered, Empty, Loading } from "../parts/States";
+import { Loaded, Empty, Loading } from "../parts/States";
 import { Tabs } from "../parts/Tabs";
 import { useKeys } from "../shell/keys";
 import { WorkflowActions } from "./workflow-actions";
@@ -36,7 +36,7 @@ export default function Workflow() {
   const { jobId } = useParams({ strict: false }) as { jobId: string };
   const job = useRead("GET /jobs/{job_id}", { path: { job_id: jobId } }, { live: ["job", "fan_out"], when: (event) => event.id === jobId || event.parent_id === jobId, every: 600, poll: 10_000 });
   return (
-    <Answered query={job} what="workflow">
+    <Loaded query={job} what="workflow">
       {(found) =>
         found.root_id && found.root_id !== found.id ? (
           <Navigate to="/workflows/$jobId" params={{ jobId: found.root_id }} search={workflowParams.link({ at: found.id }) as never} replace />
@@ -44,7 +44,7 @@ export default function Workflow() {
           <Shown key={found.id} root={found} />
         )
       }
-    </Answered>
+    </Loaded>
   );
 }
 
@@ -85,7 +85,7 @@ function Shown({ root }: { root: JobPage }) {
       }
       actions={<WorkflowActions root={root} />}
     >
-      <Whole root={root} />
+      <WorkflowProgress root={root} />
       <div className="workflow">
         <Tabs
           label="Views"
@@ -120,7 +120,7 @@ function Shown({ root }: { root: JobPage }) {
 const MOST = 100;
 
 /** The progress of the workflow: all fan-outs of the root. */
-function Whole({ root }: { root: JobPage }) {
+function WorkflowProgress({ root }: { root: JobPage }) {
   const sum = (count: (fanOut: JobPage["fan_outs"][number]) => number) => root.fan_outs.reduce((all, one) => all + count(one), 0);
   const all = {
     total: sum(({ total }) => total),

@@ -33,17 +33,17 @@ const TOP = 8;
 export function Chart({ label, kind, from, to, step, series, format, height = 160 }: Props) {
   const [at, setAt] = useState<number | null>(null);
   const title = useId();
-  const stretches = Array.from({ length: Math.max(1, Math.ceil((to - from) / step)) }, (_, index) => from + index * step);
-  const sums = stretches.map((moment) =>
+  const buckets = Array.from({ length: Math.max(1, Math.ceil((to - from) / step)) }, (_, index) => from + index * step);
+  const sums = buckets.map((moment) =>
     kind === "bars"
       ? series.reduce((sum, one) => sum + (one.values.get(moment) ?? 0), 0)
       : Math.max(0, ...series.map((one) => one.values.get(moment) ?? 0)),
   );
   const scale = kind === "lines" ? logarithmic(series) : linear(Math.max(...sums, 0));
   const [box, whole] = useWidth();
-  const width = (whole - LEFT) / stretches.length;
+  const width = (whole - LEFT) / buckets.length;
   const y = (value: number) => TOP + (height - TOP - BOTTOM) * (1 - scale.at(value));
-  const shown = at === null ? null : stretches[at];
+  const shown = at === null ? null : buckets[at];
   const times = ticks(from, to);
   return (
     <figure className="chart">
@@ -53,7 +53,7 @@ export function Chart({ label, kind, from, to, step, series, format, height = 16
             <li key={one.label}>
               <span className="swatch" style={{ background: one.color }} aria-hidden="true" />
               {one.label}
-              {shown !== null && shown !== undefined && <strong>{said(one.values.get(shown), format, kind)}</strong>}
+              {shown !== null && shown !== undefined && <strong>{formatted(one.values.get(shown), format, kind)}</strong>}
             </li>
           ))}
         </ul>
@@ -69,7 +69,7 @@ export function Chart({ label, kind, from, to, step, series, format, height = 16
         onMouseMove={(event) => {
           const frame = event.currentTarget.getBoundingClientRect();
           const x = event.clientX - frame.left - LEFT;
-          setAt(x < 0 ? null : Math.min(stretches.length - 1, Math.floor(x / width)));
+          setAt(x < 0 ? null : Math.min(buckets.length - 1, Math.floor(x / width)));
         }}
       >
         <title id={title}>{label}</title>
@@ -88,7 +88,7 @@ export function Chart({ label, kind, from, to, step, series, format, height = 16
         ))}
         {at !== null && <rect className="cursor" x={LEFT + at * width} y={TOP} width={width} height={height - TOP - BOTTOM} />}
         {kind === "bars" ? (
-          stretches.map((moment, index) => {
+          buckets.map((moment, index) => {
             let below = 0;
             return series.map((one) => {
               const value = one.values.get(moment) ?? 0;
@@ -108,7 +108,7 @@ export function Chart({ label, kind, from, to, step, series, format, height = 16
             });
           })
         ) : (
-          series.map((one) => <path key={one.label} className="line" d={path(stretches, one, width, y)} stroke={one.color} />)
+          series.map((one) => <path key={one.label} className="line" d={path(buckets, one, width, y)} stroke={one.color} />)
         )}
       </svg>
     </figure>
@@ -128,10 +128,10 @@ function useWidth(): [RefObject<SVGSVGElement | null>, number] {
 }
 
 /** A line that is interrupted at gaps. A single point is a short stroke. */
-function path(stretches: number[], { values }: Series, width: number, y: (value: number) => number): string {
+function path(buckets: number[], { values }: Series, width: number, y: (value: number) => number): string {
   let drawn = "";
   let before = false;
-  stretches.forEach((moment, index) => {
+  buckets.forEach((moment, index) => {
     const value = values.get(moment);
     const here = value !== null && value !== undefined;
     const x = (LEFT + (index + 0.5) * width).toFixed(1);
@@ -141,7 +141,7 @@ function path(stretches: number[], { values }: Series, width: number, y: (value:
   return drawn;
 }
 
-function said(value: number | null | undefined, format: (value: number) => string, kind: "bars" | "lines"): string {
+function formatted(value: number | null | undefined, format: (value: number) => string, kind: "bars" | "lines"): string {
   return value === null || value === undefined ? (kind === "bars" ? format(0) : "–") : format(value);
 }
 

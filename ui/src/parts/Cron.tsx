@@ -15,7 +15,7 @@ export function useCronWords(cron: string | null): string | null {
     import("cronstrue")
       .then(({ default: cronstrue }) => cronstrue.toString(cron, { use24HourTimeFormat: true, throwExceptionOnParseError: true }))
       .then(
-        (said) => !gone && setWords(said),
+        (found) => !gone && setWords(found),
         () => undefined, // the server's error is shown next to it
       );
     return () => {
@@ -37,7 +37,7 @@ export function CronWords({ cron, every, timezone }: { cron: string | null; ever
 }
 
 /** The next firings in the schedule's time zone, with the effects of daylight saving time. */
-export function NextTimes({ query }: { query: UseQueryResult<PageOfInstant, Error> }) {
+export function NextFirings({ query }: { query: UseQueryResult<PageOfInstant, Error> }) {
   if (query.error)
     return (
       <p role="alert" className="bad">

@@ -11,7 +11,7 @@ interface WholeProps {
 }
 
 /** An optional number. */
-export function Whole({ label, value, least, most = 2_147_483_647, onChange, about }: WholeProps) {
+export function NumberField({ label, value, least, most = 2_147_483_647, onChange, about }: WholeProps) {
   return (
     <label className="field">
       {label}

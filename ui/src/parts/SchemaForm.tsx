@@ -281,16 +281,16 @@ function resolved(schema: unknown, root: Schema, depth = 0): Schema {
 const without = (schema: Schema, ...keys: string[]) => Object.fromEntries(Object.entries(schema).filter(([key]) => !keys.includes(key)));
 
 function boundsOf(schema: Schema): string {
-  const said: string[] = [];
+  const hints: string[] = [];
   const bound = (key: string, words: string) => {
     const value = schema[key];
-    if (typeof value === "number" || typeof value === "string" || value instanceof Exact) said.push(`${words} ${value instanceof Exact ? value.text : value}`);
+    if (typeof value === "number" || typeof value === "string" || value instanceof Exact) hints.push(`${words} ${value instanceof Exact ? value.text : value}`);
   };
   bound("minimum", "at least");
   bound("maximum", "at most");
   bound("pattern", "like");
   bound("format", "format:");
-  return said.join(", ");
+  return hints.join(", ");
 }
 
 const defaultWords = (schema: Schema) => (schema["default"] === undefined ? "" : `Default: ${stringify(schema["default"])}`);

@@ -3,7 +3,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { Refusal } from "../api/client";
+import { ApiError } from "../api/client";
 import { Button } from "./Button";
 import { Icon, type IconName } from "./Icon";
 
@@ -35,12 +35,12 @@ export function NotFound({ what }: { what: string }) {
 }
 
 export function Failed({ error, again }: { error: Error; again?: () => void }) {
-  const request = error instanceof Refusal ? error.problem.request_id : null;
+  const request = error instanceof ApiError ? error.problem.request_id : null;
   return (
     <div className="state" role="alert">
       <Icon name="alert" size={22} />
-      <h2>{error instanceof Refusal ? (error.problem.title ?? "Request failed") : "Server unreachable"}</h2>
-      <p className="quiet">{error instanceof Refusal ? error.message : "The server did not respond. Retrying."}</p>
+      <h2>{error instanceof ApiError ? (error.problem.title ?? "Request failed") : "Server unreachable"}</h2>
+      <p className="quiet">{error instanceof ApiError ? error.message : "The server did not respond. Retrying."}</p>
       {request && <p className="quiet mono">Request id: {request}</p>}
       {again && (
         <Button icon="retry" onClick={again}>
@@ -52,9 +52,9 @@ export function Failed({ error, again }: { error: Error; again?: () => void }) {
 }
 
 /** Renders the query's data, or else its loading or error state. After a failed refetch the older data stays. */
-export function Answered<T>({ query, what = "page", children }: { query: UseQueryResult<T, Error>; what?: string; children: (answer: T) => ReactNode }) {
+export function Loaded<T>({ query, what = "page", children }: { query: UseQueryResult<T, Error>; what?: string; children: (answer: T) => ReactNode }) {
   if (query.data !== undefined) return children(query.data);
-  if (query.error instanceof Refusal && query.error.status === 404) return <NotFound what={what} />;
+  if (query.error instanceof ApiError && query.error.status === 404) return <NotFound what={what} />;
   if (query.error) return <Failed error={query.error} again={() => void query.refetch()} />;
   return <Loading />;
 }

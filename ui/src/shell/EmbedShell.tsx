@@ -47,7 +47,7 @@ export function EmbedShell() {
   );
 }
 
-export function Ended() {
+export function SessionEnded() {
   useEffect(tellEnded, []);
   return (
     <main>
