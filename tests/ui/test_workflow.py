@@ -137,7 +137,7 @@ async def test_a_tree_is_canceled_what_failed_retried_and_all_of_it_begun_anew(w
     page = await visit("operator", f"/workflows/{job}")
     await page.get_by_role("button", name="Cancel workflow").click()
     await page.get_by_role("dialog").get_by_role("button", name="Cancel workflow").click()
-    await expect(page.get_by_text("5 jobs canceled or asked to cancel.")).to_be_visible()
+    await expect(page.get_by_text("5 jobs canceled or asked to stop.")).to_be_visible()
     for lease in leases:
         await worker.report_canceled(lease)
     await expect(page.locator("h1").get_by_text("canceled")).to_be_visible()

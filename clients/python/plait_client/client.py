@@ -25,7 +25,7 @@ from plait_client.types import (
 )
 
 FINAL: Final[frozenset[Status]] = frozenset({"succeeded", "failed", "dead_letter", "canceled", "skipped"})
-LOOKS: Final = (0.1, 0.2, 0.4, 0.8, 1.5, 2.0)
+POLL_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.5, 2.0)
 """Seconds between polls while waiting for a job. The last value repeats."""
 WAIT: Final = 20.0
 """Long polling: seconds that the server may wait before it answers."""
@@ -83,7 +83,7 @@ class Plait:
             "queue": queue,
             "priority": priority,
             "max_attempts": max_attempts,
-            "scheduled_for": moment(scheduled_for),
+            "scheduled_for": timestamp(scheduled_for),
             "delay_seconds": delay,
             "timeout_seconds": timeout,
             "dedupe_key": dedupe_key,
@@ -119,7 +119,7 @@ class Plait:
     def reschedule(
         self, job_id: str, scheduled_for: datetime | str | None = None, *, max_attempts: int | None = None
     ) -> Moved:
-        body = {"scheduled_for": moment(scheduled_for), "max_attempts": max_attempts}
+        body = {"scheduled_for": timestamp(scheduled_for), "max_attempts": max_attempts}
         return self._move("POST /jobs/{job_id}/reschedule", job_id, body)
 
     def signal(self, job_id: str, name: str, payload: Any = None) -> Moved:
@@ -210,7 +210,7 @@ class Watch:
         self._job_id = job_id
         self._timeout = timeout
         self._until = None if timeout is None else time.monotonic() + timeout
-        self._looks = iter(LOOKS)
+        self._pauses = iter(POLL_PAUSES)
 
     @property
     def most(self) -> float:
@@ -218,7 +218,7 @@ class Watch:
         return WAIT if self._until is None else max(0.0, min(WAIT, self._until - time.monotonic()))
 
     def next(self, job: JobPage) -> float:
-        pause = next(self._looks, LOOKS[-1])
+        pause = next(self._pauses, POLL_PAUSES[-1])
         if self._until is None:
             return pause
         left = self._until - time.monotonic()
@@ -233,7 +233,7 @@ def result_of(job: JobPage) -> Any:
     return job["result"]
 
 
-def moment(at: datetime | str | None) -> str | None:
+def timestamp(at: datetime | str | None) -> str | None:
     if isinstance(at, datetime):
         if at.tzinfo is None:
             raise ValueError("scheduled_for must have a time zone")

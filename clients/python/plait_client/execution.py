@@ -18,7 +18,7 @@ PATIENCE: Final = 2.0
 _TRACE: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")
 
 Handler = Callable[[dict[str, Any], "Context"], Any]
-Tell = Callable[..., None]
+Report = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class Context:
     log: Logger
     stopped: threading.Event = field(repr=False)
     """Set when the job must stop. An `async def` handler is canceled; a `def` handler must check this."""
-    _tell: Tell = field(repr=False)
+    _report: Report = field(repr=False)
 
     def progress(self, value: dict[str, Any]) -> None:
         """Report progress, which is shown with the job. Blocks: in an `async def` handler, use `await asyncio.to_thread(context.progress, …)`."""
-        self._tell(progress=value)
+        self._report(progress=value)
 
     def output(self, text: str) -> None:
         """Append output to the attempt, which keeps the last 64 KiB. Blocks, as `progress` does."""
-        self._tell(stdout=text)
+        self._report(stdout=text)
 
 
 class Execution:
@@ -82,7 +82,7 @@ class Execution:
         self.stopped.set()
         self._stop.set()
 
-    def context(self, log: Logger, tell: Tell) -> Context:
+    def context(self, log: Logger, report: Report) -> Context:
         job = self.job
         return Context(
             job_id=job["id"],
@@ -97,7 +97,7 @@ class Execution:
             traceparent=f"00-{self.trace_id}-{secrets.token_hex(8)}-01",
             log=log,
             stopped=self.stopped,
-            _tell=tell,
+            _report=report,
         )
 
     async def run(self, registered: Registered, context: Context) -> Outcome:

@@ -34,17 +34,17 @@ class Logger:
         return Logger(self.sink, {**self.fields, **fields})
 
     def debug(self, event: str, **fields: Any) -> None:
-        self._say("debug", event, fields)
+        self._write("debug", event, fields)
 
     def info(self, event: str, **fields: Any) -> None:
-        self._say("info", event, fields)
+        self._write("info", event, fields)
 
     def warning(self, event: str, **fields: Any) -> None:
-        self._say("warning", event, fields)
+        self._write("warning", event, fields)
 
     def error(self, event: str, **fields: Any) -> None:
-        self._say("error", event, fields)
+        self._write("error", event, fields)
 
-    def _say(self, level: str, event: str, fields: Mapping[str, Any]) -> None:
+    def _write(self, level: str, event: str, fields: Mapping[str, Any]) -> None:
         with contextlib.suppress(Exception):  # a failing log sink must not stop the worker (T44)
             self.sink(level, event, {**self.fields, **fields})

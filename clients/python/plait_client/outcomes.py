@@ -77,9 +77,9 @@ class Outcome:
         """The outcome of an exception. `why`: the reason if the worker stopped the handler."""
         match why:
             case "timeout":
-                return cls("fail", {**_told(error), "timeout": True})
+                return cls("fail", {**_described(error), "timeout": True})
             case "canceled":
-                return cls("fail", {**_told(error), "reason": "canceled"})
+                return cls("fail", {**_described(error), "reason": "canceled"})
             case "shutdown":
                 return cls("release", {})
             case _:
@@ -90,12 +90,12 @@ class Outcome:
             case Snooze():
                 return cls("release", {"delay_seconds": error.delay})
             case RetryLater():
-                return cls("fail", {**_told(error), "delay_seconds": error.delay})
+                return cls("fail", {**_described(error), "delay_seconds": error.delay})
             case _:
-                return cls("fail", {**_told(error), "permanent": isinstance(error, PermanentError)})
+                return cls("fail", {**_described(error), "permanent": isinstance(error, PermanentError)})
 
 
-def _told(error: BaseException) -> dict[str, Any]:
+def _described(error: BaseException) -> dict[str, Any]:
     try:
         text = f"{type(error).__name__}: {error}"
         lines = "".join(traceback.format_exception(error))

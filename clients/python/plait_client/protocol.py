@@ -56,9 +56,9 @@ class Protocol:
         `one` job is checked."""
         if held is not None or one is None:
             body = {"worker": self._number(), "held": held if held is None else list(held)}
-            return cast("Beat", self._say("POST /worker/heartbeat", None, body))
+            return cast("Beat", self._send("POST /worker/heartbeat", None, body))
         body = {"worker": self._number(), "attempt": one["attempt"]}
-        return cast("Beat", self._say("POST /worker/jobs/{job_id}/heartbeat", one["id"], body))
+        return cast("Beat", self._send("POST /worker/jobs/{job_id}/heartbeat", one["id"], body))
 
     def settle(self, job: ClaimedJob, outcome: Outcome, lost: threading.Event) -> None:
         """Report the outcome of an attempt. Retries until the server has received it or the lease is lost."""
@@ -66,7 +66,7 @@ class Protocol:
         tried = 0
         while True:
             try:
-                self._say(SETTLE[outcome.verb], job["id"], body)
+                self._send(SETTLE[outcome.verb], job["id"], body)
             except PlaitError as error:
                 broken = isinstance(error, Refused) and error.status >= 500
                 if not (passing(error) or broken) or lost.wait(pause(error, tried)):
@@ -75,7 +75,7 @@ class Protocol:
             else:
                 return
 
-    def tell(self, job: ClaimedJob, **body: Any) -> None:
+    def report(self, job: ClaimedJob, **body: Any) -> None:
         said = {"worker": self._number(), "attempt": job["attempt"], **body}
         self._transport.call("POST /worker/jobs/{job_id}/logs", path={"job_id": job["id"]}, body=said)
 
@@ -89,7 +89,7 @@ class Protocol:
         self._claims.close()
         self._transport.close()
 
-    def _say(self, route: Route, job_id: str | None, body: Any) -> Any:
+    def _send(self, route: Route, job_id: str | None, body: Any) -> Any:
         path = {} if job_id is None else {"job_id": job_id}
         return self._transport.call(route, path=path, body=body, retries=0, timeout=self._work.lease / 3)
 

@@ -110,14 +110,14 @@ class Worker:
     async def _pump(self, protocol: Protocol, group: asyncio.TaskGroup) -> None:
         failed = 0
         while not self._stopping.is_set():
-            room = self._room()
-            if room == 0:
+            limit = self._claim_limit()
+            if limit == 0:
                 self._changed.clear()
                 await self._changed.wait()
                 continue
             worker = protocol.worker
             try:
-                await self._claim(protocol, room, group)
+                await self._claim(protocol, limit, group)
                 failed = 0
             except LeaseLost:
                 self._lose_all(protocol, worker)
@@ -133,23 +133,23 @@ class Worker:
                         await self._stopping.wait()
                 failed += 1
 
-    def _room(self) -> int:
+    def _claim_limit(self) -> int:
         """How many jobs to claim: whenever a slot is free, and ahead (prefetch) when at most half of the limit is held."""
         held, most = len(self._held), self._work.most_held
         idle = not self._ready and self._running < self._work.concurrency
         return max(0, most - held) if idle or held <= most / 2 else 0
 
-    async def _claim(self, protocol: Protocol, room: int, group: asyncio.TaskGroup) -> None:
+    async def _claim(self, protocol: Protocol, limit: int, group: asyncio.TaskGroup) -> None:
         await self._call(self._claiming.acquire)  # a heartbeat that lists the held jobs may be in progress
         try:
             if protocol.worker is not None and time.monotonic() < self._doubt_until:
                 held = [one.held for one in self._held.values()]
-                self._heard(time.monotonic(), await self._call(protocol.beat, None, held), held)
+                self._apply_beat(time.monotonic(), await self._call(protocol.beat, None, held), held)
             asked, before = time.monotonic(), protocol.worker
             ended = asyncio.ensure_future(self._stopping.wait())
             ended.add_done_callback(lambda done: None if done.cancelled() else protocol.end_claim())
             try:
-                jobs = await self._call(protocol.claim, room, self._running)
+                jobs = await self._call(protocol.claim, limit, self._running)
             finally:
                 ended.cancel()
             self._renewed(asked)
@@ -173,9 +173,9 @@ class Worker:
         log = self._log_of(execution)
         began = time.monotonic()
 
-        def tell(**said: Any) -> None:
+        def report(**said: Any) -> None:
             try:
-                protocol.tell(execution.job, **said)
+                protocol.report(execution.job, **said)
             except LeaseLost:
                 loop.call_soon_threadsafe(execution.stop, "lost")
                 raise
@@ -186,7 +186,7 @@ class Worker:
             if registered is None:
                 outcome = Outcome("release", {"delay_seconds": 60})
             else:
-                outcome = await execution.run(registered, execution.context(log, tell))
+                outcome = await execution.run(registered, execution.context(log, report))
             log = log.bind(duration_ms=round((time.monotonic() - began) * 1000))
             await self._settle(protocol, execution, outcome, log)
         finally:
@@ -252,9 +252,9 @@ class Worker:
             if alone:
                 self._claiming.release()
         self._renewed(sent)
-        loop.call_soon_threadsafe(self._heard, sent, beat, held)
+        loop.call_soon_threadsafe(self._apply_beat, sent, beat, held)
 
-    def _heard(self, sent: float, beat: Beat, asked: Sequence[Held]) -> None:
+    def _apply_beat(self, sent: float, beat: Beat, asked: Sequence[Held]) -> None:
         self._renewed(sent)
         for job_id in beat["cancel"]:
             if execution := self._held.get(job_id):

@@ -50,7 +50,7 @@ export interface WaitOptions {
 type Tenanted = { tenant?: string };
 type Listing = Routes["GET /jobs"]["query"];
 const FINAL: ReadonlySet<Status> = new Set(["succeeded", "failed", "dead_letter", "canceled", "skipped"]);
-const LOOKS_S = [0.1, 0.2, 0.4, 0.8, 1.5, 2];
+const POLL_PAUSES_S = [0.1, 0.2, 0.4, 0.8, 1.5, 2];
 /** Long polling: seconds that the server may wait before it answers. */
 const WAIT_S = 20;
 
@@ -72,13 +72,13 @@ export class Plait {
 
   /** Enqueue a job. Returns after commit. If the response is lost, the retried request finds the same job. */
   async enqueue<Payload extends object, Result = unknown>(
-    kind: string | Definition<Payload, unknown, Result>,
+    definition: string | Definition<Payload, unknown, Result>,
     payload: Payload,
     options: EnqueueOptions = {},
   ): Promise<Handle<Result>> {
-    const definition = typeof kind === "string" ? { key: kind } : kind;
+    const declared = typeof definition === "string" ? { key: definition } : definition;
     // Validate, but send the original: the worker parses it with the schema.
-    await checked(`the payload of ${definition.key}`, definition.payload, payload);
+    await checked(`the payload of ${declared.key}`, declared.payload, payload);
     const { queue, priority, maxAttempts, delaySeconds, timeoutSeconds, dedupeKey, limitKey, correlationId } = options;
     const made = await this.call("POST /jobs", {
       query: { tenant: options.tenant ?? null },
@@ -86,7 +86,7 @@ export class Plait {
       signal: options.signal,
       body: {
         id: newId(),
-        definition_key: definition.key,
+        definition_key: declared.key,
         payload: payload as Record<string, unknown>,
         queue: queue ?? null,
         priority: priority ?? null,
@@ -99,7 +99,7 @@ export class Plait {
         correlation_id: correlationId ?? null,
       },
     });
-    return new Handle<Result>(this, made.id, made.deduplicated, definition as Definition<unknown, unknown, Result>);
+    return new Handle<Result>(this, made.id, made.deduplicated, declared as Definition<unknown, unknown, Result>);
   }
 
   /** A handle on a job that exists. */
@@ -180,7 +180,7 @@ export class Plait {
   /** Wait until the job is final, and return it. Uses long polling. */
   async wait(id: string, { timeoutSeconds = Infinity, signal }: WaitOptions = {}): Promise<JobPage> {
     const until = performance.now() + timeoutSeconds * 1000;
-    for (let looked = 0; ; looked++) {
+    for (let polls = 0; ; polls++) {
       const asked = performance.now();
       const most = Math.max(0, Math.min(WAIT_S, (until - asked) / 1000));
       const job = await this.call("GET /jobs/{job_id}", {
@@ -198,7 +198,7 @@ export class Plait {
       }
       if (performance.now() - asked < (most * 1000) / 2) {
         // A server that is shutting down does not wait.
-        const pause = (LOOKS_S[looked] ?? LOOKS_S.at(-1)!) * 1000;
+        const pause = (POLL_PAUSES_S[polls] ?? POLL_PAUSES_S.at(-1)!) * 1000;
         await sleep(Math.min(pause, left), undefined, signal ? { signal } : {});
       }
     }

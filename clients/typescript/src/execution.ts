@@ -75,8 +75,8 @@ export class Execution {
     this.#stop.abort(new Stopped(why));
   }
 
-  /** The handler's context. `tell` sends progress and output to the server. */
-  context(log: Logger, tell: (said: { stdout?: string; progress?: Record<string, unknown> }) => Promise<void>): Context {
+  /** The handler's context. `report` sends progress and output to the server. */
+  context(log: Logger, report: (said: { stdout?: string; progress?: Record<string, unknown> }) => Promise<void>): Context {
     const { job, traceId, traceparent, signal } = this;
     return {
       jobId: job.id,
@@ -91,8 +91,8 @@ export class Execution {
       traceparent,
       signal,
       log,
-      progress: (progress) => tell({ progress }),
-      output: (stdout) => tell({ stdout }),
+      progress: (progress) => report({ progress }),
+      output: (stdout) => report({ stdout }),
     };
   }
 

@@ -29,22 +29,22 @@ export class Logger {
   }
 
   debug(event: string, fields: Fields = {}): void {
-    this.#say("debug", event, fields);
+    this.#write("debug", event, fields);
   }
 
   info(event: string, fields: Fields = {}): void {
-    this.#say("info", event, fields);
+    this.#write("info", event, fields);
   }
 
   warning(event: string, fields: Fields = {}): void {
-    this.#say("warning", event, fields);
+    this.#write("warning", event, fields);
   }
 
   error(event: string, fields: Fields = {}): void {
-    this.#say("error", event, fields);
+    this.#write("error", event, fields);
   }
 
-  #say(level: Level, event: string, fields: Fields): void {
+  #write(level: Level, event: string, fields: Fields): void {
     try {
       this.sink(level, event, { ...this.fields, ...fields });
     } catch {

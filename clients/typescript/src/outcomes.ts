@@ -42,21 +42,21 @@ const MESSAGES = {
 /** The server's limits, in characters. */
 const LONGEST = { error: 10_000, traceback: 60_000 };
 
-type Said = "worker" | "attempt";
+type Fence = "worker" | "attempt";
 
 export type Outcome =
-  | { verb: "complete"; body: Omit<Complete, Said> }
-  | { verb: "fail"; body: Omit<Fail, Said> }
-  | { verb: "release"; body: Omit<Release, Said> }
-  | { verb: "skip"; body: Omit<SkipIt, Said> };
+  | { verb: "complete"; body: Omit<Complete, Fence> }
+  | { verb: "fail"; body: Omit<Fail, Fence> }
+  | { verb: "release"; body: Omit<Release, Fence> }
+  | { verb: "skip"; body: Omit<SkipIt, Fence> };
 
 /** The outcome of an error. `stopped`: the reason if the worker stopped the handler. */
 export function outcomeOf(error: unknown, stopped: Stopped | undefined): Outcome {
   switch (stopped?.why) {
     case "timeout":
-      return { verb: "fail", body: { ...told(error), timeout: true } };
+      return { verb: "fail", body: { ...described(error), timeout: true } };
     case "canceled":
-      return { verb: "fail", body: { ...told(error), reason: "canceled" } };
+      return { verb: "fail", body: { ...described(error), reason: "canceled" } };
     case "shutdown":
       return { verb: "release", body: {} };
   }
@@ -67,16 +67,16 @@ export function outcomeOf(error: unknown, stopped: Stopped | undefined): Outcome
     return { verb: "release", body: { delay_seconds: error.delaySeconds } };
   }
   if (error instanceof RetryLater) {
-    return { verb: "fail", body: { ...told(error), delay_seconds: error.delaySeconds } };
+    return { verb: "fail", body: { ...described(error), delay_seconds: error.delaySeconds } };
   }
-  return { verb: "fail", body: { ...told(error), permanent: error instanceof PermanentError } };
+  return { verb: "fail", body: { ...described(error), permanent: error instanceof PermanentError } };
 }
 
 export function failedFor(reason: string, error: string): Outcome {
   return { verb: "fail", body: { error: cut(error, LONGEST.error), reason, permanent: true } };
 }
 
-function told(error: unknown): { error: string; traceback: string | null } {
+function described(error: unknown): { error: string; traceback: string | null } {
   try {
     if (error instanceof Error) {
       const text = `${error.name}: ${error.message}`;

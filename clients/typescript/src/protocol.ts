@@ -76,7 +76,7 @@ export class Protocol {
     }
   }
 
-  async tell(job: ClaimedJob, body: { stdout?: string; stderr?: string; progress?: Record<string, unknown> }): Promise<void> {
+  async report(job: ClaimedJob, body: { stdout?: string; stderr?: string; progress?: Record<string, unknown> }): Promise<void> {
     await this.#transport.call("POST /worker/jobs/{job_id}/logs", {
       path: { job_id: job.id },
       body: { worker: this.#number(), attempt: job.attempt, ...body },

@@ -56,17 +56,17 @@ export class Worker {
 
   /** Register the handler of a job definition. */
   handle<Payload, Parsed, Result>(
-    kind: Definition<Payload, Parsed, Result>,
+    definition: Definition<Payload, Parsed, Result>,
     handler: Handler<Parsed, Result>,
     options?: HandlerOptions,
   ): this;
-  handle(kind: string, handler: Handler, options?: HandlerOptions): this;
-  handle(kind: string | Definition<unknown, unknown, unknown>, handler: Handler<never>, options: HandlerOptions = {}): this {
-    const definition = typeof kind === "string" ? { key: kind } : kind;
-    if (this.#handlers.has(definition.key)) {
-      throw new TypeError(`${definition.key} already has a handler`);
+  handle(definition: string, handler: Handler, options?: HandlerOptions): this;
+  handle(definition: string | Definition<unknown, unknown, unknown>, handler: Handler<never>, options: HandlerOptions = {}): this {
+    const declared = typeof definition === "string" ? { key: definition } : definition;
+    if (this.#handlers.has(declared.key)) {
+      throw new TypeError(`${declared.key} already has a handler`);
     }
-    this.#handlers.set(definition.key, { definition, handler, timeoutSeconds: options.timeoutSeconds ?? 3600 });
+    this.#handlers.set(declared.key, { definition: declared, handler, timeoutSeconds: options.timeoutSeconds ?? 3600 });
     return this;
   }
 
@@ -119,8 +119,8 @@ export class Worker {
 
   async #pump(protocol: Protocol): Promise<void> {
     for (let failed = 0; !this.#stopping.signal.aborted;) {
-      const room = this.#room();
-      if (room === 0) {
+      const limit = this.#claimLimit();
+      if (limit === 0) {
         await this.#change();
         continue;
       }
@@ -131,7 +131,7 @@ export class Worker {
         while (this.#reconciling) {
           await this.#reconciling;
         }
-        await this.#claim(protocol, room);
+        await this.#claim(protocol, limit);
         failed = 0;
       } catch (error) {
         if (this.#stopping.signal.aborted) {
@@ -150,19 +150,19 @@ export class Worker {
   }
 
   /** How many jobs to claim: whenever a slot is free, and ahead (prefetch) when at most half of the limit is held. */
-  #room(): number {
+  #claimLimit(): number {
     const held = this.#held.size;
     const idle = this.#ready.length === 0 && this.#running.size < this.#work.concurrency;
     return idle || held <= this.#work.claimLimit / 2 ? Math.max(0, this.#work.claimLimit - held) : 0;
   }
 
-  async #claim(protocol: Protocol, room: number): Promise<void> {
+  async #claim(protocol: Protocol, limit: number): Promise<void> {
     const asked = performance.now();
     const before = protocol.worker;
     let jobs: ClaimedJob[];
     this.#claiming = true;
     try {
-      jobs = await protocol.claim(room, this.#running.size, this.#work.waitSeconds, this.#stopping.signal);
+      jobs = await protocol.claim(limit, this.#running.size, this.#work.waitSeconds, this.#stopping.signal);
     } catch (error) {
       if (!(error instanceof LeaseLost)) {
         this.#doubt();
@@ -210,7 +210,7 @@ export class Worker {
     const registered = this.#handlers.get(job.definition_key);
     const began = performance.now();
     const outcome: Outcome = registered
-      ? await execution.run(registered, execution.context(log, (said) => this.#tell(protocol, execution, said)))
+      ? await execution.run(registered, execution.context(log, (said) => this.#report(protocol, execution, said)))
       : { verb: "release", body: { delay_seconds: 60 } };
     await this.#settle(protocol, execution, outcome, log.with({ duration_ms: Math.round(performance.now() - began) }));
   }
@@ -344,9 +344,9 @@ export class Worker {
   }
 
   /** Send a handler's progress or output to the server. If the lease is lost, the handler is stopped. */
-  async #tell(protocol: Protocol, execution: Execution, body: Parameters<Protocol["tell"]>[1]): Promise<void> {
+  async #report(protocol: Protocol, execution: Execution, body: Parameters<Protocol["report"]>[1]): Promise<void> {
     try {
-      await protocol.tell(execution.job, body);
+      await protocol.report(execution.job, body);
     } catch (error) {
       if (error instanceof LeaseLost) {
         execution.stop("lost");

@@ -29,7 +29,7 @@ function Shown({ event }: { event: EventPage }) {
           <Link to="/events">Events</Link>
           <Icon name="right" size={12} />
           <code>{event.id}</code>
-          <Copy text={event.id} label="Copy the id" />
+          <Copy text={event.id} label="Copy id" />
         </>
       }
       title={

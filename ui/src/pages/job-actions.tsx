@@ -108,7 +108,7 @@ function CancelDialog({ job, onClose }: Props) {
   const [reason, setReason] = useState("");
   const [tree, setTree] = useState(job.fan_outs.length > 0);
   const cancel = useChange("POST /jobs/{job_id}/cancel", {
-    success: ({ status, jobs }) => (status === "canceled" ? (jobs === 1 ? "Job canceled." : `${jobs} jobs canceled or asked to cancel.`) : "Cancellation requested."),
+    success: ({ status, jobs }) => (status === "canceled" ? (jobs === 1 ? "Job canceled." : `${jobs} jobs canceled or asked to stop.`) : "Cancellation requested."),
     then: onClose,
   });
   return (

@@ -132,7 +132,7 @@ function SelectedDialog({ action, jobs, onClose, onDone }: AskProps & { jobs: re
     mutationFn: () => each(fitting, (job) => act(action, job.id, reason, tenant)),
     onSuccess: ({ done, refused }) => {
       toast.good(`${counted(done, false)} ${WORDS[action].done}.`);
-      if (refused) toast.bad(`${counted(refused, false)} could not be ${WORDS[action].done}: their status changed in the meantime.`);
+      if (refused) toast.bad(`${counted(refused, false)} could not be ${WORDS[action].done}: the status changed in the meantime.`);
       refresh(client);
       void client.invalidateQueries({ queryKey: ["GET /jobs", "pages"] });
       onClose();

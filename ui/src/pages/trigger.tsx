@@ -40,7 +40,7 @@ function New() {
   const session = useSession();
   const navigate = useNavigate();
   const back = () => void navigate({ to: "/triggers" });
-  if (!session.can("POST /jobs/triggers")) return <Empty title="Creating triggers needs the role admin" icon="triggers" />;
+  if (!session.can("POST /jobs/triggers")) return <Empty title="You need the role admin to create triggers" icon="triggers" />;
   return (
     <Page title="Create trigger" above={<Link to="/triggers">Triggers</Link>}>
       <TriggerForm trigger={null} onClose={back} onSaved={(made) => void navigate({ to: "/triggers/$triggerId", params: { triggerId: made.id } })} />

@@ -278,7 +278,7 @@ function ClusterPanel({ cluster }: { cluster: Cluster }) {
       actions={
         leader ? (
           <span className="quiet" data-term={leader.term}>
-            <strong className="leader">{leader.node ?? leader.holder}</strong> is the leader since <Time at={leader.since} />, term {leader.term.toLocaleString()}
+            Leader: <strong className="leader">{leader.node ?? leader.holder}</strong>, elected <Time at={leader.since} />, term {leader.term.toLocaleString()}
           </span>
         ) : (
           <Tag tone="bad" title="Scheduling, retries and rescue wait until a process is elected leader">

@@ -60,7 +60,7 @@ interface Props {
 function CancelWorkflow({ root, onClose }: Props) {
   const [reason, setReason] = useState("");
   const cancel = useChange("POST /jobs/{job_id}/cancel", {
-    success: ({ jobs = 1 }) => `${jobs.toLocaleString()} ${jobs === 1 ? "job" : "jobs"} canceled or asked to cancel.`,
+    success: ({ jobs = 1 }) => `${jobs.toLocaleString()} ${jobs === 1 ? "job" : "jobs"} canceled or asked to stop.`,
     then: onClose,
   });
   return (

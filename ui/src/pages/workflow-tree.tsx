@@ -123,7 +123,7 @@ export function Rows({ label, outline, turned, selected, sought, onSelect, onTur
                     type="button"
                     className="plain"
                     tabIndex={-1}
-                    aria-label={`${isOpen(row.key, row.depth, turned) ? "Shut" : "Open"} ${wordsOf(row)}`}
+                    aria-label={`${isOpen(row.key, row.depth, turned) ? "Collapse" : "Expand"} ${wordsOf(row)}`}
                     onClick={(event) => {
                       event.stopPropagation();
                       onTurn(row.key);
