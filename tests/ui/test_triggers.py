@@ -117,7 +117,9 @@ async def test_a_trigger_is_changed_paused_tested_and_deleted(world: World, visi
     await page.keyboard.press("Escape")
     await page.get_by_role("button", name="Edit trigger").click()
     await page.get_by_role("tab", name="JSON").click()
-    await page.get_by_label("Payload").fill('{"provider_id": "{{event.id}}", "size": 12345678901234567890}')
+    await page.get_by_role("textbox", name="Payload").fill(
+        '{"provider_id": "{{event.id}}", "size": 12345678901234567890}'
+    )
     await page.get_by_text("More settings").click()
     await page.get_by_label("Priority").fill("")
     await page.get_by_role("button", name="Save").click()

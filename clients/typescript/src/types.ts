@@ -1403,7 +1403,7 @@ export interface TriggersSettings {
   jitter_seconds?: number | null;
 }
 
-/** Every route with its parameters, body and answer. */
+/** Every route, with its parameters, body and response. */
 export interface Routes {
   "GET /admin/jobs/definitions": { path: {}; query: { tenant?: string | null }; body: undefined; answer: PageOfDefinition };
   "POST /admin/jobs/definitions": { path: {}; query: { tenant?: string | null }; body: NewDefinition; answer: Definition };

@@ -42,7 +42,7 @@ export function NewKey({ onMade, onClose }: { onMade: () => void; onClose: () =>
     <Confirm title="Create API key" action="Create key" busy={make.isPending} disabled={!name.trim()} onConfirm={() => make.mutate()} onClose={onClose}>
       <label className="field">
         Name
-        <input autoFocus value={name} maxLength={200} placeholder="Who uses the key, and for what" onChange={(event) => setName(event.target.value)} />
+        <input autoFocus value={name} maxLength={200} placeholder="User and purpose of the key" onChange={(event) => setName(event.target.value)} />
       </label>
       <label className="field">
         Role
