@@ -123,7 +123,7 @@ async def test_the_timeline_tells_queue_run_backoff_and_waiting_apart_and_is_zoo
     await expect(lane.locator(".ph-backoff")).to_be_visible()
     await expect(lane.locator(".ph-run.s-succeeded")).to_be_visible()
     await expect(row(page, job).locator(".ph-wait")).to_be_visible()
-    await expect(page.locator(".row-fan-out .lane")).to_have_attribute("aria-label", re.compile("at most 2 at once"))
+    await expect(page.locator(".row-fan-out .lane")).to_have_attribute("aria-label", re.compile("max concurrency 2"))
     width = await _width(lane.locator(".ph-run.s-succeeded"))
     await page.get_by_role("button", name="Zoom out").click()
     await expect(page).to_have_url(re.compile(r"zoom=0-240000"))
