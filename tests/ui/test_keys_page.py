@@ -45,14 +45,14 @@ async def test_a_super_admin_says_for_which_tenant_a_key_is(world: World, visit:
     await page.keyboard.press("n")
     dialog = page.get_by_role("dialog", name="Create API key")
     await dialog.get_by_label("Name").fill("ci")
-    await dialog.get_by_label("Tenant").select_option("acme")
+    await dialog.get_by_label("For tenant").select_option("acme")
     await dialog.get_by_role("button", name="Create key").click()
     await expect(page.locator("[data-secret]")).to_be_visible()
     await page.get_by_role("button", name="I have saved the key").click()
     await expect(page.locator("[data-key]", has_text="ci")).to_contain_text("acme")
     await page.keyboard.press("n")
     await dialog.get_by_label("Role").select_option("worker")
-    await expect(dialog.get_by_label("Tenant")).to_have_count(0)
+    await expect(dialog.get_by_label("For tenant")).to_have_count(0)
 
 
 async def test_a_key_is_revoked_and_then_shown_only_to_who_wants_to_see_it(world: World, visit: Visitor) -> None:

@@ -54,7 +54,7 @@ export function NewKey({ onMade, onClose }: { onMade: () => void; onClose: () =>
       </label>
       {session.isSuper && !everywhere && (
         <label className="field">
-          Tenant
+          For tenant
           <select value={tenant} onChange={(event) => setTenant(event.target.value)}>
             {(tenants.data?.items ?? [{ slug: tenant }]).map(({ slug }) => (
               <option key={slug} value={slug}>
