@@ -48,15 +48,15 @@ const COLUMNS: Column<Definition>[] = [
       </Link>
     ),
   },
-  { key: "kind", title: "Type", width: "92px", cell: (one) => <span className="quiet">{one.kind}</span> },
-  { key: "active", title: "State", width: "90px", cell: (one) => (one.is_active ? <Tag tone="good">active</Tag> : <Tag tone="warn">inactive</Tag>) },
+  { key: "kind", title: "Type", width: "84px", cell: (one) => <span className="quiet">{one.kind}</span> },
+  { key: "active", title: "State", width: "84px", cell: (one) => (one.is_active ? <Tag tone="good">active</Tag> : <Tag tone="warn">inactive</Tag>) },
   { key: "queue", title: "Queue", width: "minmax(90px, 1fr)", cell: (one) => <span>{one.queue}</span> },
-  { key: "attempts", title: "Max attempts", width: "108px", align: "right", cell: (one) => <span>{one.max_attempts}</span> },
-  { key: "timeout", title: "Timeout", width: "92px", align: "right", cell: (one) => <span>{duration(one.timeout_seconds, true)}</span> },
+  { key: "attempts", title: "Attempts", width: "80px", align: "right", cell: (one) => <span>{one.max_attempts}</span> },
+  { key: "timeout", title: "Timeout", width: "84px", align: "right", cell: (one) => <span>{duration(one.timeout_seconds, true)}</span> },
   { key: "running", title: "Max running", width: "104px", align: "right", cell: (one) => <span>{one.max_running ?? "–"}</span> },
   { key: "rate", title: "Rate limit", width: "96px", align: "right", cell: (one) => <span>{rateOf(one.rate_count, one.rate_period_seconds)}</span> },
   { key: "key limit", title: "Per limit key", width: "112px", align: "right", cell: (one) => <span>{[one.key_max_running, one.key_rate_count && rateOf(one.key_rate_count, one.key_rate_period_seconds)].filter((part) => part !== null).join(", ") || "–"}</span> },
-  { key: "changed", title: "Changed", width: "92px", cell: (one) => <Time at={one.updated_at} /> },
+  { key: "changed", title: "Changed", width: "88px", cell: (one) => <Time at={one.updated_at} /> },
 ];
 
 export const rateOf = (count: number | null, seconds: number | null) => (count === null || seconds === null ? "–" : `${count} / ${duration(seconds, true)}`);

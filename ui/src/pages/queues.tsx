@@ -176,7 +176,7 @@ function Limits({ queue }: { queue: Queue }) {
       {rate || (!queue.root_id && "–")}
       {queue.root_id && (
         <>
-          {rate ? ", " : ""}running workflow <Link to="/workflows/$jobId" params={{ jobId: queue.root_id }}><Id id={queue.root_id} /></Link>
+          {rate ? ", " : ""}runs <Link to="/workflows/$jobId" params={{ jobId: queue.root_id }}><Id id={queue.root_id} /></Link>
         </>
       )}
     </span>

@@ -49,7 +49,7 @@ export function TriggerForm({ trigger, onClose, onSaved }: Props) {
       }}
     >
       <div className="stack">
-        <Panel title="Schedule or event">
+        <Panel title={schedule ? "Schedule" : "Event"}>
           <div className="body fields">
             {!trigger && (
               <>

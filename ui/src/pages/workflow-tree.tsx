@@ -251,7 +251,7 @@ export function FanOutWords({ fanOut }: { fanOut: FanOut }) {
     <>
       <span>
         {[
-          `${fanOut.succeeded.toLocaleString()} succeeded`,
+          `${fanOut.succeeded.toLocaleString()} done`,
           fanOut.failed > 0 && `${fanOut.failed.toLocaleString()} failed`,
           fanOut.canceled > 0 && `${fanOut.canceled.toLocaleString()} canceled`,
           fanOut.running > 0 && `${fanOut.running.toLocaleString()} running`,
