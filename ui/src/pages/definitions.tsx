@@ -41,7 +41,7 @@ export default function Definitions() {
 
 const COLUMNS: Column<Definition>[] = [
   {
-    key: "key", title: "Key", width: "minmax(180px, 2fr)",
+    key: "key", title: "Key", width: "minmax(168px, 2fr)",
     cell: (one) => (
       <Link to="/definitions/$definitionKey" params={{ definitionKey: one.key }} title={one.description || one.key}>
         {one.key}
@@ -56,7 +56,7 @@ const COLUMNS: Column<Definition>[] = [
   { key: "running", title: "Max running", width: "104px", align: "right", cell: (one) => <span>{one.max_running ?? "–"}</span> },
   { key: "rate", title: "Rate limit", width: "96px", align: "right", cell: (one) => <span>{rateOf(one.rate_count, one.rate_period_seconds)}</span> },
   { key: "key limit", title: "Per limit key", width: "112px", align: "right", cell: (one) => <span>{[one.key_max_running, one.key_rate_count && rateOf(one.key_rate_count, one.key_rate_period_seconds)].filter((part) => part !== null).join(", ") || "–"}</span> },
-  { key: "changed", title: "Changed", width: "88px", cell: (one) => <Time at={one.updated_at} /> },
+  { key: "changed", title: "Changed", width: "104px", cell: (one) => <Time at={one.updated_at} /> },
 ];
 
 export const rateOf = (count: number | null, seconds: number | null) => (count === null || seconds === null ? "–" : `${count} / ${duration(seconds, true)}`);
