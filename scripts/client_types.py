@@ -1,4 +1,4 @@
-"""Generate the clients' and the web UI's types from the server's OpenAPI document: `.venv/bin/python scripts/client_types.py`.
+"""Generate the clients' types and the web UI's table of roles from the server's OpenAPI document: `.venv/bin/python scripts/client_types.py`.
 
 A test compares the generated files in the tree with this script's output. The script knows the JSON Schema forms that the document uses.
 Any other form ends it with an error, so that no generated type says less than the document.
@@ -16,8 +16,9 @@ from plait.api.application import build
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 TYPESCRIPT: Final = ROOT / "clients/typescript/src/types.ts"
-UI: Final = ROOT / "ui/src/api/types.ts"
+UI_ROLES: Final = ROOT / "ui/src/api/roles.ts"
 PYTHON: Final = ROOT / "clients/python/plait_client/types.py"
+GENERATED: Final = "// Generated from the server's OpenAPI document by scripts/client_types.py. Do not edit."
 BODIES: Final = ("application/json", "application/problem+json")
 
 Schema = dict[str, Any]
@@ -31,12 +32,11 @@ def main() -> None:
 def made() -> dict[Path, str]:
     """The generated files, by path."""
     document = build(None).openapi()  # type: ignore[arg-type]  # the document needs no database
-    text = typescript(document)
-    return {TYPESCRIPT: text, UI: text + roles(document), PYTHON: python(document)}
+    return {TYPESCRIPT: typescript(document), UI_ROLES: roles(document), PYTHON: python(document)}
 
 
 def typescript(document: Schema) -> str:
-    parts = ["// Generated from the server's OpenAPI document by scripts/client_types.py. Do not edit."]
+    parts = [GENERATED]
     for name, schema in _schemas(document):
         parts.append(f"{_about(schema)}export {_interface(name, schema)}")
     routes = [f"  {_quoted(route)}: {_route(operation)};" for route, operation in _operations(document)]
@@ -51,8 +51,9 @@ def typescript(document: Schema) -> str:
 def roles(document: Schema) -> str:
     """The least role of each route, so that a page offers only actions that the server allows."""
     lines = [f"  {_quoted(route)}: {_quoted(one['x-least-role'])}," for route, one in _operations(document)]
-    head = 'export const LEAST: Record<keyof Routes, Role | "anybody"> = {'
-    return "\n".join(["", "/** The least role that each route needs. */", head, *lines, "};", ""])
+    head = 'export const LEAST_ROLE: Record<keyof Routes, Role | "anybody"> = {'
+    about = "/** The least role that may call each route. */"
+    return "\n".join([GENERATED, "", 'import type { Role, Routes } from "./types";', "", about, head, *lines, "};", ""])
 
 
 def _interface(name: str, schema: Schema) -> str:

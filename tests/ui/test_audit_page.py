@@ -61,7 +61,7 @@ async def test_a_long_audit_goes_on_as_one_scrolls(world: World, visit: Visitor)
         [new_id() for _ in range(250)],
     )
     page = await visit("admin", "/audit")
-    table = page.get_by_role("table", name="Audit")
+    table = page.get_by_role("table", name="Audit log")
     await expect(table).to_have_attribute("aria-rowcount", "101")
     await table.evaluate("table => table.scrollTo(0, table.scrollHeight)")
     await expect(table).to_have_attribute("aria-rowcount", "201")

@@ -23,10 +23,10 @@ async def _bury(
 
 
 async def _begin(page: Page, group: str, *, rate: str) -> None:
-    await page.locator(".death", has_text=group).get_by_role("button", name="Redrive…").click()
+    await page.locator(".error-group", has_text=group).get_by_role("button", name="Redrive…").click()
     dialog = page.get_by_role("dialog", name="Redrive dead letters?")
-    await dialog.get_by_label("Jobs a second, at most").fill(rate)
-    await dialog.get_by_label("Reason, for the audit").fill("the server is back")
+    await dialog.get_by_label("Rate limit (jobs per second)").fill(rate)
+    await dialog.get_by_label("Reason (recorded in the audit log)").fill("the server is back")
     await dialog.get_by_role("button", name="Redrive").click()
     await expect(dialog).to_be_hidden()
 
@@ -38,28 +38,28 @@ async def test_dead_letters_of_one_kind_are_one_group_that_leads_to_them(world: 
     await world.enqueue("add")
     await worker.fail(await worker.claim_one(), "only failed", permanent=True)
     page = await visit("viewer", "/dead-letters")
-    await expect(page.locator(".death")).to_have_count(2)
-    first = page.locator(".death").first
+    await expect(page.locator(".error-group")).to_have_count(2)
+    first = page.locator(".error-group").first
     await expect(first.locator(".count")).to_have_text("3")
     await expect(first).to_contain_text("KeyError: 'order 2'")
     await expect(page.get_by_role("main").get_by_role("button", name="Redrive")).to_have_count(0)
-    await first.get_by_role("link", name="all of them").click()
+    await first.get_by_role("link", name="all jobs").click()
     await expect(page.locator("[data-key]")).to_have_count(3)
 
 
 async def test_a_group_is_counted_then_brought_back_and_seen_to_its_end(world: World, visit: Visitor) -> None:
     broken, other = await _bury(world, "KeyError: 'order {n}'", 3), await _bury(world, "something else", 2)
     page = await visit("operator", "/dead-letters")
-    await page.locator(".death", has_text="KeyError").get_by_role("button", name="Redrive…").click()
+    await page.locator(".error-group", has_text="KeyError").get_by_role("button", name="Redrive…").click()
     dialog = page.get_by_role("dialog", name="Redrive dead letters?")
-    await expect(dialog).to_contain_text("3 jobs would be queued again")
+    await expect(dialog).to_contain_text("3 jobs will be queued again")
     assert await world.sql("select count(*) from plait.live") == 0, "a dry run changes nothing"
-    await dialog.get_by_role("button", name="Keep as it is").click()
+    await dialog.get_by_role("button", name="Go back").click()
     await _begin(page, "KeyError", rate="100")
     redrive = page.locator("[data-redrive]")
     await expect(redrive).to_have_attribute("data-status", "succeeded")
     await expect(redrive).to_contain_text("3 of 3 queued again")
-    await expect(page.locator(".death")).to_have_count(1)
+    await expect(page.locator(".error-group")).to_have_count(1)
     assert set(await world.statuses(broken)) == {"queued"}
     assert set(await world.statuses(other)) == {"dead_letter"}
     [entry] = await world.rows(
@@ -68,7 +68,7 @@ async def test_a_group_is_counted_then_brought_back_and_seen_to_its_end(world: W
     assert entry["reason"] == "the server is back"
     await page.reload()
     await expect(redrive).to_contain_text("3 of 3 queued again")
-    await page.get_by_role("button", name="Do not show it any more").click()
+    await page.get_by_role("button", name="Dismiss redrive").click()
     await expect(redrive).to_have_count(0)
 
 
@@ -78,7 +78,7 @@ async def test_a_slow_redrive_shows_its_progress_and_can_be_stopped(world: World
     await _begin(page, "it broke", rate="0.01")
     redrive = page.locator("[data-redrive]")
     await expect(redrive).to_contain_text("1 of 4 queued again")
-    await expect(redrive.get_by_role("img", name="How far it is")).to_have_attribute("data-done", "1")
+    await expect(redrive.get_by_role("img", name="Progress")).to_have_attribute("data-done", "1")
     watcher = await visit("viewer", "/dead-letters")
     await expect(watcher.locator("[data-redrive]")).to_contain_text("1 of 4 queued again")
     await expect(watcher.locator("[data-redrive]").get_by_role("button")).to_have_count(0)
@@ -91,9 +91,9 @@ async def test_an_error_is_text_wherever_it_is_shown(world: World, visit: Visito
     for line in EVERYTHING.splitlines()[:4]:
         await _bury(world, line.replace("{", "{{").replace("}", "}}"))
     page = await visit("operator", "/dead-letters")
-    await expect(page.locator(".death")).to_have_count(4)
-    await page.locator(".death").first.get_by_role("button", name="Redrive…").click()
-    await expect(page.get_by_role("dialog")).to_contain_text("1 job would be queued again")
+    await expect(page.locator(".error-group")).to_have_count(4)
+    await page.locator(".error-group").first.get_by_role("button", name="Redrive…").click()
+    await expect(page.get_by_role("dialog")).to_contain_text("1 job will be queued again")
     assert not await page.evaluate(RAN)
 
 
@@ -106,4 +106,4 @@ async def test_the_time_that_is_looked_at_is_in_the_address(world: World, visit:
     await expect(page.get_by_role("heading", name="No dead letters")).to_be_visible()
     await expect(page).to_have_url(f"{visit.site}/dead-letters?span=24h")
     await page.get_by_role("button", name="30 d").click()
-    await expect(page.locator(".death")).to_have_count(1)
+    await expect(page.locator(".error-group")).to_have_count(1)

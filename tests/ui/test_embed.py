@@ -119,7 +119,7 @@ async def test_an_operators_view_acts_and_whoever_is_signed_in_beside_it_is_some
     await expect(view.locator("[data-key]")).to_have_count(1)
     await view.locator(f"[data-key='{job}']").click()
     await view.get_by_role("button", name="Cancel").click()
-    await view.get_by_role("button", name="Cancel the job").click()
+    await view.get_by_role("dialog").get_by_role("button", name="Cancel job").click()
     await expect(view.locator("h1 [data-status]")).to_have_text("canceled")
     assert await world.status(job) == "canceled"
 
@@ -150,12 +150,12 @@ async def test_a_link_that_was_used_or_has_ended_shows_nothing_and_tells_the_pag
     view = await _framed(page, link)
     await expect(view.get_by_role("heading", level=1)).to_have_text("Overview")
     again = await _framed(page, link)
-    await expect(again.get_by_role("heading", name="This view has ended")).to_be_visible()
+    await expect(again.get_by_role("heading", name="This session has ended")).to_be_visible()
     assert await page.evaluate("told") == [[embedding, "plait:ended"]]
     view = await _framed(page, await _link(world, embedding, ttl_seconds=60))
     await expect(view.get_by_role("heading", level=1)).to_have_text("Overview")
     await world.advance(seconds=61)
-    await expect(view.get_by_role("heading", name="This view has ended")).to_be_visible()
+    await expect(view.get_by_role("heading", name="This session has ended")).to_be_visible()
     await expect(view.locator("[data-card]")).to_have_count(0)
 
 

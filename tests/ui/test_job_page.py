@@ -31,7 +31,7 @@ async def test_a_job_that_waits_says_why(world: World, visit: Visitor) -> None:
     page = await visit("viewer", f"/jobs/{job}")
     await expect(status(page)).to_have_text("queued")
     reason = page.locator("[data-reason=queue_paused]")
-    await expect(reason).to_contain_text("What helps: resume the queue")
+    await expect(reason).to_contain_text("Resume the queue")
     await world.queue("default", paused=False)
     await expect(reason).to_be_hidden()
 
@@ -48,9 +48,9 @@ async def test_numbers_are_shown_and_sent_again_as_they_are_written(world: World
     dialog = page.get_by_role("dialog")
     typed = dialog.get_by_role("textbox", name="Payload")
     await typed.fill("[1]")
-    await expect(dialog.get_by_role("alert")).to_have_text("A payload is an object: { … }")
+    await expect(dialog.get_by_role("alert")).to_have_text("Payload must be a JSON object")
     await typed.fill("{")
-    await expect(dialog.get_by_role("alert")).to_contain_text("This is no JSON")
+    await expect(dialog.get_by_role("alert")).to_contain_text("Not valid JSON")
     await typed.fill(f'{{"big": {BIG + 1}}}')
     await dialog.get_by_role("button", name="Enqueue").click()
     await expect(page).not_to_have_url(f"{visit.site}/jobs/{job}")
@@ -67,13 +67,13 @@ async def test_what_bears_a_secrets_name_is_covered(world: World, visit: Visitor
     page = await visit("operator", f"/jobs/{job}")
     shown = page.get_by_role("group", name="payload")
     await expect(shown).to_contain_text("ada")
-    await shown.get_by_role("button", name="show").click()
+    await shown.get_by_role("button", name="reveal").click()
     await expect(shown).to_contain_text("[redacted]")  # an operator never gets it
     page = await visit("admin", f"/jobs/{job}")
     shown = page.get_by_role("group", name="payload")
     await expect(shown).to_contain_text("ada")
     await expect(shown).not_to_contain_text("canary")
-    await shown.get_by_role("button", name="show").click()
+    await shown.get_by_role("button", name="reveal").click()
     await expect(shown).to_contain_text("canary")
 
 
@@ -89,9 +89,9 @@ async def test_run_time_own_time_and_waiting_time_are_apart_and_only_attempts_th
     page = await visit("viewer", f"/jobs/{job}")
     for name, value in (
         ("Run time", "1 min 2 s"),
-        ("Own time", "2.0 s"),
+        ("Handler time", "2.0 s"),
         ("Waiting time", "1 min"),
-        ("Attempts", "1 of at most 3"),
+        ("Attempts", "1 of 3 used"),
     ):
         fact = page.locator("dt", has_text=re.compile(f"^{name}$")).locator("xpath=following-sibling::dd[1]")
         await expect(fact).to_contain_text(value)
@@ -114,7 +114,7 @@ async def test_a_job_is_followed_from_its_start_to_its_end(world: World, visit: 
     worker = await world.worker()
     job = await world.enqueue("add")
     page = await visit("viewer", f"/jobs/{job}?tab=attempts")
-    await expect(page.get_by_text("It has not begun yet")).to_be_visible()
+    await expect(page.get_by_text("No attempts yet")).to_be_visible()
     await expect(page.locator("[data-live=live]")).to_be_visible()
     lease = await worker.claim_one()
     await expect(status(page)).to_have_text("running")
@@ -143,7 +143,7 @@ async def test_attempts_tell_errors_tracebacks_and_where_they_ran(world: World, 
         await world.promote()
     page = await visit("viewer", f"/jobs/{job}")
     await expect(status(page)).to_have_text("dead letter")
-    await expect(page.get_by_role("region", name="Its error")).to_contain_text("it broke 2")
+    await expect(page.get_by_role("region", name="Error")).to_contain_text("it broke 2")
     await page.get_by_role("tab", name="Attempts (2)").click()
     last = page.locator("[data-attempt='2']")
     await expect(last).to_contain_text(f"worker {worker.id}, here, pid 1")
@@ -162,16 +162,16 @@ async def test_an_operator_cancels_retries_and_runs_now(world: World, visit: Vis
     await expect(status(page)).to_have_text("queued")
     await page.get_by_role("button", name="Cancel").click()
     dialog = page.get_by_role("dialog", name="Cancel this job?")
-    await dialog.get_by_role("button", name="Keep as it is").click()
+    await dialog.get_by_role("button", name="Go back").click()
     await expect(dialog).to_be_hidden()
     assert await world.status(job) == "queued"
     await page.get_by_role("button", name="Cancel").click()
-    await dialog.get_by_label("Reason, for the audit").fill("a try")
-    await dialog.get_by_role("button", name="Cancel the job").click()
+    await dialog.get_by_label("Reason (recorded in the audit log)").fill("a try")
+    await dialog.get_by_role("button", name="Cancel job").click()
     await expect(status(page)).to_have_text("canceled")
-    await expect(page.get_by_text("Canceled.")).to_be_visible()
+    await expect(page.get_by_text("Job canceled.")).to_be_visible()
     await page.get_by_role("button", name="Retry").click()
-    await page.get_by_role("button", name="Retry the job").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Retry job").click()
     await expect(status(page)).to_have_text("queued")
     assert await world.sql("select array_agg(action order by id) from plait.audit") == [
         "job.reschedule",
@@ -186,8 +186,8 @@ async def test_a_running_job_is_asked_to_stop(world: World, visit: Visitor) -> N
     lease = await worker.claim_one()
     page = await visit("operator", f"/jobs/{job}")
     await page.get_by_role("button", name="Cancel").click()
-    await page.get_by_role("button", name="Cancel the job").click()
-    await expect(page.get_by_text("asked to stop", exact=True)).to_be_visible()
+    await page.get_by_role("dialog").get_by_role("button", name="Cancel job").click()
+    await expect(page.get_by_text("cancel requested", exact=True)).to_be_visible()
     await worker.report_canceled(lease)
     await expect(status(page)).to_have_text("canceled")
 
@@ -208,12 +208,12 @@ async def test_a_waiting_job_gets_a_signal(world: World, visit: Visitor) -> None
     job = await world.enqueue("add")
     page = await visit("operator", f"/jobs/{job}")
     await page.get_by_role("button", name="More").click()
-    await page.get_by_role("button", name="Send a signal…").click()
-    dialog = page.get_by_role("dialog", name="Send a signal")
+    await page.get_by_role("button", name="Send signal…").click()
+    dialog = page.get_by_role("dialog", name="Send signal")
     await dialog.get_by_label("Name").fill("approved")
-    await dialog.get_by_label("Payload, as JSON").fill(f'{{"by": {BIG}}}')
+    await dialog.get_by_label("Payload (JSON)").fill(f'{{"by": {BIG}}}')
     await dialog.get_by_role("button", name="Send").click()
-    await expect(page.get_by_text("The signal is kept")).to_be_visible()
+    await expect(page.get_by_text("Signal sent.")).to_be_visible()
     assert json.loads(await world.sql("select payload::text from plait.signals")) == {"by": BIG}
 
 
@@ -257,7 +257,7 @@ async def test_the_bar_of_fifty_sub_jobs_reaches_its_end_without_a_reload(world:
     await expect(page.locator("[data-key] [data-status=succeeded]").first).to_be_visible()
     await page.locator("[data-key]").first.get_by_role("link").first.click()
     await expect(page.get_by_role("link", name="add", exact=True)).to_be_visible()
-    await expect(page.get_by_role("link", name="Workflow", exact=True)).to_be_visible()
+    await expect(page.get_by_role("link", name="Show workflow", exact=True)).to_be_visible()
 
 
 async def test_steps_are_told_in_order(world: World, visit: Visitor) -> None:
@@ -279,7 +279,7 @@ async def test_only_who_may_act_is_offered_to(role: str, world: World, visit: Vi
         await expect(page.get_by_role("button", name=name)).to_have_count(count)
     await page.get_by_role("button", name="More").click()
     await expect(page.get_by_role("button", name="Copy as curl")).to_be_visible()
-    await expect(page.get_by_role("button", name="Send a signal")).to_have_count(count)
+    await expect(page.get_by_role("button", name="Send signal")).to_have_count(count)
     await page.keyboard.press("Escape")
     await page.keyboard.press("Control+k")
     await expect(page.get_by_role("option", name="Cancel this job")).to_have_count(count)
@@ -289,7 +289,7 @@ async def test_anothers_job_is_not_there(world: World, visit: Visitor) -> None:
     visit.forgive("status of 404")
     job = await world.enqueue("add", tenant="globex")
     page = await visit("viewer", f"/jobs/{job}", tenant="acme")
-    await expect(page.get_by_role("heading", name="There is no such job")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Job not found")).to_be_visible()
 
 
 async def test_nothing_of_a_job_runs_in_its_page(world: World, visit: Visitor) -> None:
@@ -305,7 +305,7 @@ async def test_nothing_of_a_job_runs_in_its_page(world: World, visit: Visitor) -
     page = await visit("operator", f"/jobs/{job}")
     await expect(page.get_by_role("region", name="stdout")).to_contain_text("<iframe srcdoc")
     await worker.fail(lease, EVERYTHING, traceback=EVERYTHING, reason="<b>why</b>", permanent=True)
-    await expect(page.get_by_role("region", name="Its error")).to_contain_text("<svg onload")
+    await expect(page.get_by_role("region", name="Error")).to_contain_text("<svg onload")
     await page.get_by_role("tab", name="Attempts (1)").click()
     await expect(page.get_by_role("region", name="Traceback of attempt 1")).to_contain_text("<script>")
     assert not await page.evaluate(RAN)

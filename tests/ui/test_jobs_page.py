@@ -30,7 +30,7 @@ async def test_jobs_are_listed_newest_first_with_what_is_known_of_them(world: Wo
     assert await rows(page).evaluate_all("all => all.map(one => one.dataset.key)") == [str(new), str(old)]
     head = page.get_by_role("columnheader")
     await expect(head).to_have_text(
-        ["Id", "Command", "Status", "Attempts", "Source", "Queued", "Started", "Finished", "Worker"]
+        ["Id", "Definition", "Status", "Attempts", "Source", "Enqueued", "Started", "Finished", "Worker"]
     )
     await expect(rows(page).nth(1).get_by_role("cell")).to_have_text(
         [
@@ -104,7 +104,7 @@ async def test_filters_are_tokens_in_the_address(world: World, visit: Visitor) -
     await page.go_back()
     await expect(rows(page)).to_have_count(2)
     await page.goto("/jobs?status=nonsense&parent=zzz")
-    await expect(page.get_by_role("alert")).to_have_text("Not understood, and so left out: status:nonsense, parent:zzz")
+    await expect(page.get_by_role("alert")).to_have_text("Invalid filters, ignored: status:nonsense, parent:zzz")
 
 
 async def test_columns_can_be_chosen_and_a_view_kept(world: World, visit: Visitor) -> None:
@@ -115,11 +115,11 @@ async def test_columns_can_be_chosen_and_a_view_kept(world: World, visit: Visito
     await page.get_by_label("Source").uncheck()
     await page.keyboard.press("Escape")
     head = page.get_by_role("columnheader")
-    chosen = ["Id", "Command", "Status", "Attempts", "Queue", "Queued", "Started", "Finished", "Worker"]
+    chosen = ["Id", "Definition", "Status", "Attempts", "Queue", "Enqueued", "Started", "Finished", "Worker"]
     await expect(head).to_have_text(chosen)
     await page.get_by_role("button", name="Views").click()
-    await page.get_by_label("Name of the view").fill("my queue")
-    await page.get_by_role("button", name="Keep", exact=True).click()
+    await page.get_by_label("View name").fill("my queue")
+    await page.get_by_role("button", name="Save view").click()
     await page.goto("/jobs")
     await expect(head).not_to_have_text(chosen)
     await page.get_by_role("button", name="Views").click()
@@ -154,8 +154,8 @@ async def test_a_long_list_stays_where_it_is_read_and_tells_what_is_new(world: W
     await table.evaluate("box => box.scrollTo(0, box.scrollHeight)")
     await expect(page.locator(f"[data-key='{lease.job_id}'] [data-status]")).to_have_text("running")
     new = await world.enqueue("other")
-    await expect(page.get_by_text("1 job is new or changed")).to_be_visible()
-    await page.get_by_role("button", name="Show").click()
+    await expect(page.get_by_text("1 new or changed job")).to_be_visible()
+    await page.get_by_role("button", name="Reload list").click()
     await table.evaluate("box => box.scrollTo(0, 0)")
     await expect(page.locator(f"[data-key='{new}']")).to_be_visible()
 
@@ -167,20 +167,20 @@ async def test_selected_jobs_are_canceled_and_retried_and_what_does_not_fit_is_t
     jobs = await world.enqueue_many("add", 3)
     await worker.succeed(await worker.claim_one())
     page = await visit("operator", "/jobs")
-    await page.get_by_label("Select all that are loaded").check()
+    await page.get_by_label("Select all loaded rows").check()
     await page.get_by_role("button", name="Cancel jobs").click()
-    dialog = page.get_by_role("dialog", name="Cancel the selected jobs?")
-    await expect(dialog).to_contain_text("2 jobs would be canceled. 1 is left out")
-    await dialog.get_by_label("Reason, for the audit").fill("not needed")
+    dialog = page.get_by_role("dialog", name="Cancel selected jobs?")
+    await expect(dialog).to_contain_text("2 jobs will be canceled. 1 job excluded")
+    await dialog.get_by_label("Reason (recorded in the audit log)").fill("not needed")
     await dialog.get_by_role("button", name="Cancel 2 jobs").click()
-    await expect(page.get_by_text("2 jobs were canceled.")).to_be_visible()
+    await expect(page.get_by_text("2 jobs canceled.")).to_be_visible()
     await expect(rows(page).locator("[data-status=canceled]")).to_have_count(2)
     assert sorted(await world.statuses(jobs)) == ["canceled", "canceled", "succeeded"]
     assert await world.sql("select count(*) from plait.audit where detail ->> 'reason' = 'not needed'") == 2
     await rows(page).first.get_by_role("checkbox").check()
     await page.get_by_role("button", name="Retry jobs").click()
     await page.get_by_role("button", name="Retry 1 job").click()
-    await expect(page.get_by_text("1 job was retried.")).to_be_visible()
+    await expect(page.get_by_text("1 job retried.")).to_be_visible()
     await expect(rows(page).locator("[data-status=queued]")).to_have_count(1)
 
 
@@ -188,14 +188,14 @@ async def test_all_that_match_are_canceled_in_bulk_after_a_dry_run(world: World,
     await world.enqueue_many("add", 150)
     await world.enqueue_many("other", 3)
     page = await visit("operator", "/jobs?definition=add")
-    await page.get_by_label("Select all that are loaded").check()
-    await page.get_by_role("button", name="Select all that match the filter").click()
+    await page.get_by_label("Select all loaded rows").check()
+    await page.get_by_role("button", name="Select all matching jobs").click()
     await page.get_by_role("button", name="Cancel jobs").click()
-    dialog = page.get_by_role("dialog", name="Cancel all that match?")
-    await expect(dialog).to_contain_text("150 jobs would be canceled")
+    dialog = page.get_by_role("dialog", name="Cancel all matching jobs?")
+    await expect(dialog).to_contain_text("150 jobs will be canceled")
     assert await world.sql("select count(*) from plait.live") == 153  # so far it was only counted
     await dialog.get_by_role("button", name="Cancel 150 jobs").click()
-    await page.get_by_role("link", name="See how far it is").click()
+    await page.get_by_role("link", name="Show progress").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("plait.bulk")
     await expect(page.get_by_role("heading", level=1)).to_contain_text("succeeded")
     assert await world.sql("select count(*) from plait.live") == 3
@@ -246,7 +246,7 @@ async def test_no_name_runs_in_the_list_or_its_filters(world: World, visit: Visi
     await expect(rows(page)).to_have_count(1)
     await _filter(page, f"payload:{CORPUS[1]}={CORPUS[1]}")
     await page.get_by_role("button", name="Views").click()
-    await page.get_by_label("Name of the view").fill(CORPUS[1][:60])
-    await page.get_by_role("button", name="Keep", exact=True).click()
+    await page.get_by_label("View name").fill(CORPUS[1][:60])
+    await page.get_by_role("button", name="Save view").click()
     assert json.loads(await page.evaluate("localStorage['plait.views']"))
     assert not await page.evaluate(RAN)

@@ -59,7 +59,7 @@ async def test_what_fails_most_is_told_by_definition_and_kind_of_error(world: Wo
     await expect(page.locator("[data-key]")).to_have_count(3)
     await expect(page.locator("[data-token^='definition']")).to_be_visible()
     await page.go_back()
-    await page.get_by_role("link", name="the newest").first.click()
+    await page.get_by_role("link", name="newest job").first.click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("add")
 
 
@@ -69,13 +69,13 @@ async def test_the_time_that_is_shown_is_in_the_address(world: World, visit: Vis
     await worker.succeed(await worker.claim_one())
     await world.store.leader.roll_up()
     page = await visit("viewer")
-    await expect(page.get_by_role("img", name=re.compile(r"each 1 min: 1 in all"))).to_be_visible()
+    await expect(page.get_by_role("img", name=re.compile(r"per 1 min: 1 in total"))).to_be_visible()
     await page.get_by_role("button", name="7 d").click()
     await expect(page).to_have_url(f"{visit.site}/?span=7d")
-    await expect(page.get_by_role("img", name=re.compile(r"each 3 h: 1 in all"))).to_be_visible()
+    await expect(page.get_by_role("img", name=re.compile(r"per 3 h: 1 in total"))).to_be_visible()
     await page.reload()
     await expect(page.get_by_role("button", name="7 d")).to_have_attribute("aria-pressed", "true")
-    await expect(page.get_by_role("img", name="How long jobs waited")).to_be_visible()
+    await expect(page.get_by_role("img", name="Wait time in the queue")).to_be_visible()
 
 
 async def test_no_error_runs_in_the_overview(world: World, visit: Visitor) -> None:

@@ -65,4 +65,4 @@ async def _first_rows(page: Page) -> None:
     await expect(page.locator("[data-key]").first).to_be_visible()
     await page.locator("[data-key]").first.get_by_role("checkbox").check()  # it answers
     await expect(page.get_by_text("1 selected")).to_be_visible()
-    await page.get_by_role("button", name="Select none").click()
+    await page.get_by_role("button", name="Clear selection").click()

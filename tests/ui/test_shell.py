@@ -16,9 +16,9 @@ from ..world import World
 from .browsing import Visitor
 
 PAGES = {
-    "/": "Overview", "/jobs": "Jobs", "/dead-letters": "Dead letters", "/triggers": "Triggers", "/events": "Events",
-    "/definitions": "Definitions", "/queues": "Queues", "/workers": "Workers and nodes", "/tenants": "Tenants", "/keys": "Keys",
-    "/audit": "Audit",
+    "/": "Overview", "/jobs": "Jobs", "/dead-letters": "Dead letters", "/definitions": "Definitions", "/triggers": "Triggers",
+    "/events": "Events", "/queues": "Queues", "/workers": "Workers and nodes", "/tenants": "Tenants", "/keys": "API keys",
+    "/audit": "Audit log",
 }  # fmt: skip
 OF_SUPER_ADMINS = {"/definitions", "/workers", "/tenants"}
 OF_ADMINS = {"/keys", "/audit"}
@@ -117,7 +117,7 @@ async def test_the_theme_is_the_systems_until_one_is_chosen_and_then_stays(visit
     await page.reload()
     await expect(page.get_by_role("radio", name="Dark")).to_be_checked()
     assert await page.evaluate(background) == dark
-    await page.get_by_role("radio", name="As the system").click()
+    await page.get_by_role("radio", name="System").click()
     assert await page.evaluate(background) == light
 
 
@@ -126,14 +126,14 @@ async def test_the_palette_and_the_keys_lead_to_pages(visit: Visitor) -> None:
     heading = page.get_by_role("heading", level=1)
     await expect(heading).to_have_text("Overview")
     await page.keyboard.press("Control+k")
-    await page.get_by_role("combobox", name="What to do").fill("dead")
+    await page.get_by_role("combobox", name="Search commands").fill("dead")
     await page.keyboard.press("Enter")
     await expect(heading).to_have_text("Dead letters")
     await page.keyboard.press("g")
     await page.keyboard.press("w")
     await expect(heading).to_have_text("Workers and nodes")
     await page.keyboard.press("?")
-    help_ = page.get_by_role("dialog", name="Keyboard")
+    help_ = page.get_by_role("dialog", name="Keyboard shortcuts")
     await expect(help_).to_contain_text("Dead letters")
     await page.keyboard.press("Escape")
     await expect(help_).to_be_hidden()
@@ -196,8 +196,8 @@ async def test_a_change_goes_on_after_another_tab_has_signed_in_anew(world: Worl
     await page.get_by_role("button", name="Cancel").click()
     cookie = await visit.session("operator")
     await page.context.add_cookies([{"name": "plait_session", "value": cookie, "url": visit.site}])
-    await page.get_by_role("button", name="Cancel the job").click()
-    await expect(page.get_by_text("Canceled.")).to_be_visible()
+    await page.get_by_role("dialog").get_by_role("button", name="Cancel job").click()
+    await expect(page.get_by_text("Job canceled.")).to_be_visible()
     assert await world.status(job) == "canceled"
 
 
@@ -208,7 +208,7 @@ async def test_a_key_presses_what_has_the_focus_and_not_the_row_of_a_list(world:
     await page.keyboard.press("j")
     await page.get_by_role("button", name="Views").focus()
     await page.keyboard.press("Enter")
-    await expect(page.get_by_role("link", name="Running now")).to_be_visible()
+    await expect(page.get_by_role("link", name="Running")).to_be_visible()
     assert page.url == f"{visit.site}/jobs"
 
 
@@ -218,9 +218,9 @@ async def test_a_server_that_is_away_for_a_while_signs_nobody_out(world: World, 
     await expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
     await page.route("**/api/v1/**", lambda route: route.abort())
     await page.reload()
-    await expect(page.get_by_role("heading", name="No answer")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Server unreachable")).to_be_visible()
     await page.unroute("**/api/v1/**")
-    await page.get_by_role("button", name="Try again").click()
+    await page.get_by_role("button", name="Retry").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
 
 

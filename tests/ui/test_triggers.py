@@ -39,28 +39,28 @@ async def test_a_schedule_is_made_with_its_payload_from_the_schema_and_shows_whe
 ) -> None:
     await _defined(world)
     page = await visit("admin", "/triggers")
-    await page.get_by_role("button", name="New trigger").click()
+    await page.get_by_role("button", name="Create trigger").click()
     await page.get_by_label("Label").fill("Nightly sync")
     await page.get_by_role("textbox", name="Cron").fill("30 2 * * *")
     await page.get_by_label("Time zone").fill("Europe/Berlin")
     await expect(page.get_by_text("At 02:30")).to_be_visible()
-    await expect(page.get_by_role("list", name="Next times").get_by_role("listitem")).to_have_count(5)
+    await expect(page.get_by_role("list", name="Next firings").get_by_role("listitem")).to_have_count(5)
     await page.get_by_label("Definition").select_option("sync-dropbox")
     await expect(page.get_by_text("Whose folder it is")).to_be_visible()
-    shown = page.get_by_role("status", name="What the job would get")
+    shown = page.get_by_role("status", name="Rendered payload")
     await expect(shown).to_contain_text("provider_id")  # the schema says what is missing
     await page.get_by_label("provider_id").fill("p-1")
     await page.get_by_label("mode").select_option("changes")
     await page.get_by_label("depth").fill("7")
     await page.get_by_label("dry_run").select_option("no")
     await page.get_by_label("path").fill("/in")
-    save = page.get_by_role("button", name="Make the trigger")
+    save = page.get_by_role("button", name="Create trigger")
     await page.get_by_label("owners").fill('["ada"')  # no JSON yet: it is not saved as if it were not there
     await expect(save).to_be_disabled()
     await page.get_by_label("owners").fill('["ada"]')
     await expect(save).to_be_enabled()
     await expect(shown).to_contain_text('path: "/in"')
-    await page.get_by_role("button", name="Make the trigger").click()
+    await page.get_by_role("button", name="Create trigger").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Nightly sync")
     await expect(page.get_by_text("At 02:30, Europe/Berlin")).to_be_visible()
     assert await _payload(world, "Nightly sync") == {
@@ -71,7 +71,7 @@ async def test_a_schedule_is_made_with_its_payload_from_the_schema_and_shows_whe
 async def test_a_change_of_clocks_is_told_beside_the_times_that_it_moves(world: World, visit: Visitor) -> None:
     trigger = await world.trigger("t", cron="30 2 28-31 3 *", time_zone="Europe/Berlin")
     page = await visit("viewer", f"/triggers/{trigger}")
-    times = page.get_by_role("list", name="Next times")
+    times = page.get_by_role("list", name="Next firings")
     await expect(times.get_by_role("listitem")).to_have_count(5)
     await expect(times.locator(".note").first).to_be_visible()
 
@@ -80,18 +80,18 @@ async def test_a_template_is_tried_with_an_event_before_it_is_saved(world: World
     await _defined(world)
     page = await visit("admin", "/triggers/new")
     await page.get_by_label("Label").fill("On change")
-    await page.get_by_label("for an event").check()
-    await page.get_by_label("Event", exact=True).fill("folder.updated")
+    await page.get_by_label("Event trigger").check()
+    await page.get_by_label("Event name").fill("folder.updated")
     await page.get_by_label("Definition").select_option("sync-dropbox")
     await page.get_by_label("provider_id").fill("{{event.folder.owner}}")
     await page.get_by_label("depth").fill("{{event.depth}}")
-    shown = page.get_by_role("status", name="What the job would get")
+    shown = page.get_by_role("status", name="Rendered payload")
     await expect(shown).to_contain_text("there is no 'folder'")
-    await page.get_by_label("A sample event's data").fill('{"folder": {"owner": "ada"}, "depth": 99}')
+    await page.get_by_label("Sample event data").fill('{"folder": {"owner": "ada"}, "depth": 99}')
     await expect(shown).to_contain_text("99 is greater than the maximum")
-    await page.get_by_label("A sample event's data").fill('{"folder": {"owner": "ada"}, "depth": 3}')
+    await page.get_by_label("Sample event data").fill('{"folder": {"owner": "ada"}, "depth": 3}')
     await expect(shown).to_contain_text("depth: 3")
-    await page.get_by_role("button", name="Make the trigger").click()
+    await page.get_by_role("button", name="Create trigger").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("On change")
     await world.emit("folder.updated", folder={"owner": "grace"}, depth=2)
     await world.dispatch()
@@ -105,27 +105,29 @@ async def test_a_trigger_is_changed_paused_tested_and_deleted(world: World, visi
     template = {"provider_id": "{{event.id}}"}
     trigger = await world.trigger("t", definition="sync-dropbox", event_name="e", payload=template, priority=5)
     page = await visit("admin", f"/triggers/{trigger}")
-    await page.get_by_role("button", name="Pause").click()
+    await page.get_by_role("button", name="Pause trigger").click()
     await expect(page.locator("h1")).to_contain_text("paused")
-    await page.get_by_role("button", name="Resume").click()
-    await expect(page.locator("h1")).to_contain_text("on")
-    await page.get_by_role("button", name="Test").click()
-    await page.get_by_role("button", name="Make the job").click()
-    await expect(page.get_by_text("Its job:")).to_be_visible()
+    await page.get_by_role("button", name="Resume trigger").click()
+    await expect(page.locator("h1")).to_contain_text("active")
+    await page.get_by_role("button", name="Test trigger").click()
+    await page.get_by_role("button", name="Create job").click()
+    await expect(page.get_by_text("Created job:")).to_be_visible()
     [job] = await world.store.jobs.list_jobs(all_tenants=True)
     assert json.loads(job.payload) == {"provider_id": "id"}
     await page.keyboard.press("Escape")
-    await page.get_by_role("button", name="Edit").click()
+    await page.get_by_role("button", name="Edit trigger").click()
     await page.get_by_role("tab", name="JSON").click()
-    await page.get_by_label("Payload").fill('{"provider_id": "{{event.id}}", "size": 12345678901234567890}')
+    await page.get_by_role("textbox", name="Payload").fill(
+        '{"provider_id": "{{event.id}}", "size": 12345678901234567890}'
+    )
     await page.get_by_text("More settings").click()
     await page.get_by_label("Priority").fill("")
     await page.get_by_role("button", name="Save").click()
-    await expect(page.get_by_text("The trigger was changed.")).to_be_visible()
+    await expect(page.get_by_text("Trigger saved.")).to_be_visible()
     row = await world.trigger_row(trigger)
     assert (row.priority, "12345678901234567890" in row.payload) == (None, True)
-    await page.get_by_role("button", name="Delete").click()
-    await page.get_by_role("button", name="Delete the trigger").click()
+    await page.get_by_role("button", name="Delete trigger").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete trigger").click()
     await expect(page.get_by_text("No triggers yet")).to_be_visible()
 
 
@@ -134,10 +136,10 @@ async def test_who_was_slower_is_told_and_undoes_nothing(world: World, visit: Vi
     trigger = await world.trigger("t", event_name="e", payload={"a": 1})
     visit.forgive("status of 412|status of 409")
     page = await visit("admin", f"/triggers/{trigger}?edit=1")
-    await expect(page.get_by_label("Event", exact=True)).to_have_value("e")
+    await expect(page.get_by_label("Event name")).to_have_value("e")
     await world.advance(seconds=1)
     await world.trigger("t", event_name="another")
-    await page.get_by_label("Event", exact=True).fill("mine")
+    await page.get_by_label("Event name").fill("mine")
     await page.get_by_role("button", name="Save").click()
     await expect(page.locator("form [role=alert]")).to_contain_text(re.compile("changed", re.I))
     assert (await world.trigger_row(trigger)).event_name == "another"
@@ -145,7 +147,7 @@ async def test_who_was_slower_is_told_and_undoes_nothing(world: World, visit: Vi
 
 async def test_a_viewer_is_offered_nothing_and_an_operator_only_a_test(world: World, visit: Visitor) -> None:
     trigger = await world.trigger("t", event_name="e")
-    for role, offered in (("viewer", []), ("operator", ["Test"])):
+    for role, offered in (("viewer", []), ("operator", ["Test trigger"])):
         page = await visit(role, f"/triggers/{trigger}?edit=1")
         await expect(page.get_by_role("heading", level=1)).to_contain_text("t")
         await expect(page.locator(".page-head .actions button")).to_have_count(0)
@@ -154,7 +156,7 @@ async def test_a_viewer_is_offered_nothing_and_an_operator_only_a_test(world: Wo
         await expect(page.locator(".page-head .actions button")).to_have_text(offered)
         await page.goto("/triggers")
         await expect(page.get_by_role("link", name="t", exact=True)).to_be_visible()
-        await expect(page.get_by_role("button", name="New trigger")).to_have_count(0)
+        await expect(page.get_by_role("button", name="Create trigger")).to_have_count(0)
 
 
 async def test_events_are_listed_with_what_they_matched_and_what_went_wrong(world: World, visit: Visitor) -> None:
@@ -166,20 +168,20 @@ async def test_events_are_listed_with_what_they_matched_and_what_went_wrong(worl
     late = await world.emit("order.paid", id=2)
     page = await visit("operator", "/events")
     said = {
-        good: "1 job", bad: "there is no 'id'", nobodys: "matched nothing", late: "not looked at yet",
+        good: "1 job", bad: "there is no 'id'", nobodys: "no match", late: "pending",
     }  # fmt: skip
     for event, words in said.items():
         await expect(page.locator(f"[data-key='{event}']")).to_contain_text(words)
-    await page.get_by_label("Only with errors").check()
+    await page.get_by_label("Errors only").check()
     await expect(page.locator("[data-key]")).to_have_count(1)
     await page.locator(f"[data-key='{bad}']").get_by_role("link").first.click()
     await expect(page.get_by_role("row").filter(has_text="copy")).to_contain_text("refused")
     await page.goto("/events")
-    await page.get_by_role("button", name="Send an event").click()
+    await page.get_by_role("button", name="Send event").click()
     await page.get_by_label("Name", exact=True).fill("order.paid")
     await page.get_by_label("Data").fill('{"id": 3}')
-    await page.get_by_role("button", name="Send it").click()
-    await expect(page.get_by_text("The leader has not looked at it yet")).to_be_visible()
+    await page.get_by_role("dialog").get_by_role("button", name="Send event").click()
+    await expect(page.get_by_text("Waiting for the leader to dispatch this event")).to_be_visible()
     await world.dispatch()
     await expect(page.get_by_role("row").filter(has_text="copy")).to_contain_text("enqueued")
     assert len(await world.fired_jobs(trigger)) == 3
@@ -192,17 +194,17 @@ async def test_a_super_admin_changes_a_definitions_limits_and_whether_it_is_acti
     page = await visit("super-admin", "/definitions")
     await page.get_by_role("link", name="mail/deliver").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("mail/deliver")
-    await page.get_by_label("Running at once", exact=True).fill("")
-    await page.get_by_label("Starts", exact=True).fill("10")
-    await page.get_by_label("in so many seconds", exact=True).fill("60")
+    await page.get_by_label("Concurrency limit", exact=True).fill("")
+    await page.get_by_label("Rate limit", exact=True).fill("10")
+    await page.get_by_label("Rate period (seconds)", exact=True).fill("60")
     await page.get_by_role("button", name="Save").click()
-    await expect(page.get_by_text("Its limits were changed.")).to_be_visible()
+    await expect(page.get_by_text("Limits saved.")).to_be_visible()
     [row] = [one for one in await world.store.definitions.list_definitions() if one.name == "mail/deliver"]
     assert (row.max_running, row.rate_count, row.rate_period_s) == (None, 10, 60)
-    await page.get_by_role("button", name="Deactivate").click()
-    await page.get_by_role("button", name="Deactivate it").click()
+    await page.get_by_role("button", name="Deactivate definition").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Deactivate definition").click()
     await expect(page.locator("h1")).to_contain_text("inactive")
-    await page.get_by_role("button", name="Activate", exact=True).click()
+    await page.get_by_role("button", name="Activate definition", exact=True).click()
     await expect(page.locator("h1").get_by_text("active", exact=True)).to_be_visible()
 
 

@@ -67,13 +67,13 @@ async def test_a_worker_whose_event_loop_is_blocked_is_warned_of_with_its_job(wo
     await expect(page.get_by_role("alert")).to_contain_text(f"worker {worker} on busy-host")
     await expect(_row(page, worker)).to_contain_text("blocked")
     await expect(_row(page, other)).to_contain_text("alive")
-    await page.get_by_role("alert").get_by_role("link", name="this job").click()
+    await page.get_by_role("alert").get_by_role("link", name="show job").click()
     await expect(page).to_have_url(f"{visit.site}/jobs/{job_id}")
 
 
 async def test_who_leads_since_when_and_what_each_node_has_is_told(world: World, visit: Visitor) -> None:
     page = await visit("super-admin", "/workers")
-    await expect(page.get_by_text("nobody leads")).to_be_visible()
+    await expect(page.get_by_text("no leader")).to_be_visible()
     await world.worker(node="n1")
     second = await world.worker(node="n2")
     await world.lead("n1", lease_s=3600)
@@ -89,13 +89,13 @@ async def test_workers_that_left_are_shown_when_one_wants_to_see_them(world: Wor
     worker = await world.worker()
     await worker.leave()
     page = await visit("super-admin", "/workers")
-    left = page.get_by_label(re.compile(r"And \d+ that left within the hour"))
+    left = page.get_by_label(re.compile(r"Show \d+ stopped in the last hour"))
     await expect(left).not_to_be_checked()
     await expect(_row(page, worker.id)).to_have_count(0)
     await left.check()
-    await expect(_row(page, worker.id)).to_contain_text("left")
+    await expect(_row(page, worker.id)).to_contain_text("stopped")
     await page.reload()
-    await expect(_row(page, worker.id)).to_contain_text("left")
+    await expect(_row(page, worker.id)).to_contain_text("stopped")
 
 
 async def test_what_a_worker_says_of_itself_is_text(world: World, visit: Visitor) -> None:

@@ -37,7 +37,7 @@ async def test_fifty_jobs_end_and_the_bar_reaches_its_end_without_a_reload(world
     for lease in leases[:20]:
         await worker.succeed(lease)
     await expect(bar).to_have_attribute("data-ended", "20")
-    await expect(page.get_by_text("40 % 20 of 50 sub-jobs ended")).to_be_visible()
+    await expect(page.get_by_text("40 % 20 of 50 sub-jobs finished")).to_be_visible()
     await expect(row(page, leases[0].job_id).get_by_text("succeeded")).to_be_visible()
     for lease in leases[20:]:
         await worker.succeed(lease)
@@ -58,7 +58,7 @@ async def test_what_is_selected_in_one_view_is_so_in_all_and_in_the_address(worl
     lane = row(page, leases[4].job_id).locator(".lane")
     await expect(lane).to_have_attribute("aria-label", re.compile("attempt 1: failed"))
     await page.get_by_role("tab", name="Graph").click()
-    await page.get_by_role("button", name="Show what failed").click()
+    await page.get_by_role("button", name="Show failed jobs").click()
     await expect(page.locator(f"[data-node='{leases[4].job_id}'].chosen")).to_be_visible()
     await page.get_by_role("button", name=re.compile("fan_out . 20")).click()
     await expect(side).to_contain_text("threshold: 15 of 20 needed")
@@ -86,10 +86,10 @@ async def test_an_address_that_says_nonsense_shows_what_there_is(world: World, v
     job, _, _ = await workflow(world, 2)
     elsewhere = await world.enqueue()
     page = await visit("viewer", f"/workflows/{job}?view=timeline&zoom=9-2&turned=x.y&turned=.&at={elsewhere}")
-    await expect(page.get_by_text("There is no such job of this workflow")).to_be_visible()
+    await expect(page.get_by_text("Job not found")).to_be_visible()
     await expect(page.locator(".row-child")).to_have_count(2)
     page = await visit("viewer", f"/workflows/{elsewhere}?at=fan-out:nothing")
-    await expect(page.get_by_text("It has no sub-jobs yet")).to_be_visible()
+    await expect(page.get_by_text("No sub-jobs yet")).to_be_visible()
 
 
 async def test_the_tree_is_walked_with_the_keyboard(world: World, visit: Visitor) -> None:
@@ -123,32 +123,32 @@ async def test_the_timeline_tells_queue_run_backoff_and_waiting_apart_and_is_zoo
     await expect(lane.locator(".ph-backoff")).to_be_visible()
     await expect(lane.locator(".ph-run.s-succeeded")).to_be_visible()
     await expect(row(page, job).locator(".ph-wait")).to_be_visible()
-    await expect(page.locator(".row-fan-out .lane")).to_have_attribute("aria-label", re.compile("at most 2 at once"))
+    await expect(page.locator(".row-fan-out .lane")).to_have_attribute("aria-label", re.compile("max concurrency 2"))
     width = await _width(lane.locator(".ph-run.s-succeeded"))
     await page.get_by_role("button", name="Zoom out").click()
     await expect(page).to_have_url(re.compile(r"zoom=0-240000"))
     assert await _width(lane.locator(".ph-run.s-succeeded")) < width
-    await page.get_by_role("button", name="All of it").click()
+    await page.get_by_role("button", name="Fit to width").click()
     await expect(page).not_to_have_url(re.compile("zoom"))
 
 
 async def test_a_tree_is_canceled_what_failed_retried_and_all_of_it_begun_anew(world: World, visit: Visitor) -> None:
     job, worker, leases = await workflow(world, 4, strategy="fail_fast", needed=4)
     page = await visit("operator", f"/workflows/{job}")
-    await page.get_by_role("button", name="Cancel tree").click()
-    await page.get_by_role("button", name="Cancel the workflow").click()
-    await expect(page.get_by_text("5 jobs were canceled or asked to stop.")).to_be_visible()
+    await page.get_by_role("button", name="Cancel workflow").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Cancel workflow").click()
+    await expect(page.get_by_text("5 jobs canceled or asked to stop.")).to_be_visible()
     for lease in leases:
         await worker.report_canceled(lease)
     await expect(page.locator("h1").get_by_text("canceled")).to_be_visible()
-    await page.get_by_role("button", name="Retry failed").click()
-    await page.get_by_role("button", name="Retry what failed").click()
-    await expect(page.get_by_text(re.compile(r"jobs? runs? again\."))).to_be_visible()
-    await expect(page.get_by_role("button", name="Cancel tree")).to_be_visible()
+    await page.get_by_role("button", name="Retry failed jobs").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Retry failed jobs").click()
+    await expect(page.get_by_text(re.compile(r"jobs? queued again\."))).to_be_visible()
+    await expect(page.get_by_role("button", name="Cancel workflow")).to_be_visible()
     await world.store.jobs.cancel_tree(job)
     await expect(page.locator("h1").get_by_text("canceled")).to_be_visible()
-    await page.get_by_role("button", name="Retry all").click()
-    await page.get_by_role("button", name="Begin a new workflow").click()
+    await page.get_by_role("button", name="Rerun workflow").click()
+    await page.get_by_role("button", name="Start new workflow").click()
     await expect(page).not_to_have_url(re.compile(str(job)))
 
 
@@ -174,7 +174,7 @@ async def test_what_is_in_a_workflow_is_text_and_nothing_else(world: World, visi
         await page.get_by_role("tab", name=view).click()
         await expect(page.get_by_text(CORPUS[2]).first).to_be_visible()
     await page.get_by_role("tab", name="Graph").click()
-    await page.get_by_role("button", name="Show its jobs").click()
+    await page.get_by_role("button", name="Show jobs").click()
     await expect(page.locator(f"[data-node='{leases[0].job_id}']")).to_be_visible()
     assert not await page.evaluate(RAN)
 

@@ -1,9 +1,9 @@
-// Before anything is drawn, so that nobody who chose dark sees a white flash.
+// Runs before the first paint, so that the dark theme does not start with a white flash.
 (function () {
   try {
     const theme = localStorage.getItem("plait.theme");
     if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
   } catch {
-    // Storage may be forbidden; then the system's theme is used.
+    // If storage is blocked, the system's theme is used.
   }
 })();

@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { Refusal } from "./api/client";
+import { ApiError } from "./api/client";
 import { router } from "./router";
 import "./styles/tokens.css";
 import "./styles/elements.css";
@@ -14,16 +14,16 @@ const client: QueryClient = new QueryClient({
     queries: {
       staleTime: 2000,
       refetchOnWindowFocus: true,
-      // What the server has refused it will refuse again.
-      retry: (count, error) => !(error instanceof Refusal && error.status < 500) && count < 2,
+      // A client error (4xx) would fail again.
+      retry: (count, error) => !(error instanceof ApiError && error.status < 500) && count < 2,
     },
   },
 });
 
-// A session that has ended: whatever was asked for, the next thing is to sign in.
+// Any 401 means that the session has ended: show the sign-in page.
 client.getQueryCache().subscribe((event) => {
   if (event.type !== "updated" || event.action.type !== "error" || event.query.queryKey[0] === "session") return;
-  if (event.action.error instanceof Refusal && event.action.error.status === 401) void client.resetQueries({ queryKey: ["session"] });
+  if (event.action.error instanceof ApiError && event.action.error.status === 401) void client.resetQueries({ queryKey: ["session"] });
 });
 
 createRoot(document.getElementById("root")!).render(

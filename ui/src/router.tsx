@@ -1,17 +1,17 @@
-/** The addresses, and the file of each page. Pages are loaded when they are first opened. A new one: a line here, and in shell/nav.ts. */
+/** The routes and the file of each page. Pages are loaded on first use. To add a page, add a line here and in shell/nav.ts. */
 
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, retainSearchParams } from "@tanstack/react-router";
 import { BASE, EMBEDDED } from "./api/embed";
 import { parseSearch, stringifySearch, type Raw } from "./api/search";
 import { WithSession } from "./api/session";
 import { Loading, NotFound } from "./parts/States";
-import { EmbedShell, Ended } from "./shell/EmbedShell";
+import { EmbedShell, SessionEnded } from "./shell/EmbedShell";
 import { Shell } from "./shell/Shell";
 import { Toasts } from "./shell/toasts";
 import Login, { ToLogin } from "./pages/login";
 
 const root = createRootRoute({
-  // Each page reads its own parameters (api/search.ts); the tenant goes with whoever goes from page to page.
+  // Each page reads its own parameters (api/search.ts). The tenant is kept when navigating.
   validateSearch: (raw: Record<string, unknown>) => raw as Raw,
   search: { middlewares: [retainSearchParams(["tenant"] as never)] },
   notFoundComponent: () => <NotFound what="page" />,
@@ -21,7 +21,7 @@ const signedIn = createRoute({
   getParentRoute: () => root,
   id: "signed-in",
   component: () => (
-    <WithSession otherwise={EMBEDDED ? <Ended /> : <ToLogin />} waiting={<Loading />}>
+    <WithSession otherwise={EMBEDDED ? <SessionEnded /> : <ToLogin />} waiting={<Loading />}>
       {EMBEDDED ? <EmbedShell /> : <Shell />}
       <Toasts />
     </WithSession>

@@ -1,11 +1,11 @@
-"""Client and worker for plait, over its HTTP API. Pure Python, nothing but the standard library.
+"""Client and worker for plait, over its HTTP API. Pure Python, standard library only.
 
-client.py, aio.py   Plait and AsyncPlait: the same verbs, blocking and for asyncio
-worker.py           Worker: claims jobs, runs handlers, reports
-settings.py         what comes from the environment, checked
-errors.py           what goes wrong, as types
-outcomes.py         what a handler raises to decide what becomes of its job
-types.py            made from the server's OpenAPI document
+client.py, aio.py   Plait and AsyncPlait: the same methods, blocking and for asyncio
+worker.py           Worker: claims jobs, runs handlers, reports outcomes
+settings.py         settings from arguments and the environment
+errors.py           exceptions
+outcomes.py         exceptions that a handler raises to retry, snooze, skip or fail its job
+types.py            generated from the server's OpenAPI document
 """
 
 from plait_client.aio import AsyncHandle, AsyncPlait

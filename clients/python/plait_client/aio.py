@@ -1,6 +1,6 @@
-"""plait over HTTP, for asyncio: the same verbs, each request in a thread of its own pool.
+"""plait over HTTP, for asyncio: the methods of `Plait`, with each request in a thread of a pool.
 
-The standard library has no HTTP client for asyncio; threads that wait for a socket cost little, and one transport is one thing to be right.
+The standard library has no HTTP client for asyncio. Threads that wait for a socket are cheap, and both clients share one transport.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class AsyncPlait:
-    """What is not given comes from the environment: PLAIT_URL, PLAIT_KEY. `connections`: so many requests at once."""
+    """`url` and `key` default to PLAIT_URL and PLAIT_KEY. `connections`: the maximum number of concurrent requests."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class AsyncPlait:
         return await self._in_thread(self._plait.call, route, **request)
 
     async def enqueue(self, definition: str, payload: Mapping[str, Any] | None = None, **options: Any) -> "AsyncHandle":
-        """Options as of Plait.enqueue."""
+        """Enqueue a job, with the options of `Plait.enqueue`."""
         made = await self._in_thread(self._plait.enqueue, definition, payload, **options)
         return AsyncHandle(self, made.id, made.deduplicated)
 
@@ -94,7 +94,7 @@ class AsyncPlait:
 
     async def wait(self, job_id: str, *, timeout: float | None = None) -> JobPage:
         watch = Watch(job_id, timeout)
-        # Only the server knows when it is final. It is not asked to wait: that would hold a thread for each who does.
+        # Poll: a request that waits at the server would occupy a thread for each waiting caller.
         while (job := await self.get(job_id))["status"] not in FINAL:  # noqa: ASYNC110
             await asyncio.sleep(watch.next(job))
         return job
@@ -119,7 +119,7 @@ class AsyncPlait:
 
 @dataclass(frozen=True, slots=True)
 class AsyncHandle:
-    """A job that was asked for."""
+    """A handle on a job."""
 
     plait: AsyncPlait
     id: str

@@ -1,4 +1,4 @@
-"""plait over HTTP, for code that blocks."""
+"""plait over HTTP, blocking."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,14 +25,14 @@ from plait_client.types import (
 )
 
 FINAL: Final[frozenset[Status]] = frozenset({"succeeded", "failed", "dead_letter", "canceled", "skipped"})
-LOOKS: Final = (0.1, 0.2, 0.4, 0.8, 1.5, 2.0)
-"""Seconds between looks at a job that is waited for; the last goes on."""
+POLL_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.5, 2.0)
+"""Seconds between polls while waiting for a job. The last value repeats."""
 WAIT: Final = 20.0
-"""Seconds that the server is asked to wait with its answer."""
+"""Long polling: seconds that the server may wait before it answers."""
 
 
 class Plait:
-    """May be used from many threads. What is not given comes from the environment: PLAIT_URL, PLAIT_KEY."""
+    """Thread-safe. `url` and `key` default to PLAIT_URL and PLAIT_KEY."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Plait:
         self._transport.close()
 
     def call(self, route: Route, **request: Any) -> Any:
-        """Any route of the API: `call("POST /queues/{name}/pause", path={"name": "default"})`. The methods below are these, by name."""
+        """Call any route of the API: `call("POST /queues/{name}/pause", path={"name": "default"})`."""
         return self._transport.call(route, **request)
 
     def enqueue(
@@ -75,7 +75,7 @@ class Plait:
         correlation_id: str | None = None,
         tenant: str | None = None,
     ) -> "Handle":
-        """Ask for a job. Sent again after a lost answer it is the same job."""
+        """Enqueue a job. Returns after commit. If the response is lost, the retried request finds the same job."""
         body = {
             "id": new_id(),
             "definition_key": definition,
@@ -83,7 +83,7 @@ class Plait:
             "queue": queue,
             "priority": priority,
             "max_attempts": max_attempts,
-            "scheduled_for": moment(scheduled_for),
+            "scheduled_for": timestamp(scheduled_for),
             "delay_seconds": delay,
             "timeout_seconds": timeout,
             "dedupe_key": dedupe_key,
@@ -102,38 +102,38 @@ class Plait:
         return cast("JobPage", self.call("GET /jobs/{job_id}", path={"job_id": job_id}))
 
     def list(self, **filters: Any) -> Iterator[JobBrief]:
-        """Jobs, newest first, page after page for as long as they are asked for; filters as in `GET /jobs`."""
+        """Iterate over jobs, newest first, with the filters of `GET /jobs`. Pages are loaded as needed."""
         return self._pages("GET /jobs", filters)
 
     def attempts(self, job_id: str) -> Sequence[Attempt]:
         return cast("Sequence[Attempt]", self.call("GET /jobs/{job_id}/attempts", path={"job_id": job_id})["items"])
 
     def cancel(self, job_id: str, *, reason: str | None = None, tree: bool = False) -> Moved:
-        """A running job is asked to stop; a final one stays as it is."""
+        """Cancel a job. A running job is asked to stop; a final job is not changed."""
         return self._move("POST /jobs/{job_id}/cancel", job_id, {"reason": reason, "tree": tree})
 
     def retry(self, job_id: str, **options: Any) -> Moved:
-        """Run a final job again: any but a succeeded one. Options as in `POST /jobs/{job_id}/retry`."""
+        """Run a final job again, unless it succeeded. Options as in `POST /jobs/{job_id}/retry`."""
         return self._move("POST /jobs/{job_id}/retry", job_id, options)
 
     def reschedule(
         self, job_id: str, scheduled_for: datetime | str | None = None, *, max_attempts: int | None = None
     ) -> Moved:
-        body = {"scheduled_for": moment(scheduled_for), "max_attempts": max_attempts}
+        body = {"scheduled_for": timestamp(scheduled_for), "max_attempts": max_attempts}
         return self._move("POST /jobs/{job_id}/reschedule", job_id, body)
 
     def signal(self, job_id: str, name: str, payload: Any = None) -> Moved:
         return self._move("POST /jobs/{job_id}/signal", job_id, {"name": name, "payload": payload})
 
     def explain(self, job_id: str) -> Explanation:
-        """Why a job does not run, and what would let it."""
+        """Explain why a job is not running, and what to do."""
         return cast("Explanation", self.call("GET /jobs/{job_id}/explain", path={"job_id": job_id}))
 
     def summary(self) -> Summary:
         return cast("Summary", self.call("GET /jobs/summary"))
 
     def emit(self, name: str, data: Mapping[str, Any] | None = None, *, correlation_id: str | None = None) -> str:
-        """Tell of an event: each trigger that it matches makes a job. The event's id."""
+        """Send an event. Each matching trigger creates a job. Returns the event's id."""
         body = {"id": new_id(), "name": name, "data": dict(data or {}), "correlation_id": correlation_id}
         return str(self.call("POST /events", body=body)["ids"][0])
 
@@ -145,7 +145,7 @@ class Plait:
         return cast("EventPage", self.call("GET /events/{event_id}", path={"event_id": event_id}))
 
     def wait(self, job_id: str, *, timeout: float | None = None) -> JobPage:
-        """The job, once it is final. The server answers when it is."""
+        """Wait until the job is final, and return it. Uses long polling."""
         watch = Watch(job_id, timeout)
         while True:
             most, asked = watch.most, time.monotonic()
@@ -158,11 +158,11 @@ class Plait:
             if job["status"] in FINAL:
                 return job
             pause = watch.next(job)
-            if time.monotonic() - asked < most / 2:  # a server that stops, or is older, does not wait
+            if time.monotonic() - asked < most / 2:  # a server that is shutting down does not wait
                 time.sleep(pause)
 
     def result(self, job_id: str, *, timeout: float | None = None) -> Any:
-        """What the job has returned; JobFailed where it has ended otherwise."""
+        """Wait for the job and return its result. Raises JobFailed if it did not succeed."""
         return result_of(self.wait(job_id, timeout=timeout))
 
     def _move(self, route: Route, job_id: str, body: Any) -> Moved:
@@ -180,12 +180,12 @@ class Plait:
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """A job that was asked for."""
+    """A handle on a job."""
 
     plait: Plait
     id: str
     deduplicated: bool = False
-    """An older job held the key, and this is the one."""
+    """The dedupe key matched an existing job, and this is that job."""
 
     def get(self) -> JobPage:
         return self.plait.get(self.id)
@@ -204,21 +204,21 @@ class Handle:
 
 
 class Watch:
-    """How long to wait before the next look at a job, until the caller has waited long enough."""
+    """Pauses between polls of a job, up to the caller's timeout."""
 
     def __init__(self, job_id: str, timeout: float | None) -> None:
         self._job_id = job_id
         self._timeout = timeout
         self._until = None if timeout is None else time.monotonic() + timeout
-        self._looks = iter(LOOKS)
+        self._pauses = iter(POLL_PAUSES)
 
     @property
     def most(self) -> float:
-        """How long the server may take to answer."""
+        """Seconds that the server may wait before it answers."""
         return WAIT if self._until is None else max(0.0, min(WAIT, self._until - time.monotonic()))
 
     def next(self, job: JobPage) -> float:
-        pause = next(self._looks, LOOKS[-1])
+        pause = next(self._pauses, POLL_PAUSES[-1])
         if self._until is None:
             return pause
         left = self._until - time.monotonic()
@@ -233,9 +233,9 @@ def result_of(job: JobPage) -> Any:
     return job["result"]
 
 
-def moment(at: datetime | str | None) -> str | None:
+def timestamp(at: datetime | str | None) -> str | None:
     if isinstance(at, datetime):
         if at.tzinfo is None:
-            raise ValueError("a moment needs a time zone")
+            raise ValueError("scheduled_for must have a time zone")
         return at.isoformat()
     return at

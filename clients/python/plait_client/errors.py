@@ -1,11 +1,11 @@
-"""What goes wrong, as types.
+"""Exceptions.
 
 PlaitError
-├── InvalidSettings    before anything is sent
-├── Unreachable        no answer: whether it was done is not known
-├── TimedOut           it took longer than the caller wanted to wait
-├── JobFailed          a job has ended, and not by succeeding
-└── Refused            the server said no: a problem, as RFC 9457 says
+├── InvalidSettings    a setting is missing or invalid; nothing was sent
+├── Unreachable        no response: the request may or may not have been processed
+├── TimedOut           the caller's timeout expired
+├── JobFailed          the job is final and did not succeed
+└── Refused            an error response of the server (RFC 9457 problem)
     ├── NotSignedIn  NotAllowed  NotFound  ChangedMeanwhile  TooLarge  NotValid  TooMany  NotAvailable
     └── Conflict
         └── LeaseLost
@@ -18,23 +18,23 @@ from plait_client.types import Problem, Status
 
 
 class PlaitError(Exception):
-    """Everything that this package raises by itself."""
+    """The base class of all exceptions of this package."""
 
 
 class InvalidSettings(PlaitError):
-    """The settings are not usable as they are; the message names all that is wrong."""
+    """Settings are missing or invalid. The message lists every fault."""
 
 
 class Unreachable(PlaitError):
-    """No answer came: whether the server has done what was asked is not known."""
+    """The server did not respond. The request may or may not have been processed."""
 
 
 class TimedOut(PlaitError):
-    """It took longer than the caller wanted to wait."""
+    """The caller's timeout expired."""
 
 
 class JobFailed(PlaitError):
-    """The job has ended, and not by succeeding."""
+    """The job is final and did not succeed."""
 
     def __init__(self, job_id: str, status: Status, reason: str | None, error: str | None) -> None:
         super().__init__(f"job {job_id} is {status}{f': {error}' if error else ''}")
@@ -45,7 +45,7 @@ class JobFailed(PlaitError):
 
 
 class Refused(PlaitError):
-    """The server refused: `code` is for programs, the message for people."""
+    """The server answered with an error. `code` is for programs, the message for people."""
 
     def __init__(self, status: int, code: str, detail: str, problem: Problem | None, retry_after: float | None) -> None:
         super().__init__(detail)
@@ -60,19 +60,19 @@ class Refused(PlaitError):
 
 
 class NotSignedIn(Refused):
-    """There is no such key, or it is revoked or expired."""
+    """The API key is unknown, revoked or expired."""
 
 
 class NotAllowed(Refused):
-    """The key's role may not do this."""
+    """The API key's role does not allow this."""
 
 
 class NotFound(Refused):
-    """It is not there, or it is another tenant's."""
+    """The object does not exist, or belongs to another tenant."""
 
 
 class Conflict(Refused):
-    """It can't be done to what is there now."""
+    """The object's current state does not allow this."""
 
 
 class LeaseLost(Conflict):
@@ -80,23 +80,23 @@ class LeaseLost(Conflict):
 
 
 class ChangedMeanwhile(Refused):
-    """Somebody has changed it since it was read: read it again."""
+    """The object has changed since it was read. Read it again."""
 
 
 class TooLarge(Refused):
-    """The request is larger than the server takes."""
+    """The request is larger than the server's limit."""
 
 
 class NotValid(Refused):
-    """The request is not as the OpenAPI document says."""
+    """The request is invalid. The message lists the fields."""
 
 
 class TooMany(Refused):
-    """Too many requests, or too many jobs: `retry_after` says when to come again."""
+    """A rate limit or a quota is exceeded. `retry_after` has the seconds to wait, if the server sent them."""
 
 
 class NotAvailable(Refused):
-    """The server can't, for now."""
+    """The server is temporarily unavailable."""
 
 
 _BY_STATUS: Final[dict[int, type[Refused]]] = {
@@ -113,7 +113,7 @@ _LOST: Final = frozenset({"lease-lost", "worker-lost"})
 
 
 def refusal(status: int, body: bytes, retry_after: float | None) -> Refused:
-    """The error that an answer stands for. What is not problem+json comes from something between us and the server."""
+    """The exception for an error response. A body that is not problem+json comes from a proxy."""
     problem = _problem(body)
     code, detail, parts = "http", f"the server answered {status}", list[str]()
     if problem is not None:

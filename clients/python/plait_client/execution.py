@@ -1,4 +1,4 @@
-"""One claimed job in this worker: its handler, what may stop it, and how it has ended."""
+"""One claimed job in this worker: running its handler, stopping it, and its outcome."""
 
 import asyncio
 import inspect
@@ -14,11 +14,11 @@ from plait_client.outcomes import Outcome, Stopped, Why
 from plait_client.types import ClaimedJob, Held
 
 PATIENCE: Final = 2.0
-"""After a handler was told to stop it has so many seconds; then its slot is another's, whatever it still does (T43, T103)."""
+"""Seconds that a handler has after it was asked to stop. Then its slot is freed, even if it still runs (T43, T103)."""
 _TRACE: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")
 
 Handler = Callable[[dict[str, Any], "Context"], Any]
-Tell = Callable[..., None]
+Report = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,37 +29,37 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a handler may know of its job, and say while it runs."""
+    """A handler's view of its job, and its means to report progress."""
 
     job_id: str
     attempt: int
     tries: int
-    """How many tries count so far, this one included; the last is `max_attempts`."""
+    """Attempts used, including this one. At most `max_attempts`."""
     max_attempts: int
     tenant_id: str
     definition: str
     queue: str
     correlation_id: str | None
     trace_id: str
-    """Of this execution, 32 hexadecimal digits; the correlation id where that is such a one."""
+    """The trace id of this attempt, 32 hexadecimal digits. It is the correlation id if that has this form."""
     traceparent: str
-    """For the header of that name, to others."""
+    """The value of the `traceparent` header for outgoing requests."""
     log: Logger
     stopped: threading.Event = field(repr=False)
-    """Set when the job shall stop. An `async def` handler is canceled; a `def` handler must look."""
-    _tell: Tell = field(repr=False)
+    """Set when the job must stop. An `async def` handler is canceled; a `def` handler must check this."""
+    _report: Report = field(repr=False)
 
     def progress(self, value: dict[str, Any]) -> None:
-        """Shown with the job while it runs. It blocks: in an `async def` handler, `await asyncio.to_thread(context.progress, …)`."""
-        self._tell(progress=value)
+        """Report progress, which is shown with the job. Blocks: in an `async def` handler, use `await asyncio.to_thread(context.progress, …)`."""
+        self._report(progress=value)
 
     def output(self, text: str) -> None:
-        """Kept with the attempt: the last 64 KiB. It blocks, as `progress` does."""
-        self._tell(stdout=text)
+        """Append output to the attempt, which keeps the last 64 KiB. Blocks, as `progress` does."""
+        self._report(stdout=text)
 
 
 class Execution:
-    """Lives on the worker's loop. `lost` and `stopped` may be looked at from threads."""
+    """Belongs to the worker's event loop. Threads may read `lost` and `stopped`."""
 
     def __init__(self, job: ClaimedJob) -> None:
         self.job = job
@@ -82,7 +82,7 @@ class Execution:
         self.stopped.set()
         self._stop.set()
 
-    def context(self, log: Logger, tell: Tell) -> Context:
+    def context(self, log: Logger, report: Report) -> Context:
         job = self.job
         return Context(
             job_id=job["id"],
@@ -97,12 +97,12 @@ class Execution:
             traceparent=f"00-{self.trace_id}-{secrets.token_hex(8)}-01",
             log=log,
             stopped=self.stopped,
-            _tell=tell,
+            _report=report,
         )
 
     async def run(self, registered: Registered, context: Context) -> Outcome:
-        """Run the handler. Whatever happens is an outcome."""
-        if (why := self.why) is not None:  # before it began
+        """Run the handler and return an outcome, whatever happens."""
+        if (why := self.why) is not None:  # stopped before it started
             return Outcome.of(Stopped(why), why)
         given = self.job["timeout_seconds"]
         work = _begun(registered.handler, self.job["payload"], context)
@@ -112,7 +112,7 @@ class Execution:
             await asyncio.wait({work, stopping}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
                 self.stop("timeout")  # unless it was stopped for another reason
-                if isinstance(work, asyncio.Task):  # a thread can only be told, by context.stopped
+                if isinstance(work, asyncio.Task):  # a thread can't be canceled: it must check context.stopped
                     work.cancel()
                 await asyncio.wait({work}, timeout=PATIENCE)
         finally:
@@ -137,7 +137,7 @@ def _begun(handler: Handler, payload: Any, context: Context) -> "asyncio.Future[
 
 
 def _in_thread(handler: Handler, payload: Any, context: Context) -> "asyncio.Future[Any]":
-    """In a daemon thread: one that does not listen must not keep the process from ending."""
+    """Run in a daemon thread, so that a handler that ignores `stopped` does not keep the process alive."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
 
@@ -156,18 +156,18 @@ def _in_thread(handler: Handler, payload: Any, context: Context) -> "asyncio.Fut
             result = handler(payload, context)
         except StopIteration as error:  # a future can't carry it
             failed = RuntimeError(f"StopIteration: {error}")
-        except BaseException as error:  # noqa: BLE001 - SystemExit too: it is the job that ends
+        except BaseException as error:  # noqa: BLE001 - also SystemExit, which fails the job and not the worker
             failed = error
         try:
             loop.call_soon_threadsafe(settle, result, failed)
         except RuntimeError:
-            return  # the worker has ended without us
+            return  # the worker has exited
 
     threading.Thread(target=run, name=f"job {context.job_id}", daemon=True).start()
     return done
 
 
 def _forget(work: "asyncio.Future[Any]") -> None:
-    """What an abandoned handler comes to is nobody's business, and no warning either."""
+    """Retrieve the exception of an abandoned handler, so that asyncio does not warn about it."""
     if not work.cancelled():
         work.exception()

@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line, by the names that plait's own workers use."""
+"""Structured logs: one JSON object per line, with the field names of plait's own workers."""
 
 import contextlib
 import json
@@ -17,12 +17,12 @@ def to_stderr(level: str, event: str, fields: Mapping[str, Any]) -> None:
 
 
 def line(level: str, event: str, fields: Mapping[str, Any]) -> str:
-    """What a field holds never breaks out of its line."""
+    """Format a log entry as one line of JSON, whatever its fields contain."""
     head = {"timestamp": datetime.now(UTC).isoformat(), "level": level, "event": event}
     try:
         return json.dumps({**fields, **head}, default=repr)
     except (TypeError, ValueError, RecursionError):
-        return json.dumps({**head, "fields": "these can't be shown as JSON"})
+        return json.dumps({**head, "fields": "not serializable as JSON"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +34,17 @@ class Logger:
         return Logger(self.sink, {**self.fields, **fields})
 
     def debug(self, event: str, **fields: Any) -> None:
-        self._say("debug", event, fields)
+        self._write("debug", event, fields)
 
     def info(self, event: str, **fields: Any) -> None:
-        self._say("info", event, fields)
+        self._write("info", event, fields)
 
     def warning(self, event: str, **fields: Any) -> None:
-        self._say("warning", event, fields)
+        self._write("warning", event, fields)
 
     def error(self, event: str, **fields: Any) -> None:
-        self._say("error", event, fields)
+        self._write("error", event, fields)
 
-    def _say(self, level: str, event: str, fields: Mapping[str, Any]) -> None:
-        with contextlib.suppress(Exception):  # a log that can't be written must not end the worker (T44)
+    def _write(self, level: str, event: str, fields: Mapping[str, Any]) -> None:
+        with contextlib.suppress(Exception):  # a failing log sink must not stop the worker (T44)
             self.sink(level, event, {**self.fields, **fields})

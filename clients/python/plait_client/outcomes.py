@@ -1,4 +1,4 @@
-"""What a handler raises to decide what becomes of its job, and what each way to end says to the server."""
+"""Outcomes of attempts, and the exceptions that a handler raises to choose one."""
 
 import json
 import traceback
@@ -11,23 +11,23 @@ Why = Literal["canceled", "lost", "timeout", "shutdown"]
 Verb = Literal["complete", "fail", "release", "skip"]
 
 MESSAGES: Final[dict[Why, str]] = {
-    "canceled": "somebody has canceled the job",
-    "lost": "the lease is lost: the job is another worker's now",
-    "timeout": "the job ran for longer than it may",
-    "shutdown": "the worker ends",
+    "canceled": "the job was canceled",
+    "lost": "the lease was lost: another worker may run the job",
+    "timeout": "the job exceeded its timeout",
+    "shutdown": "the worker is shutting down",
 }
 REFUSED: Final = "outcome_refused"
-"""Why a job failed whose outcome the server would not take: too large, say."""
+"""The reason of a job whose outcome the server rejected, for example because it is too large."""
 LONGEST_ERROR: Final = 10_000
 LONGEST_TRACEBACK: Final = 60_000
 
 
 class PermanentError(PlaitError):
-    """It will fail again: no further try."""
+    """Fail the job without further attempts."""
 
 
 class RetryLater(PlaitError):
-    """Failed, and to be tried again after so many seconds; it burns a try."""
+    """Fail this attempt and retry after `delay` seconds. The attempt counts against `max_attempts`."""
 
     def __init__(self, delay: float, message: str = "") -> None:
         super().__init__(message)
@@ -35,7 +35,7 @@ class RetryLater(PlaitError):
 
 
 class Snooze(PlaitError):
-    """Not now: again after so many seconds, without burning a try."""
+    """Run the job again after `delay` seconds. The attempt does not count against `max_attempts`."""
 
     def __init__(self, delay: float) -> None:
         super().__init__(f"snoozed for {delay:g} s")
@@ -43,11 +43,11 @@ class Snooze(PlaitError):
 
 
 class Skip(PlaitError):
-    """There was nothing to do."""
+    """Skip the job: there was nothing to do."""
 
 
 class Stopped(PlaitError):
-    """The worker wanted the handler to end, and `why`."""
+    """The worker stopped the handler; `why` has the reason."""
 
     def __init__(self, why: Why) -> None:
         super().__init__(MESSAGES[why])
@@ -61,11 +61,11 @@ class Outcome:
 
     @classmethod
     def completed(cls, result: Any) -> "Outcome":
-        """What JSON has no word for fails the job, and not the worker (T65)."""
+        """The outcome of a returned result. A result that is not serializable fails the job, not the worker (T65)."""
         try:
             json.dumps(result, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
-            return cls.failed("not_serializable", f"the result can't be written as JSON: {error}")
+            return cls.failed("not_serializable", f"result is not serializable as JSON: {error}")
         return cls("complete", {"result": result})
 
     @classmethod
@@ -74,12 +74,12 @@ class Outcome:
 
     @classmethod
     def of(cls, error: BaseException, why: Why | None) -> "Outcome":
-        """What an error makes of the job; `why` where the worker itself wanted the handler to end."""
+        """The outcome of an exception. `why`: the reason if the worker stopped the handler."""
         match why:
             case "timeout":
-                return cls("fail", {**_told(error), "timeout": True})
+                return cls("fail", {**_described(error), "timeout": True})
             case "canceled":
-                return cls("fail", {**_told(error), "reason": "canceled"})
+                return cls("fail", {**_described(error), "reason": "canceled"})
             case "shutdown":
                 return cls("release", {})
             case _:
@@ -90,20 +90,20 @@ class Outcome:
             case Snooze():
                 return cls("release", {"delay_seconds": error.delay})
             case RetryLater():
-                return cls("fail", {**_told(error), "delay_seconds": error.delay})
+                return cls("fail", {**_described(error), "delay_seconds": error.delay})
             case _:
-                return cls("fail", {**_told(error), "permanent": isinstance(error, PermanentError)})
+                return cls("fail", {**_described(error), "permanent": isinstance(error, PermanentError)})
 
 
-def _told(error: BaseException) -> dict[str, Any]:
+def _described(error: BaseException) -> dict[str, Any]:
     try:
         text = f"{type(error).__name__}: {error}"
         lines = "".join(traceback.format_exception(error))
     except Exception:  # noqa: BLE001 - an error whose str() raises is still an error (F19)
-        return {"error": f"{type(error).__name__}: it can't be shown", "traceback": None}
+        return {"error": f"{type(error).__name__}: the message can't be shown", "traceback": None}
     return {"error": _cut(text, LONGEST_ERROR), "traceback": _cut(lines, LONGEST_TRACEBACK)}
 
 
 def _cut(text: str, most: int) -> str:
-    """Cut to length, and without what is no text to others: half a character."""
+    """Truncate, and replace lone surrogates, which can't be encoded."""
     return text[:most].encode(errors="replace").decode()

@@ -1,5 +1,5 @@
-"""A worker's words to the server. Each names the worker and the attempt: what comes from an attempt that is over is refused, and what comes
-twice is recognised. All of it blocks, and is called from threads.
+"""The requests of a worker. Each names the worker and the attempt, so the server rejects outdated attempts and recognizes repeated
+requests. All methods block and are called from threads.
 """
 
 import os
@@ -37,10 +37,10 @@ class Protocol:
             "version": VERSION,
         }
         self.worker: int | None = None
-        """The number that the server knows us by; None until the first claim, and after a lease was lost."""
+        """The worker's id. None until the first claim, and after the lease was lost."""
 
     def claim(self, limit: int, running: int) -> list[ClaimedJob]:
-        """Once only: an answer that is lost may leave jobs with us that we do not know of, and the next claim would take others."""
+        """Claim jobs. Sent only once: after a lost response, unknown jobs may be claimed for us, and a retry would claim more."""
         wait = self._work.wait
         body = {**self._about, "worker": self.worker, "limit": limit, "running": running, "wait_seconds": wait}
         answer = self._claims.call("POST /worker/jobs/claim", body=body, retries=0, timeout=wait + 15)
@@ -48,25 +48,25 @@ class Protocol:
         return cast("list[ClaimedJob]", answer["jobs"])
 
     def end_claim(self) -> None:
-        """Wait for no more work."""
+        """Abort a claim that waits for jobs."""
         self._claims.close()
 
     def beat(self, one: Held | None, held: Sequence[Held] | None) -> Beat:
-        """Renew the lease. `held`: all that we run, where no claim is under way; what it leaves out goes back to the queue. Else
-        `one` is asked about."""
+        """Renew the lease. `held`: all claimed jobs, if no claim is in progress; the server releases jobs that are not listed. Otherwise only
+        `one` job is checked."""
         if held is not None or one is None:
             body = {"worker": self._number(), "held": held if held is None else list(held)}
-            return cast("Beat", self._say("POST /worker/heartbeat", None, body))
+            return cast("Beat", self._send("POST /worker/heartbeat", None, body))
         body = {"worker": self._number(), "attempt": one["attempt"]}
-        return cast("Beat", self._say("POST /worker/jobs/{job_id}/heartbeat", one["id"], body))
+        return cast("Beat", self._send("POST /worker/jobs/{job_id}/heartbeat", one["id"], body))
 
     def settle(self, job: ClaimedJob, outcome: Outcome, lost: threading.Event) -> None:
-        """Say how an attempt has ended, again and again until the server has heard it or the lease is lost."""
+        """Report the outcome of an attempt. Retries until the server has received it or the lease is lost."""
         body = {"worker": self._number(), "attempt": job["attempt"], **outcome.body}
         tried = 0
         while True:
             try:
-                self._say(SETTLE[outcome.verb], job["id"], body)
+                self._send(SETTLE[outcome.verb], job["id"], body)
             except PlaitError as error:
                 broken = isinstance(error, Refused) and error.status >= 500
                 if not (passing(error) or broken) or lost.wait(pause(error, tried)):
@@ -75,12 +75,12 @@ class Protocol:
             else:
                 return
 
-    def tell(self, job: ClaimedJob, **body: Any) -> None:
+    def report(self, job: ClaimedJob, **body: Any) -> None:
         said = {"worker": self._number(), "attempt": job["attempt"], **body}
         self._transport.call("POST /worker/jobs/{job_id}/logs", path={"job_id": job["id"]}, body=said)
 
     def leave(self) -> None:
-        """What we still hold goes back at once."""
+        """Deregister the worker. The server releases its jobs at once."""
         worker, self.worker = self.worker, None
         if worker is not None:
             self._transport.call("POST /worker/leave", body={"worker": worker}, retries=1, timeout=5)
@@ -89,11 +89,11 @@ class Protocol:
         self._claims.close()
         self._transport.close()
 
-    def _say(self, route: Route, job_id: str | None, body: Any) -> Any:
+    def _send(self, route: Route, job_id: str | None, body: Any) -> Any:
         path = {} if job_id is None else {"job_id": job_id}
         return self._transport.call(route, path=path, body=body, retries=0, timeout=self._work.lease / 3)
 
     def _number(self) -> int:
         if self.worker is None:
-            raise LeaseLost(409, "worker-lost", "this worker holds nothing any more", None, None)
+            raise LeaseLost(409, "worker-lost", "the worker has lost its lease", None, None)
         return self.worker

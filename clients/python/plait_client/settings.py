@@ -1,4 +1,4 @@
-"""Settings, from arguments or from the environment, checked before anything is sent."""
+"""Settings from arguments or the environment, validated before anything is sent."""
 
 import math
 import os
@@ -13,14 +13,14 @@ from plait_client.errors import InvalidSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Where the server is, and how to speak to it."""
+    """Settings of a client."""
 
     url: str
     key: str = field(repr=False)
     timeout: float = 30.0
-    """Seconds that one request may take."""
+    """Timeout of one request, in seconds."""
     retries: int = 4
-    """How often a request is sent again after no answer, 429, 502, 503 or 504."""
+    """How often a request is retried after no response, 429, 502, 503 or 504."""
 
     def __post_init__(self) -> None:
         _refuse(self._faults())
@@ -28,48 +28,44 @@ class Settings:
     def _faults(self) -> list[str]:
         return [
             *_url_faults(self.url),
-            *(
-                []
-                if re.fullmatch(r"[\x21-\x7e]+", self.key)
-                else ["key: it is missing, or has characters that no key has"]
-            ),
+            *([] if re.fullmatch(r"[\x21-\x7e]+", self.key) else ["key: missing, or not a valid API key"]),
             *_number("timeout", self.timeout, 0.001, 3600),
             *_number("retries", self.retries, 0, 100),
         ]
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None, **given: Any) -> Self:
-        """From PLAIT_URL, PLAIT_KEY, PLAIT_TIMEOUT and so on; what is given comes first."""
+        """Read PLAIT_URL, PLAIT_KEY, PLAIT_TIMEOUT and PLAIT_RETRIES. Arguments take precedence."""
         values, faults = _read(environment, given, _CLIENT)
         for name in ("url", "key"):
             if name not in values:
-                faults.append(f"{name}: give it, or set PLAIT_{name.upper()}")
+                faults.append(f"{name}: missing; pass it, or set PLAIT_{name.upper()}")
         _refuse(faults)
         return cls(**values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
-    """How a worker works."""
+    """Settings of a worker."""
 
     queues: tuple[str, ...] = ("default",)
     concurrency: int = 10
-    """How many handlers run at once."""
+    """How many handlers run concurrently."""
     claim_limit: int | None = None
-    """How many jobs are held at most, those included that wait here for a free handler; None: as `concurrency`."""
+    """Maximum number of claimed jobs, including prefetched ones. Default: `concurrency`."""
     lease: float = 30.0
-    """After so many seconds without a word from us our jobs are others'."""
+    """Seconds without a heartbeat after which the worker is lost and its jobs are requeued."""
     heartbeat: float | None = None
-    """Seconds between heartbeats, and so the longest that a cancel takes to arrive; None: a third of the lease."""
+    """Seconds between heartbeats, which is also the longest delay of a cancellation. Default: a third of the lease."""
     wait: float = 20.0
-    """Seconds that a claim waits at the server for work."""
+    """Long polling: seconds that a claim waits at the server for jobs."""
     grace: float = 30.0
-    """Seconds that running handlers get when the worker is stopped."""
+    """Graceful shutdown: seconds that running handlers have to finish."""
 
     def __post_init__(self) -> None:
         _refuse(
             [
-                *([] if self.queues and all(self.queues) else ["queues: name at least one"]),
+                *([] if self.queues and all(self.queues) else ["queues: must have at least one name"]),
                 *_number("concurrency", self.concurrency, 1, 1000),
                 *_number("claim_limit", self.most_held, self.concurrency, 1000),
                 *_number("lease", self.lease, 5, 3600),
@@ -89,7 +85,7 @@ class WorkerSettings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None, **given: Any) -> Self:
-        """From PLAIT_QUEUES (with commas), PLAIT_CONCURRENCY, PLAIT_LEASE and so on; what is given comes first."""
+        """Read PLAIT_QUEUES (separated by commas), PLAIT_CONCURRENCY, PLAIT_LEASE and so on. Arguments take precedence."""
         values, faults = _read(environment, given, _WORKER)
         _refuse(faults)
         return cls(**values)
@@ -116,7 +112,7 @@ def _read(
 ) -> tuple[dict[str, Any], list[str]]:
     environment = os.environ if environment is None else environment
     values = {name: value for name, value in given.items() if value is not None}
-    faults = [f"{name}: there is no such setting" for name in values if name not in readers]
+    faults = [f"{name}: unknown setting" for name in values if name not in readers]
     for name, reader in readers.items():
         text = environment.get(f"PLAIT_{name.upper()}")
         if name in values or not text:
@@ -124,7 +120,7 @@ def _read(
         try:
             values[name] = reader(text)
         except ValueError:
-            faults.append(f"PLAIT_{name.upper()}: {text!r} is no {reader.__name__}")
+            faults.append(f"PLAIT_{name.upper()}: must be of type {reader.__name__}, got {text!r}")
     return values, faults
 
 
@@ -133,14 +129,18 @@ def _url_faults(url: str) -> list[str]:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        return ["url: it is no address"]
+        return ["url: must be a URL like https://plait.example"]
     if not good or parts.username or parts.query or parts.fragment or not url.isprintable() or " " in url:
-        return ["url: an address like https://plait.example, without a query and without a password"]
+        return ["url: must be a URL like https://plait.example, without query and password"]
     return []
 
 
 def _number(name: str, value: float, least: float, most: float) -> list[str]:
-    return [] if not math.isnan(value) and least <= value <= most else [f"{name}: from {least} to {most}, not {value}"]
+    return (
+        []
+        if not math.isnan(value) and least <= value <= most
+        else [f"{name}: must be from {least} to {most}, got {value}"]
+    )
 
 
 def _refuse(faults: list[str]) -> None:

@@ -1,6 +1,6 @@
-"""Requests over connections that are kept, and sent again where that is safe.
+"""HTTP requests over persistent connections, with retries where they are safe.
 
-Every change carries what makes it safe: an Idempotency-Key, an id, or (worker, attempt). A claim does not, and is sent once.
+Changes are safe to retry because they carry an Idempotency-Key, an id, or (worker, attempt). A claim has none of these and is sent once.
 """
 
 import contextlib
@@ -27,13 +27,14 @@ from plait_client.types import Route
 PREFIX: Final = "/api/v1"
 LONGEST_PAUSE: Final = 30.0
 IDLE: Final = 4.0
-"""Servers close a connection that is idle for a few seconds: one that has been so long is not used again."""
+"""Seconds after which an idle connection is not reused, because servers close idle connections."""
 _NOT_REPLAYED: Final = re.compile(r"/(jobs|worker/.*)")
-"""There the key would be the job's own; a job's id makes it safe to ask again. Workers' words are fenced by the attempt."""
+"""Routes without a generated Idempotency-Key. On `/jobs` it is the job's own key, and the job's id makes a retry safe. Requests of workers
+are fenced by the attempt."""
 
 
 class Transport:
-    """May be used from many threads at once."""
+    """Thread-safe."""
 
     def __init__(self, settings: Settings, *, follows: bool = True) -> None:
         self._settings = settings
@@ -56,7 +57,7 @@ class Transport:
         timeout: float | None = None,
         retries: int | None = None,
     ) -> Any:
-        """What a route answers."""
+        """Call a route and return its decoded response."""
         method, _, template = route.partition(" ")
         target = self._at.path + PREFIX + _filled(template, path or {}) + _queried(query or {})
         sent = {"Authorization": f"Bearer {self._settings.key}", "Accept": "application/json"}
@@ -83,7 +84,7 @@ class Transport:
                 tried += 1
 
     def close(self) -> None:
-        """End what is under way and what would be sent again; a thread that waits for an answer gets Unreachable."""
+        """Abort running requests and retries. A thread that waits for a response gets Unreachable."""
         self._closed.set()
         with self._lock:
             busy, idle = list(self._busy), [connection for _, connection in self._idle]
@@ -96,8 +97,8 @@ class Transport:
             connection.close()
 
     def leader_of(self, error: Exception) -> "Transport | None":
-        """Where a follower sends us with a job for all nodes: to the address of the leader, as its operator gave it. Never from https to
-        http, and never on from there."""
+        """The leader to which a follower redirects a node job, at the URL that its operator configured. Never from https to http, and
+        never more than once."""
         if self._follows and isinstance(error, Refused) and error.status == 421 and error.problem:
             url = error.problem.get("leader_url")
             if url and urlsplit(url).scheme in ("https", self._at.scheme):
@@ -110,23 +111,23 @@ class Transport:
         try:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 connection.request(method, target, content, dict(headers))
-            # Too large a request is answered before it is read whole: what breaks then is the sending, and the answer is there.
+            # A request that is too large is answered before it is fully read: sending fails, but the response is there.
             answer = connection.getresponse()
             body = answer.read()
             kept = not answer.will_close
         except TimeoutError as error:
-            raise TimedOut(f"{method} {target.partition('?')[0]} had no answer within {timeout:g} s") from error
+            raise TimedOut(f"{method} {target.partition('?')[0]} timed out after {timeout:g} s") from error
         except (OSError, HTTPException) as error:
-            raise Unreachable(f"the server can't be reached: {str(error) or type(error).__name__}") from error
+            raise Unreachable(f"server unreachable: {str(error) or type(error).__name__}") from error
         finally:
-            self._give_back(connection, kept=kept)
-        # A redirect is not followed: it would carry the key to who knows where.
+            self._release(connection, kept=kept)
+        # Redirects are not followed: they could send the API key to another host.
         if answer.status >= 300:
             raise refusal(answer.status, body, _seconds(answer))
         try:
             return json.loads(body) if body else None
         except ValueError as error:
-            raise Unreachable(f"{method} {target.partition('?')[0]} was answered, but not by JSON") from error
+            raise Unreachable(f"{method} {target.partition('?')[0]} returned a response that is not JSON") from error
 
     def _connection(self, timeout: float) -> HTTPConnection:
         with self._lock:
@@ -151,7 +152,7 @@ class Transport:
             found.sock.settimeout(timeout)
         return found
 
-    def _give_back(self, connection: HTTPConnection, *, kept: bool) -> None:
+    def _release(self, connection: HTTPConnection, *, kept: bool) -> None:
         with self._lock:
             self._busy.discard(connection)
             if kept and not self._closed.is_set():
@@ -161,21 +162,21 @@ class Transport:
 
 
 def passing(error: Exception) -> bool:
-    """Whether the same request may do better later."""
+    """Whether the error is temporary and the request may be retried."""
     if isinstance(error, Refused):
         return isinstance(error, TooMany) or error.status in (502, 503, 504) or error.code == "under-way"
     return isinstance(error, Unreachable | TimedOut)
 
 
 def pause(error: Exception, tried: int) -> float:
-    """Seconds until the next try: as the server said, else longer each time."""
+    """Seconds before the next retry: the server's Retry-After, or exponential backoff with jitter."""
     said = error.retry_after if isinstance(error, Refused) else None
     backoff = 0.2 * 2 ** min(tried, 6) * random.uniform(0.8, 1.2)
     return min(backoff if said is None else said, LONGEST_PAUSE)
 
 
 def _is_open(connection: HTTPConnection) -> bool:
-    """A connection that can be read from without having been asked anything was closed by the other side."""
+    """An idle connection that is readable was closed by the server."""
     return connection.sock is not None and not select.select([connection.sock], [], [], 0)[0]
 
 

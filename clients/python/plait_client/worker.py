@@ -1,10 +1,10 @@
-"""A worker over HTTP: it claims jobs, runs their handlers, and says how they ended. It has no connection to the database.
+"""A worker over HTTP: it claims jobs, runs their handlers and reports outcomes. It has no connection to the database.
 
-Three things go on at once: one claim at a time, which waits at the server for work; a heartbeat, which renews the lease of all that is held
-and learns what shall stop; and the handlers. The heartbeat has a thread of its own, so that a handler that blocks the loop loses no lease
-(T47). All that is claimed is in `_held` until the server has acknowledged its end, so that a heartbeat that names what we hold never gives
-back what is only being settled (T33). Such a heartbeat is sent only while no claim is under way, which `_claiming` is held for: it would
-give back what that claim's answer is just bringing.
+Three activities run concurrently: one claim at a time, which waits at the server for jobs; a heartbeat, which renews the worker's lease and
+learns which jobs must stop; and the handlers. The heartbeat has its own thread, so that a handler that blocks the event loop does not lose the
+lease (T47). A claimed job stays in `_held` until the server has acknowledged its outcome, so that a heartbeat that lists the held jobs never
+releases one that is being settled (T33). Such a heartbeat is sent only while no claim is in progress, which the lock `_claiming` ensures:
+it would release the jobs of that claim's response.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ EVENTS: Final = {"complete": "job succeeded", "fail": "job failed", "release": "
 
 
 class Worker:
-    """What is not given comes from the environment (PLAIT_URL, PLAIT_KEY, PLAIT_QUEUES …)."""
+    """A worker. Settings default to the environment (PLAIT_URL, PLAIT_KEY, PLAIT_QUEUES …)."""
 
     def __init__(
         self, settings: Settings | None = None, work: WorkerSettings | None = None, *, log: Sink = to_stderr
@@ -48,14 +48,14 @@ class Worker:
         self._claiming = threading.Lock()
         self._ended = threading.Event()
         self._lease_until = 0.0
-        """By this process's own clock: past it, what we hold may be others' (T31)."""
+        """When our lease expires, by this process's own clock. After that our jobs may be claimed by others (T31)."""
         self._doubt_until = 0.0
-        """Until then the server may have given us jobs that we were not told of: a claim's answer was lost."""
+        """Until then the server may have claimed jobs for us that we don't know of, because the response to a claim was lost."""
 
     def handle(self, definition: str, *, timeout: float = 3600) -> Callable[[Given], Given]:
-        """Say who runs a kind of job. `timeout`: seconds, for jobs that do not say."""
+        """Register the handler of a job definition. `timeout`: seconds, for jobs without a timeout of their own."""
         if definition in self._handlers:
-            raise ValueError(f"{definition} has a handler already")
+            raise ValueError(f"{definition} already has a handler")
 
         def register(handler: Given) -> Given:
             self._handlers[definition] = Registered(handler, timeout)
@@ -64,20 +64,21 @@ class Worker:
         return register
 
     def run(self) -> None:
-        """Work until SIGTERM or SIGINT."""
+        """Run jobs until SIGTERM or SIGINT."""
         asyncio.run(self.serve())
 
     def stop(self) -> None:
-        """Let handlers end, give back what has not begun, and go. A second time: now. To be called on the worker's loop."""
+        """Graceful shutdown: finish running handlers, release jobs that have not started, and exit. A second call skips the grace period.
+        Call it on the worker's event loop."""
         if self._stopping.is_set():
             self._hurry.set()
         self._stopping.set()
         self._changed.set()
 
     async def serve(self, *, signals: bool = True) -> None:
-        """Work until it is stopped. Raises where the server refuses us for good."""
+        """Run jobs until stopped. Raises if the server rejects the worker permanently."""
         if not self._handlers:
-            raise ValueError("a worker without handlers has nothing to do")
+            raise ValueError("the worker has no handlers: register one with handle()")
         protocol = Protocol(self._settings, self._work, list(self._handlers))
         beating = threading.Thread(target=self._keep_beating, args=(protocol, asyncio.get_running_loop()))
         self._pool = ThreadPoolExecutor(self._work.most_held + 4, "plait-worker")
@@ -109,14 +110,14 @@ class Worker:
     async def _pump(self, protocol: Protocol, group: asyncio.TaskGroup) -> None:
         failed = 0
         while not self._stopping.is_set():
-            room = self._room()
-            if room == 0:
+            limit = self._claim_limit()
+            if limit == 0:
                 self._changed.clear()
                 await self._changed.wait()
                 continue
             worker = protocol.worker
             try:
-                await self._claim(protocol, room, group)
+                await self._claim(protocol, limit, group)
                 failed = 0
             except LeaseLost:
                 self._lose_all(protocol, worker)
@@ -132,23 +133,23 @@ class Worker:
                         await self._stopping.wait()
                 failed += 1
 
-    def _room(self) -> int:
-        """How many to claim: always where a handler is free, and ahead when half of what may be held is done."""
+    def _claim_limit(self) -> int:
+        """How many jobs to claim: whenever a slot is free, and ahead (prefetch) when at most half of the limit is held."""
         held, most = len(self._held), self._work.most_held
         idle = not self._ready and self._running < self._work.concurrency
         return max(0, most - held) if idle or held <= most / 2 else 0
 
-    async def _claim(self, protocol: Protocol, room: int, group: asyncio.TaskGroup) -> None:
-        await self._call(self._claiming.acquire)  # a heartbeat that names what we hold may be under way
+    async def _claim(self, protocol: Protocol, limit: int, group: asyncio.TaskGroup) -> None:
+        await self._call(self._claiming.acquire)  # a heartbeat that lists the held jobs may be in progress
         try:
             if protocol.worker is not None and time.monotonic() < self._doubt_until:
                 held = [one.held for one in self._held.values()]
-                self._heard(time.monotonic(), await self._call(protocol.beat, None, held), held)
+                self._apply_beat(time.monotonic(), await self._call(protocol.beat, None, held), held)
             asked, before = time.monotonic(), protocol.worker
             ended = asyncio.ensure_future(self._stopping.wait())
             ended.add_done_callback(lambda done: None if done.cancelled() else protocol.end_claim())
             try:
-                jobs = await self._call(protocol.claim, room, self._running)
+                jobs = await self._call(protocol.claim, limit, self._running)
             finally:
                 ended.cancel()
             self._renewed(asked)
@@ -172,9 +173,9 @@ class Worker:
         log = self._log_of(execution)
         began = time.monotonic()
 
-        def tell(**said: Any) -> None:
+        def report(**said: Any) -> None:
             try:
-                protocol.tell(execution.job, **said)
+                protocol.report(execution.job, **said)
             except LeaseLost:
                 loop.call_soon_threadsafe(execution.stop, "lost")
                 raise
@@ -185,7 +186,7 @@ class Worker:
             if registered is None:
                 outcome = Outcome("release", {"delay_seconds": 60})
             else:
-                outcome = await execution.run(registered, execution.context(log, tell))
+                outcome = await execution.run(registered, execution.context(log, report))
             log = log.bind(duration_ms=round((time.monotonic() - began) * 1000))
             await self._settle(protocol, execution, outcome, log)
         finally:
@@ -194,7 +195,7 @@ class Worker:
             self._changed.set()
 
     async def _settle(self, protocol: Protocol, execution: Execution, outcome: Outcome, log: Logger) -> None:
-        """Say how it ended, unless the lease is lost: then nothing."""
+        """Report the outcome, unless the lease is lost."""
         try:
             if execution.lost.is_set():
                 log.warning("lease lost")
@@ -207,23 +208,23 @@ class Worker:
                 log.warning("lease lost")
             elif outcome.body.get("reason") == REFUSED:
                 log.error("outcome refused", error=str(error))
-                self._doubt()  # it goes back with the next heartbeat that names what we hold
+                self._doubt()  # the next heartbeat that lists the held jobs releases it
             else:
-                refused = Outcome.failed(REFUSED, f"the server refused the outcome ({outcome.verb}): {error}")
+                refused = Outcome.failed(REFUSED, f"the server rejected the outcome ({outcome.verb}): {error}")
                 await self._settle(protocol, execution, refused, log)
         finally:
             self._drop(execution)
 
     def _drop(self, execution: Execution) -> None:
-        """Unless the job, lost and claimed again, is held anew."""
+        """Remove it from `_held`, unless the job was lost and has been claimed by us again."""
         if self._held.get(execution.job["id"]) is execution:
             del self._held[execution.job["id"]]
         self._changed.set()
 
-    # Heartbeats: a thread of its own
+    # Heartbeats, in their own thread
 
     def _keep_beating(self, protocol: Protocol, loop: asyncio.AbstractEventLoop) -> None:
-        """Renew the lease for as long as anything is held; when it can't be, stop what runs before the server gives it to others."""
+        """Renew the lease while jobs are held. If that fails, stop the handlers before the lease expires and others run the jobs."""
         beats, pause_s = 0, self._work.interval
         while not self._ended.wait(pause_s):
             pause_s = self._work.interval
@@ -251,15 +252,15 @@ class Worker:
             if alone:
                 self._claiming.release()
         self._renewed(sent)
-        loop.call_soon_threadsafe(self._heard, sent, beat, held)
+        loop.call_soon_threadsafe(self._apply_beat, sent, beat, held)
 
-    def _heard(self, sent: float, beat: Beat, asked: Sequence[Held]) -> None:
+    def _apply_beat(self, sent: float, beat: Beat, asked: Sequence[Held]) -> None:
         self._renewed(sent)
         for job_id in beat["cancel"]:
             if execution := self._held.get(job_id):
                 execution.stop("canceled")
         for job_id in beat["gone"]:
-            # Only the attempt that was asked about: meanwhile the job may have come to us again.
+            # Only this attempt: we may have claimed the job again in the meantime.
             if (execution := self._held.get(job_id)) and execution.held in asked:
                 execution.stop("lost")
                 self._drop(execution)
@@ -268,29 +269,29 @@ class Worker:
         self._lease_until = max(self._lease_until, asked + self._work.lease * 0.9)
 
     def _doubt(self) -> None:
-        """The server may go on with a claim for as long as it was asked to wait."""
+        """After a lost response: the server may still execute the claim for as long as it was asked to wait."""
         self._doubt_until = time.monotonic() + self._work.wait + 5
 
     def _lose_all(self, protocol: Protocol, worker: int | None) -> None:
-        """This worker is lost. A claim and a heartbeat may both learn it: whoever is later must not end what the next one holds."""
+        """Drop all jobs of a lost worker. A claim and a heartbeat may both detect it; the second must not stop jobs of the new registration."""
         if protocol.worker != worker:
             return
         self._log.warning("worker lost", held=len(self._held))
         protocol.worker = None
-        self._doubt()  # a claim under way may yet answer for the worker that we were
+        self._doubt()  # a claim in progress may still be answered for the old worker id
         for execution in self._held.values():
             execution.stop("lost")
         self._held.clear()
         self._ready.clear()
         self._changed.set()
 
-    # The end
+    # Shutdown
 
     async def _drain(self, protocol: Protocol, group: asyncio.TaskGroup) -> None:
         waiting, self._ready = self._ready, []
         if self._held:
             self._log.info("draining", running=self._running, released=len(waiting))
-        # What has not begun goes back at once; what the last claim may still bring goes with the next heartbeat, or with us (T42).
+        # Release jobs that have not started. Jobs of a claim in progress are released by the next heartbeat, or by leave (T42).
         for execution in waiting:
             group.create_task(self._settle(protocol, execution, Outcome("release", {}), self._log_of(execution)))
         with contextlib.suppress(TimeoutError):
@@ -305,13 +306,13 @@ class Worker:
         try:
             await asyncio.to_thread(protocol.leave)
         except PlaitError as error:
-            self._log.warning("leaving failed", error=str(error))
+            self._log.warning("deregistration failed", error=str(error))
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
         names = (signal.SIGTERM, signal.SIGINT)
-        with contextlib.suppress(NotImplementedError):  # on Windows, where Ctrl-C raises instead
+        with contextlib.suppress(NotImplementedError):  # on Windows, where Ctrl-C raises an exception
             for name in names:
                 loop.add_signal_handler(name, self.stop)
         try:

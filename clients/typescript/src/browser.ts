@@ -1,4 +1,4 @@
-// What a bundler takes for a browser: it can only say why not.
+// The entry point for browsers, where this package must not be used.
 import { BrowserRefused } from "./errors.js";
 
 throw new BrowserRefused();

@@ -30,19 +30,19 @@ export interface EnqueueOptions {
   scheduledFor?: Date | string;
   delaySeconds?: number;
   timeoutSeconds?: number;
-  /** One unfinished job at a time has it: another enqueue gets that one, marked `deduplicated`. */
+  /** At most one unfinished job per key: another enqueue returns that job, marked `deduplicated`. */
   dedupeKey?: string;
-  /** The same payload gets the same job, however late; another payload is a Conflict. */
+  /** The same payload returns the same job for as long as it is kept; another payload is a Conflict. */
   idempotencyKey?: string;
   limitKey?: string;
   correlationId?: string;
-  /** For super-admins. */
+  /** The tenant of the job. Only for super-admins. */
   tenant?: string;
   signal?: AbortSignal;
 }
 
 export interface WaitOptions {
-  /** Seconds; else for as long as it takes. */
+  /** Timeout in seconds. Default: none. */
   timeoutSeconds?: number;
   signal?: AbortSignal;
 }
@@ -50,11 +50,11 @@ export interface WaitOptions {
 type Tenanted = { tenant?: string };
 type Listing = Routes["GET /jobs"]["query"];
 const FINAL: ReadonlySet<Status> = new Set(["succeeded", "failed", "dead_letter", "canceled", "skipped"]);
-const LOOKS_S = [0.1, 0.2, 0.4, 0.8, 1.5, 2];
-/** Seconds that the server is asked to wait with its answer. */
+const POLL_PAUSES_S = [0.1, 0.2, 0.4, 0.8, 1.5, 2];
+/** Long polling: seconds that the server may wait before it answers. */
 const WAIT_S = 20;
 
-/** plait over HTTP. One for a process is enough; it keeps no state but its settings. */
+/** plait over HTTP. One instance per process is enough. Its only state is its settings. */
 export class Plait {
   readonly #transport: Transport;
   readonly #timeoutSeconds: number;
@@ -65,20 +65,20 @@ export class Plait {
     this.#timeoutSeconds = settings.timeoutSeconds;
   }
 
-  /** Any route of the API, typed by its OpenAPI document. The methods below are these, by name. */
+  /** Call any route of the API, typed by its OpenAPI document. */
   async call<R extends Route>(route: R, request: Request<R>): Promise<Routes[R]["answer"]> {
     return await this.#transport.call(route, request);
   }
 
-  /** Ask for a job. Sent again after a lost answer it is the same job. */
+  /** Enqueue a job. Returns after commit. If the response is lost, the retried request finds the same job. */
   async enqueue<Payload extends object, Result = unknown>(
-    kind: string | Definition<Payload, unknown, Result>,
+    definition: string | Definition<Payload, unknown, Result>,
     payload: Payload,
     options: EnqueueOptions = {},
   ): Promise<Handle<Result>> {
-    const definition = typeof kind === "string" ? { key: kind } : kind;
-    // Checked, and sent as it was given: what the schema makes of it is the worker's.
-    await checked(`the payload of ${definition.key}`, definition.payload, payload);
+    const declared = typeof definition === "string" ? { key: definition } : definition;
+    // Validate, but send the original: the worker parses it with the schema.
+    await checked(`the payload of ${declared.key}`, declared.payload, payload);
     const { queue, priority, maxAttempts, delaySeconds, timeoutSeconds, dedupeKey, limitKey, correlationId } = options;
     const made = await this.call("POST /jobs", {
       query: { tenant: options.tenant ?? null },
@@ -86,7 +86,7 @@ export class Plait {
       signal: options.signal,
       body: {
         id: newId(),
-        definition_key: definition.key,
+        definition_key: declared.key,
         payload: payload as Record<string, unknown>,
         queue: queue ?? null,
         priority: priority ?? null,
@@ -99,7 +99,7 @@ export class Plait {
         correlation_id: correlationId ?? null,
       },
     });
-    return new Handle<Result>(this, made.id, made.deduplicated, definition as Definition<unknown, unknown, Result>);
+    return new Handle<Result>(this, made.id, made.deduplicated, declared as Definition<unknown, unknown, Result>);
   }
 
   /** A handle on a job that exists. */
@@ -111,7 +111,7 @@ export class Plait {
     return await this.call("GET /jobs/{job_id}", { path: { job_id: id }, query });
   }
 
-  /** Jobs, newest first, page after page for as long as they are asked for. */
+  /** Iterate over jobs, newest first. Pages are loaded as needed. */
   async *list(filter: Omit<Listing, "cursor" | "offset"> = {}): AsyncGenerator<JobBrief, void, void> {
     let cursor: string | null = null;
     do {
@@ -125,12 +125,12 @@ export class Plait {
     return (await this.call("GET /jobs/{job_id}/attempts", { path: { job_id: id } })).items;
   }
 
-  /** A running job is asked to stop; a final one stays as it is. */
+  /** Cancel a job. A running job is asked to stop; a final job is not changed. */
   async cancel(id: string, body: Cancel = {}): Promise<Moved> {
     return await this.call("POST /jobs/{job_id}/cancel", { path: { job_id: id }, body });
   }
 
-  /** Run a final job again: any but a succeeded one. */
+  /** Run a final job again, unless it succeeded. */
   async retry(id: string, body: Retry = {}): Promise<Moved> {
     return await this.call("POST /jobs/{job_id}/retry", { path: { job_id: id }, body });
   }
@@ -148,7 +148,7 @@ export class Plait {
     return streamed<Item>(this.#transport, id, name, options);
   }
 
-  /** Why a job does not run, and what would let it. */
+  /** Explain why a job is not running, and what to do. */
   async explain(id: string): Promise<Explanation> {
     return await this.call("GET /jobs/{job_id}/explain", { path: { job_id: id } });
   }
@@ -157,7 +157,7 @@ export class Plait {
     return await this.call("GET /jobs/summary", { query });
   }
 
-  /** Tell of an event: each trigger that it matches makes a job. The event's id. */
+  /** Send an event. Each matching trigger creates a job. Returns the event's id. */
   async emit(name: string, data: Record<string, unknown> = {}, options: { correlationId?: string } = {}): Promise<string> {
     const body = { id: newId(), name, data, correlation_id: options.correlationId ?? null };
     const { ids } = await this.call("POST /events", { body });
@@ -177,10 +177,10 @@ export class Plait {
     return await this.call("GET /events/{event_id}", { path: { event_id: id } });
   }
 
-  /** The job, once it is final. The server answers when it is. */
+  /** Wait until the job is final, and return it. Uses long polling. */
   async wait(id: string, { timeoutSeconds = Infinity, signal }: WaitOptions = {}): Promise<JobPage> {
     const until = performance.now() + timeoutSeconds * 1000;
-    for (let looked = 0; ; looked++) {
+    for (let polls = 0; ; polls++) {
       const asked = performance.now();
       const most = Math.max(0, Math.min(WAIT_S, (until - asked) / 1000));
       const job = await this.call("GET /jobs/{job_id}", {
@@ -197,15 +197,15 @@ export class Plait {
         throw new TimedOut(`job ${id} is ${job.status} after ${timeoutSeconds} s`);
       }
       if (performance.now() - asked < (most * 1000) / 2) {
-        // A server that stops, or is older, does not wait.
-        const pause = (LOOKS_S[looked] ?? LOOKS_S.at(-1)!) * 1000;
+        // A server that is shutting down does not wait.
+        const pause = (POLL_PAUSES_S[polls] ?? POLL_PAUSES_S.at(-1)!) * 1000;
         await sleep(Math.min(pause, left), undefined, signal ? { signal } : {});
       }
     }
   }
 }
 
-/** A job that was asked for. */
+/** A handle on a job. */
 export class Handle<Result = unknown> {
   readonly #plait: Plait;
   readonly #definition: Definition<unknown, unknown, Result> | undefined;
@@ -213,7 +213,7 @@ export class Handle<Result = unknown> {
   constructor(
     plait: Plait,
     readonly id: string,
-    /** An older job held the key, and this is the one. */
+    /** The dedupe key matched an existing job, and this is that job. */
     readonly deduplicated: boolean,
     definition: Definition<unknown, unknown, Result> | undefined,
   ) {
@@ -229,7 +229,7 @@ export class Handle<Result = unknown> {
     return (await this.get()).status;
   }
 
-  /** What the job has returned; JobFailed where it has ended otherwise. */
+  /** Wait for the job and return its result. Throws JobFailed if it did not succeed. */
   async result(options: WaitOptions = {}): Promise<Result> {
     const { status, reason, last_error: error, result } = await this.#plait.wait(this.id, options);
     if (status !== "succeeded") {

@@ -1,23 +1,23 @@
 import type { Problem, Status } from "./types.js";
 
-/** Everything that this package throws by itself. */
+/** The base class of all errors of this package. */
 export class PlaitError extends Error {
   override get name(): string {
     return this.constructor.name;
   }
 }
 
-/** The settings are not usable as they are; the message names all that is wrong. */
+/** Settings are missing or invalid. The message lists every fault. */
 export class InvalidSettings extends PlaitError {}
 
-/** A key must not be shown to a browser: use this package on a server. */
+/** This package needs an API key, which a browser must not have. Use it on a server. */
 export class BrowserRefused extends PlaitError {
   constructor() {
-    super("plait-client holds a key that a browser must never see: use it on a server, and let the browser ask that");
+    super("plait-client must not run in a browser, because it would expose the API key: use it on a server");
   }
 }
 
-/** A payload or a result does not fit its schema. */
+/** A payload or a result does not match its schema. */
 export class SchemaMismatch extends PlaitError {
   constructor(
     what: string,
@@ -27,20 +27,20 @@ export class SchemaMismatch extends PlaitError {
   }
 }
 
-/** No answer came: whether the server has done what was asked is not known. */
+/** The server did not respond. The request may or may not have been processed. */
 export class Unreachable extends PlaitError {}
 
-/** It took longer than the caller wanted to wait. */
+/** The caller's timeout expired. */
 export class TimedOut extends PlaitError {}
 
-/** The server refused: `code` is for programs, the message for people. */
+/** The server answered with an error. `code` is for programs, the message for people. */
 export class Refused extends PlaitError {
   constructor(
     readonly status: number,
     readonly code: string,
     detail: string,
     readonly problem: Partial<Problem>,
-    /** Seconds after which it may be tried again, where the server said so. */
+    /** Seconds to wait before a retry, if the server sent them. */
     readonly retryAfter: number | undefined,
   ) {
     super(detail);
@@ -51,20 +51,29 @@ export class Refused extends PlaitError {
   }
 }
 
+/** The API key is unknown, revoked or expired. */
 export class NotSignedIn extends Refused {}
+/** The API key's role does not allow this. */
 export class NotAllowed extends Refused {}
+/** The object does not exist, or belongs to another tenant. */
 export class NotFound extends Refused {}
+/** The object's current state does not allow this. */
 export class Conflict extends Refused {}
+/** The object has changed since it was read. Read it again. */
 export class ChangedMeanwhile extends Refused {}
+/** The request is larger than the server's limit. */
 export class TooLarge extends Refused {}
+/** The request is invalid. The message lists the fields. */
 export class NotValid extends Refused {}
+/** A rate limit or a quota is exceeded. `retryAfter` has the seconds to wait, if the server sent them. */
 export class TooMany extends Refused {}
+/** The server is temporarily unavailable. */
 export class NotAvailable extends Refused {}
 
 /** Another worker holds this job now. Stop, and report no outcome. */
 export class LeaseLost extends Conflict {}
 
-/** The job has ended, and not by succeeding. */
+/** The job is final and did not succeed. */
 export class JobFailed extends PlaitError {
   constructor(
     readonly jobId: string,
@@ -88,7 +97,7 @@ const BY_STATUS: Readonly<Record<number, typeof Refused>> = {
 };
 const LOST = new Set(["lease-lost", "worker-lost"]);
 
-/** The error that an answer stands for. What is not problem+json comes from something between us and the server. */
+/** The error for an error response. A body that is not problem+json comes from a proxy. */
 export function refusal(status: number, body: string, retryAfter: number | undefined): Refused {
   const problem = parsed(body);
   const code = problem.type?.split(":").at(-1) ?? "http";

@@ -1,4 +1,4 @@
-// One claimed job in this worker: its handler, what may stop it, and how it has ended.
+// One claimed job in this worker: running its handler, stopping it, and its outcome.
 
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,23 +12,23 @@ import type { ClaimedJob } from "./types.js";
 export interface Context {
   readonly jobId: string;
   readonly attempt: number;
-  /** How many tries count so far, this one included; the last is `maxAttempts`. */
+  /** Attempts used, including this one. At most `maxAttempts`. */
   readonly tries: number;
   readonly maxAttempts: number;
   readonly tenantId: string;
   readonly definition: string;
   readonly queue: string;
   readonly correlationId: string | null;
-  /** Of this execution, 32 hexadecimal digits; the correlation id where that is such a one. */
+  /** The trace id of this attempt, 32 hexadecimal digits. It is the correlation id if that has this form. */
   readonly traceId: string;
-  /** For the header of that name, to others. */
+  /** The value of the `traceparent` header for outgoing requests. */
   readonly traceparent: string;
-  /** Fires when the job shall stop; its reason is a Stopped that says why. */
+  /** Aborted when the job must stop. Its reason is a `Stopped`. */
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** Shown with the job while it runs. */
+  /** Report progress, which is shown with the job. */
   progress(value: Record<string, unknown>): Promise<void>;
-  /** Kept with the attempt: the last 64 KiB. */
+  /** Append output to the attempt, which keeps the last 64 KiB. */
   output(text: string): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export interface Registered {
   readonly timeoutSeconds: number;
 }
 
-/** After a handler was told to stop it has so long; then its slot is another's, whatever it still does (T43, T103). */
+/** The time that a handler has after it was asked to stop. Then its slot is freed, even if it still runs (T43, T103). */
 const PATIENCE_MS = 2000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -59,7 +59,7 @@ export class Execution {
     this.traceparent = `00-${this.traceId}-${randomBytes(8).toString("hex")}-01`;
   }
 
-  /** Fires when another worker holds the job: nothing more is said about it. */
+  /** Aborted when the lease is lost: nothing more is reported about the job. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
@@ -75,8 +75,8 @@ export class Execution {
     this.#stop.abort(new Stopped(why));
   }
 
-  /** What its handler is told. `tell`: to the server. */
-  context(log: Logger, tell: (said: { stdout?: string; progress?: Record<string, unknown> }) => Promise<void>): Context {
+  /** The handler's context. `report` sends progress and output to the server. */
+  context(log: Logger, report: (said: { stdout?: string; progress?: Record<string, unknown> }) => Promise<void>): Context {
     const { job, traceId, traceparent, signal } = this;
     return {
       jobId: job.id,
@@ -91,8 +91,8 @@ export class Execution {
       traceparent,
       signal,
       log,
-      progress: (progress) => tell({ progress }),
-      output: (stdout) => tell({ stdout }),
+      progress: (progress) => report({ progress }),
+      output: (stdout) => report({ stdout }),
     };
   }
 
@@ -108,7 +108,7 @@ export class Execution {
     });
   }
 
-  /** Run the handler. Never throws: whatever happens is an outcome. */
+  /** Run the handler and return an outcome, whatever happens. Never throws. */
   async run(registered: Registered, context: Context): Promise<Outcome> {
     const { definition, handler, timeoutSeconds } = registered;
     const limit = (this.job.timeout_seconds ?? timeoutSeconds) * 1000;
@@ -148,12 +148,12 @@ export class Execution {
   }
 }
 
-/** What JSON has no word for fails the job, and not the worker (T65). */
+/** The outcome of a returned result. A result that is not serializable fails the job, not the worker (T65). */
 function completed(result: unknown): Outcome {
   try {
     JSON.stringify(result);
   } catch (error) {
-    return failedFor("not_serializable", `the result can't be written as JSON: ${String(error)}`);
+    return failedFor("not_serializable", `result is not serializable as JSON: ${String(error)}`);
   }
   return { verb: "complete", body: { result: result ?? null } };
 }

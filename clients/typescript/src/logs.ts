@@ -1,10 +1,10 @@
-// Logs: one JSON object a line, by the names that plait's own workers use.
+// Structured logs: one JSON object per line, with the field names of plait's own workers.
 
 export type Level = "debug" | "info" | "warning" | "error";
 export type Fields = Readonly<Record<string, unknown>>;
 export type Sink = (level: Level, event: string, fields: Fields) => void;
 
-/** To standard error. What a field holds never breaks out of its line. */
+/** Write to standard error, one line per entry whatever its fields contain. */
 export const toStderr: Sink = (level, event, fields) => {
   process.stderr.write(line(level, event, fields) + "\n");
 };
@@ -14,7 +14,7 @@ export function line(level: Level, event: string, fields: Fields): string {
   try {
     return JSON.stringify({ ...fields, ...head });
   } catch {
-    return JSON.stringify({ ...head, fields: "these can't be shown as JSON" });
+    return JSON.stringify({ ...head, fields: "not serializable as JSON" });
   }
 }
 
@@ -29,26 +29,26 @@ export class Logger {
   }
 
   debug(event: string, fields: Fields = {}): void {
-    this.#say("debug", event, fields);
+    this.#write("debug", event, fields);
   }
 
   info(event: string, fields: Fields = {}): void {
-    this.#say("info", event, fields);
+    this.#write("info", event, fields);
   }
 
   warning(event: string, fields: Fields = {}): void {
-    this.#say("warning", event, fields);
+    this.#write("warning", event, fields);
   }
 
   error(event: string, fields: Fields = {}): void {
-    this.#say("error", event, fields);
+    this.#write("error", event, fields);
   }
 
-  #say(level: Level, event: string, fields: Fields): void {
+  #write(level: Level, event: string, fields: Fields): void {
     try {
       this.sink(level, event, { ...this.fields, ...fields });
     } catch {
-      // A log that can't be written must not end the worker (T44).
+      // A failing log sink must not stop the worker (T44).
     }
   }
 }

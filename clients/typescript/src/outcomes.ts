@@ -1,12 +1,12 @@
-// What a handler throws to decide what becomes of its job, and what each way to end says to the server.
+// Outcomes of attempts, and the errors that a handler throws to choose one.
 
 import { PlaitError } from "./errors.js";
 import type { Complete, Fail, Release, SkipIt } from "./types.js";
 
-/** It will fail again: no further try. */
+/** Fail the job without further attempts. */
 export class PermanentError extends PlaitError {}
 
-/** Failed, and to be tried again after so many seconds; it burns a try. */
+/** Fail this attempt and retry after `delaySeconds`. The attempt counts against `maxAttempts`. */
 export class RetryLater extends PlaitError {
   constructor(
     readonly delaySeconds: number,
@@ -16,17 +16,17 @@ export class RetryLater extends PlaitError {
   }
 }
 
-/** Not now: again after so many seconds, without burning a try. */
+/** Run the job again after `delaySeconds`. The attempt does not count against `maxAttempts`. */
 export class Snooze extends PlaitError {
   constructor(readonly delaySeconds: number) {
     super(`snoozed for ${delaySeconds} s`);
   }
 }
 
-/** There was nothing to do. */
+/** Skip the job: there was nothing to do. */
 export class Skip extends PlaitError {}
 
-/** Why a job's AbortSignal fires. */
+/** The reason of a job's AbortSignal: the worker stopped the handler. */
 export class Stopped extends PlaitError {
   constructor(readonly why: "canceled" | "lost" | "timeout" | "shutdown") {
     super(MESSAGES[why]);
@@ -34,29 +34,29 @@ export class Stopped extends PlaitError {
 }
 
 const MESSAGES = {
-  canceled: "somebody has canceled the job",
-  lost: "the lease is lost: the job is another worker's now",
-  timeout: "the job ran for longer than it may",
-  shutdown: "the worker ends",
+  canceled: "the job was canceled",
+  lost: "the lease was lost: another worker may run the job",
+  timeout: "the job exceeded its timeout",
+  shutdown: "the worker is shutting down",
 };
-/** As the server takes them. */
+/** The server's limits, in characters. */
 const LONGEST = { error: 10_000, traceback: 60_000 };
 
-type Said = "worker" | "attempt";
+type Fence = "worker" | "attempt";
 
 export type Outcome =
-  | { verb: "complete"; body: Omit<Complete, Said> }
-  | { verb: "fail"; body: Omit<Fail, Said> }
-  | { verb: "release"; body: Omit<Release, Said> }
-  | { verb: "skip"; body: Omit<SkipIt, Said> };
+  | { verb: "complete"; body: Omit<Complete, Fence> }
+  | { verb: "fail"; body: Omit<Fail, Fence> }
+  | { verb: "release"; body: Omit<Release, Fence> }
+  | { verb: "skip"; body: Omit<SkipIt, Fence> };
 
-/** What an error makes of the job; `stopped` where the worker itself wanted the handler to end. */
+/** The outcome of an error. `stopped`: the reason if the worker stopped the handler. */
 export function outcomeOf(error: unknown, stopped: Stopped | undefined): Outcome {
   switch (stopped?.why) {
     case "timeout":
-      return { verb: "fail", body: { ...told(error), timeout: true } };
+      return { verb: "fail", body: { ...described(error), timeout: true } };
     case "canceled":
-      return { verb: "fail", body: { ...told(error), reason: "canceled" } };
+      return { verb: "fail", body: { ...described(error), reason: "canceled" } };
     case "shutdown":
       return { verb: "release", body: {} };
   }
@@ -67,16 +67,16 @@ export function outcomeOf(error: unknown, stopped: Stopped | undefined): Outcome
     return { verb: "release", body: { delay_seconds: error.delaySeconds } };
   }
   if (error instanceof RetryLater) {
-    return { verb: "fail", body: { ...told(error), delay_seconds: error.delaySeconds } };
+    return { verb: "fail", body: { ...described(error), delay_seconds: error.delaySeconds } };
   }
-  return { verb: "fail", body: { ...told(error), permanent: error instanceof PermanentError } };
+  return { verb: "fail", body: { ...described(error), permanent: error instanceof PermanentError } };
 }
 
 export function failedFor(reason: string, error: string): Outcome {
   return { verb: "fail", body: { error: cut(error, LONGEST.error), reason, permanent: true } };
 }
 
-function told(error: unknown): { error: string; traceback: string | null } {
+function described(error: unknown): { error: string; traceback: string | null } {
   try {
     if (error instanceof Error) {
       const text = `${error.name}: ${error.message}`;
@@ -84,11 +84,11 @@ function told(error: unknown): { error: string; traceback: string | null } {
     }
     return { error: cut(String(error), LONGEST.error), traceback: null };
   } catch {
-    return { error: "the handler threw something that can't be shown", traceback: null };
+    return { error: "the handler threw a value that can't be shown", traceback: null };
   }
 }
 
-/** Cut to length, and without half a character: a lone surrogate is no text to the database. */
+/** Truncate, and replace lone surrogates, which the database rejects. */
 function cut(text: string, most: number): string {
   return text.slice(0, most).toWellFormed();
 }

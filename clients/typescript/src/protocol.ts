@@ -1,5 +1,5 @@
-// A worker's words to the server. Each names the worker and the attempt: what comes from an attempt that is over is refused, and what
-// comes twice is recognised.
+// The requests of a worker. Each names the worker and the attempt, so the server rejects outdated attempts and recognizes repeated
+// requests.
 
 import { LeaseLost, Refused } from "./errors.js";
 import type { Outcome } from "./outcomes.js";
@@ -21,12 +21,12 @@ export class Protocol {
     this.#leaseSeconds = about.lease_seconds;
   }
 
-  /** The number that the server knows us by; null until the first claim, and after a lease was lost. */
+  /** The worker's id. Null until the first claim, and after the lease was lost. */
   get worker(): number | null {
     return this.#worker;
   }
 
-  /** Once only: an answer that is lost may leave jobs with us that we do not know of, and the next claim would take others. */
+  /** Claim jobs. Sent only once: after a lost response, unknown jobs may be claimed for us, and a retry would claim more. */
   async claim(limit: number, running: number, waitSeconds: number, signal: AbortSignal): Promise<ClaimedJob[]> {
     const { worker, jobs } = await this.#transport.call("POST /worker/jobs/claim", {
       body: { ...this.#about, worker: this.#worker, limit, running, wait_seconds: waitSeconds },
@@ -39,8 +39,8 @@ export class Protocol {
   }
 
   /**
-   * Renew the lease. `held`: all that we run, where no claim is under way; what it leaves out goes back to the queue. Else `one` is asked
-   * about.
+   * Renew the lease. `held`: all claimed jobs, if no claim is in progress; the server releases jobs that are not listed. Otherwise only
+   * `one` job is checked.
    */
   async beat(one: Held | undefined, held: Held[] | null): Promise<Beat> {
     const request = { retries: 0, timeoutSeconds: this.#leaseSeconds / 3 };
@@ -56,8 +56,8 @@ export class Protocol {
   }
 
   /**
-   * Say how an attempt has ended, again and again until the server has heard it or the lease is lost. What is under way is let be: the
-   * server may have taken it just before it told a heartbeat that the job is gone.
+   * Report the outcome of an attempt. Retries until the server has received it or the lease is lost. A request in flight is not aborted:
+   * the server may have accepted it just before a heartbeat reports that the job is gone.
    */
   async settle(job: ClaimedJob, { verb, body }: Outcome, lost: AbortSignal): Promise<void> {
     const request = { path: { job_id: job.id }, retries: 0, timeoutSeconds: this.#leaseSeconds / 3 };
@@ -76,14 +76,14 @@ export class Protocol {
     }
   }
 
-  async tell(job: ClaimedJob, body: { stdout?: string; stderr?: string; progress?: Record<string, unknown> }): Promise<void> {
+  async report(job: ClaimedJob, body: { stdout?: string; stderr?: string; progress?: Record<string, unknown> }): Promise<void> {
     await this.#transport.call("POST /worker/jobs/{job_id}/logs", {
       path: { job_id: job.id },
       body: { worker: this.#number(), attempt: job.attempt, ...body },
     });
   }
 
-  /** What we still hold goes back at once. */
+  /** Deregister the worker. The server releases its jobs at once. */
   async leave(): Promise<void> {
     if (this.#worker !== null) {
       const worker = this.#worker;
@@ -92,14 +92,14 @@ export class Protocol {
     }
   }
 
-  /** The server has declared us lost: the next claim makes us another worker. */
+  /** The server has declared this worker lost. The next claim registers a new one. */
   forget(): void {
     this.#worker = null;
   }
 
   #number(): number {
     if (this.#worker === null) {
-      throw new LeaseLost(409, "worker-lost", "this worker holds nothing any more", {}, undefined);
+      throw new LeaseLost(409, "worker-lost", "the worker has lost its lease", {}, undefined);
     }
     return this.#worker;
   }

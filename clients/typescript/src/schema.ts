@@ -1,4 +1,4 @@
-// Standard Schema, version 1: the interface that Zod, Valibot, ArkType and others have in common. An interface only, no dependency.
+// Standard Schema, version 1: the interface that Zod, Valibot, ArkType and others implement. Only the interface, so there is no dependency.
 
 import { SchemaMismatch } from "./errors.js";
 
@@ -18,21 +18,21 @@ interface Issue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** A kind of job: its key, and schemas for what it takes and what it returns. */
+/** A job definition: its key, and schemas of its payload and result. */
 export interface Definition<Payload = Record<string, unknown>, Parsed = Payload, Result = unknown> {
   readonly key: string;
   readonly payload?: StandardSchema<Payload, Parsed>;
   readonly result?: StandardSchema<unknown, Result>;
 }
 
-/** Names a kind of job once, for those who enqueue it and those who run it. */
+/** Declare a job definition once, for code that enqueues it and for workers. */
 export function define<Payload = Record<string, unknown>, Parsed = Payload, Result = unknown>(
   definition: Definition<Payload, Parsed, Result>,
 ): Definition<Payload, Parsed, Result> {
   return definition;
 }
 
-/** The value as its schema reads it, or SchemaMismatch. */
+/** Parse a value with its schema. Throws SchemaMismatch if it does not match. */
 export async function checked<Output>(
   what: string,
   schema: StandardSchema<unknown, Output> | undefined,

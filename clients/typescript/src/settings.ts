@@ -2,15 +2,15 @@ import { BrowserRefused, InvalidSettings } from "./errors.js";
 import type { Sink } from "./logs.js";
 
 export interface ClientOptions {
-  /** Where the API is; else PLAIT_URL. */
+  /** URL of the API. Default: PLAIT_URL. */
   url?: string;
-  /** A key of the API; else PLAIT_KEY. */
+  /** API key. Default: PLAIT_KEY. */
   key?: string;
-  /** Seconds that one request may take; 30. */
+  /** Timeout of one request, in seconds. Default: 30. */
   timeoutSeconds?: number;
-  /** How often a request is sent again after no answer, 429, 502, 503 or 504; 4. */
+  /** How often a request is retried after no response, 429, 502, 503 or 504. Default: 4. */
   retries?: number;
-  /** In place of the global fetch. */
+  /** Default: the global fetch. */
   fetch?: typeof fetch;
 }
 
@@ -37,19 +37,19 @@ export function clientSettings(options: ClientOptions): ClientSettings {
 }
 
 export interface WorkerOptions extends ClientOptions {
-  /** ["default"] */
+  /** Default: ["default"]. */
   queues?: string[];
-  /** How many handlers run at once; 10. */
+  /** How many handlers run concurrently. Default: 10. */
   concurrency?: number;
-  /** How many jobs are held at most, those included that wait here for a free handler; as `concurrency`. */
+  /** Maximum number of claimed jobs, including prefetched ones. Default: `concurrency`. */
   claimLimit?: number;
-  /** After so many seconds without a word from us our jobs are others'; 30. */
+  /** Seconds without a heartbeat after which the worker is lost and its jobs are requeued. Default: 30. */
   leaseSeconds?: number;
-  /** Seconds between heartbeats, and so the longest that a cancel takes to arrive; a third of the lease. */
+  /** Seconds between heartbeats, which is also the longest delay of a cancellation. Default: a third of the lease. */
   heartbeatSeconds?: number;
-  /** Seconds that a claim waits at the server for work; 20. */
+  /** Long polling: seconds that a claim waits at the server for jobs. Default: 20. */
   waitSeconds?: number;
-  /** Seconds that running handlers get when the worker is stopped; 30. */
+  /** Graceful shutdown: seconds that running handlers have to finish. Default: 30. */
   graceSeconds?: number;
   log?: Sink;
 }
@@ -89,35 +89,35 @@ function refuseBrowsers(): void {
   }
 }
 
-/** Collects all that is wrong, so that who starts a process is told once. */
+/** Collects all faults, so that one error reports them. */
 export class Checks {
   readonly #faults: string[] = [];
 
   url(given: string | undefined): string {
     if (!given) {
-      return this.#fault("url: give it, or set PLAIT_URL", "");
+      return this.#fault("url: missing; pass it, or set PLAIT_URL", "");
     }
     const url = URL.canParse(given) ? new URL(given) : undefined;
     if (!url || !["http:", "https:"].includes(url.protocol) || url.username || url.search || url.hash) {
-      return this.#fault("url: an address like https://plait.example, without a query and without a password", "");
+      return this.#fault("url: must be a URL like https://plait.example, without query and password", "");
     }
     return url.href.replace(/\/+$/, "");
   }
 
   key(given: string | undefined): string {
     if (!given) {
-      return this.#fault("key: give it, or set PLAIT_KEY", "");
+      return this.#fault("key: missing; pass it, or set PLAIT_KEY", "");
     }
-    // The value is never named: messages are logged.
-    return /^[\x21-\x7e]+$/.test(given) ? given : this.#fault("key: it has characters that no key has", "");
+    // Never include the value: messages are logged.
+    return /^[\x21-\x7e]+$/.test(given) ? given : this.#fault("key: not a valid API key", "");
   }
 
   number(name: string, value: number, least: number, most: number): number {
-    return value >= least && value <= most ? value : this.#fault(`${name}: from ${least} to ${most}, not ${value}`, least);
+    return value >= least && value <= most ? value : this.#fault(`${name}: must be from ${least} to ${most}, got ${value}`, least);
   }
 
   integer(name: string, value: number, least: number, most: number): number {
-    return Number.isInteger(value) ? this.number(name, value, least, most) : this.#fault(`${name}: a whole number`, least);
+    return Number.isInteger(value) ? this.number(name, value, least, most) : this.#fault(`${name}: must be an integer, got ${value}`, least);
   }
 
   done(): void {

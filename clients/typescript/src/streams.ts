@@ -1,9 +1,9 @@
-// The items of a stream that a job writes, as they come. A connection that breaks is made again, and continues after the last item.
+// Reads the items of a job's stream as they are written. After an interruption it reconnects and continues after the last item.
 
 import { passing, pause, type Transport } from "./transport.js";
 
 export interface StreamOptions {
-  /** The number of the last item that is known: only later ones come. */
+  /** Return only items after this number. */
   after?: number;
   signal?: AbortSignal;
 }

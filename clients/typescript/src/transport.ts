@@ -1,6 +1,6 @@
-// Requests, typed by the routes of the OpenAPI document, and sent again where that is safe.
+// HTTP requests, typed by the routes of the OpenAPI document, with retries where they are safe.
 //
-// Every change carries what makes it safe: an Idempotency-Key, an id, or (worker, attempt). A claim does not, and is sent once.
+// Changes are safe to retry because they carry an Idempotency-Key, an id, or (worker, attempt). A claim has none of these and is sent once.
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -76,8 +76,8 @@ export class Transport {
     return this.#settings.retries;
   }
 
-  /** The lines of an answer that goes on, as they come. Unreachable where the server falls silent or the connection ends: a stream says itself that it is over.
-   * An answer without content is the stream's end. */
+  /** Yield the lines of a streaming response. Throws Unreachable on a timeout and when the connection closes, because a stream ends with an
+   * explicit event. A response without content means that the stream has ended. */
   async *lines(
     template: string,
     path: Record<string, string>,
@@ -113,11 +113,11 @@ export class Transport {
         heard();
         const pieces = (rest + decoder.decode(chunk, { stream: true })).split(/\r?\n/);
         rest = pieces.pop()!;
-        clearTimeout(late); // a reader may take its time
+        clearTimeout(late); // the timeout must not include the reader's own work
         yield* pieces;
         heard();
       }
-      throw new Unreachable("the stream broke off");
+      throw new Unreachable("the stream was interrupted");
     } catch (error) {
       outer?.throwIfAborted();
       throw error instanceof PlaitError ? error : new Unreachable(why(error), { cause: error });
@@ -135,7 +135,7 @@ export class Transport {
     body: string | undefined,
     given: Loose,
   ): Promise<unknown> {
-    // Not AbortSignal.any: a signal that lives as long as the process would remember each request.
+    // Not AbortSignal.any: with a signal that lives as long as the process, it would leak memory for each request.
     const ending = new AbortController();
     const { signal } = ending;
     const stop = (): void => ending.abort();
@@ -145,7 +145,7 @@ export class Transport {
     let answer: Response;
     let text: string;
     try {
-      // A redirect would carry the key to who knows where.
+      // Redirects are not followed: they could send the API key to another host.
       answer = await this.#settings.fetch(url, {
         method,
         headers,
@@ -157,7 +157,7 @@ export class Transport {
     } catch (error) {
       given.signal?.throwIfAborted();
       throw signal.reason === LATE
-        ? new TimedOut(`${method} ${new URL(url).pathname} had no answer in time`)
+        ? new TimedOut(`${method} ${new URL(url).pathname} timed out`)
         : new Unreachable(why(error), { cause: error });
     } finally {
       clearTimeout(late);
@@ -172,21 +172,22 @@ export class Transport {
     try {
       return JSON.parse(text) as unknown;
     } catch (error) {
-      throw new Unreachable(`${method} ${new URL(url).pathname} was answered, but not by JSON`, { cause: error });
+      throw new Unreachable(`${method} ${new URL(url).pathname} returned a response that is not JSON`, { cause: error });
     }
   }
 }
 
-/** There the key would be the job's own; a job's id makes it safe to ask again. Workers' words are fenced by the attempt. */
+/** Routes without a generated Idempotency-Key. On `/jobs` it is the job's own key, and the job's id makes a retry safe. Requests of workers
+ * are fenced by the attempt. */
 const NOT_REPLAYED = /^\/(jobs|worker\/.*)$/;
 
-/** Where a follower sends us with a job for all nodes: the leader's address, as its operator gave it; never from https to http. */
+/** The leader to which a follower redirects a node job, at the URL that its operator configured. Never from https to http. */
 function leaderOf(error: unknown, base: string): string | undefined {
   const url = error instanceof Refused && error.status === 421 ? error.problem.leader_url : undefined;
   return url && ["https:", new URL(base).protocol].includes(new URL(url).protocol) ? url.replace(/\/+$/, "") : undefined;
 }
 
-/** Whether the same request may do better later. */
+/** Whether the error is temporary and the request may be retried. */
 export function passing(error: unknown): boolean {
   if (error instanceof Refused) {
     return error instanceof TooMany || [502, 503, 504].includes(error.status) || error.code === "under-way";
@@ -194,7 +195,7 @@ export function passing(error: unknown): boolean {
   return error instanceof Unreachable || error instanceof TimedOut;
 }
 
-/** Wait before the next try: as long as the server said, else longer each time. */
+/** Wait before the next retry: the server's Retry-After, or exponential backoff with jitter. */
 export async function pause(error: unknown, tried: number, signal?: AbortSignal): Promise<void> {
   const said = error instanceof Refused ? error.retryAfter : undefined;
   const backoff = 0.2 * 2 ** Math.min(tried, 6) * (0.8 + 0.4 * Math.random());
@@ -204,7 +205,7 @@ export async function pause(error: unknown, tried: number, signal?: AbortSignal)
 function filled(template: string, path: Record<string, string>): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = path[name];
-    // A dot is no segment of ours, and URL would take it for a step up.
+    // URL would resolve "." and ".." as relative path segments.
     if (value === undefined || value === "" || value === "." || value === "..") {
       throw new TypeError(`${template} needs ${name}`);
     }
@@ -234,5 +235,5 @@ function seconds(header: string | null): number | undefined {
 
 function why(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return `the server can't be reached: ${cause instanceof Error ? cause.message || cause.name : String(cause)}`;
+  return `server unreachable: ${cause instanceof Error ? cause.message || cause.name : String(cause)}`;
 }

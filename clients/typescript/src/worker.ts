@@ -1,9 +1,9 @@
-// A worker over HTTP: it claims jobs, runs their handlers, and says how they ended. It has no connection to the database.
+// A worker over HTTP: it claims jobs, runs their handlers and reports outcomes. It has no connection to the database.
 //
-// Three things go on at once: one claim at a time, which waits at the server for work; a heartbeat, which renews the lease of all that is
-// held and learns what shall stop; and the handlers. All that is claimed is in `#held` until the server has acknowledged its end, so that
-// a heartbeat that names what we hold never gives back what is only being settled (T33). Such a heartbeat is sent only while no claim is
-// under way: it would give back what that claim's answer is just bringing.
+// Three activities run concurrently: one claim at a time, which waits at the server for jobs; a heartbeat, which renews the worker's lease
+// and learns which jobs must stop; and the handlers. A claimed job stays in `#held` until the server has acknowledged its outcome, so that a
+// heartbeat that lists the held jobs never releases one that is being settled (T33). Such a heartbeat is sent only while no claim is in
+// progress: it would release the jobs of that claim's response.
 
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,11 +19,11 @@ import { passing, pause, Transport } from "./transport.js";
 import type { ClaimedJob } from "./types.js";
 
 export interface HandlerOptions {
-  /** For jobs that do not say; 3600. */
+  /** Timeout of jobs without one of their own. Default: 3600. */
   timeoutSeconds?: number;
 }
 
-/** Why a job failed whose outcome the server would not take: too large, say. */
+/** The reason of a job whose outcome the server rejected, for example because it is too large. */
 const REFUSED = "outcome_refused";
 const VERSION = "plait-client/0.1.0 (node)";
 
@@ -43,9 +43,9 @@ export class Worker {
   #reconciling: Promise<void> | undefined;
   #wake: () => void = () => undefined;
   #beats = 0;
-  /** By this process's own clock: past it, what we hold may be others' (T31). */
+  /** When our lease expires, by this process's own clock. After that our jobs may be claimed by others (T31). */
   #leaseUntil = 0;
-  /** Until then the server may have given us jobs that we were not told of: a claim's answer was lost. */
+  /** Until then the server may have claimed jobs for us that we don't know of, because the response to a claim was lost. */
   #doubtUntil = 0;
 
   constructor(options: WorkerOptions = {}) {
@@ -54,23 +54,23 @@ export class Worker {
     this.#log = new Logger(options.log ?? toStderr, { component: "worker" });
   }
 
-  /** Say who runs a kind of job. */
+  /** Register the handler of a job definition. */
   handle<Payload, Parsed, Result>(
-    kind: Definition<Payload, Parsed, Result>,
+    definition: Definition<Payload, Parsed, Result>,
     handler: Handler<Parsed, Result>,
     options?: HandlerOptions,
   ): this;
-  handle(kind: string, handler: Handler, options?: HandlerOptions): this;
-  handle(kind: string | Definition<unknown, unknown, unknown>, handler: Handler<never>, options: HandlerOptions = {}): this {
-    const definition = typeof kind === "string" ? { key: kind } : kind;
-    if (this.#handlers.has(definition.key)) {
-      throw new TypeError(`${definition.key} has a handler already`);
+  handle(definition: string, handler: Handler, options?: HandlerOptions): this;
+  handle(definition: string | Definition<unknown, unknown, unknown>, handler: Handler<never>, options: HandlerOptions = {}): this {
+    const declared = typeof definition === "string" ? { key: definition } : definition;
+    if (this.#handlers.has(declared.key)) {
+      throw new TypeError(`${declared.key} already has a handler`);
     }
-    this.#handlers.set(definition.key, { definition, handler, timeoutSeconds: options.timeoutSeconds ?? 3600 });
+    this.#handlers.set(declared.key, { definition: declared, handler, timeoutSeconds: options.timeoutSeconds ?? 3600 });
     return this;
   }
 
-  /** Let handlers end, give back what has not begun, and go. A second time: now. */
+  /** Graceful shutdown: finish running handlers, release jobs that have not started, and exit. A second call skips the grace period. */
   stop(): void {
     if (this.#stopping.signal.aborted) {
       this.#hurry.abort();
@@ -79,13 +79,13 @@ export class Worker {
     this.#notify();
   }
 
-  /** Work until it is stopped, by `stop` or (unless `signals` is false) SIGTERM or SIGINT. Throws where the server refuses us for good. */
+  /** Run jobs until stopped, by `stop` or (unless `signals` is false) SIGTERM or SIGINT. Throws if the server rejects the worker permanently. */
   async run({ signals = true }: { signals?: boolean } = {}): Promise<void> {
     if (this.#protocol) {
-      throw new TypeError("a worker runs once: make another");
+      throw new TypeError("a worker can run only once: create another");
     }
     if (this.#handlers.size === 0) {
-      throw new TypeError("a worker without handlers has nothing to do");
+      throw new TypeError("the worker has no handlers: register one with handle()");
     }
     const protocol = new Protocol(this.#transport, {
       queues: this.#work.queues,
@@ -110,7 +110,7 @@ export class Worker {
       } finally {
         drained.abort();
         await beating;
-        await protocol.leave().catch((error: unknown) => this.#log.warning("leaving failed", { error: String(error) }));
+        await protocol.leave().catch((error: unknown) => this.#log.warning("deregistration failed", { error: String(error) }));
         names.forEach((name) => process.off(name, onSignal));
         this.#log.info("worker stopped");
       }
@@ -119,8 +119,8 @@ export class Worker {
 
   async #pump(protocol: Protocol): Promise<void> {
     for (let failed = 0; !this.#stopping.signal.aborted;) {
-      const room = this.#room();
-      if (room === 0) {
+      const limit = this.#claimLimit();
+      if (limit === 0) {
         await this.#change();
         continue;
       }
@@ -131,7 +131,7 @@ export class Worker {
         while (this.#reconciling) {
           await this.#reconciling;
         }
-        await this.#claim(protocol, room);
+        await this.#claim(protocol, limit);
         failed = 0;
       } catch (error) {
         if (this.#stopping.signal.aborted) {
@@ -149,20 +149,20 @@ export class Worker {
     }
   }
 
-  /** How many to claim: always where a handler is free, and ahead when half of what may be held is done. */
-  #room(): number {
+  /** How many jobs to claim: whenever a slot is free, and ahead (prefetch) when at most half of the limit is held. */
+  #claimLimit(): number {
     const held = this.#held.size;
     const idle = this.#ready.length === 0 && this.#running.size < this.#work.concurrency;
     return idle || held <= this.#work.claimLimit / 2 ? Math.max(0, this.#work.claimLimit - held) : 0;
   }
 
-  async #claim(protocol: Protocol, room: number): Promise<void> {
+  async #claim(protocol: Protocol, limit: number): Promise<void> {
     const asked = performance.now();
     const before = protocol.worker;
     let jobs: ClaimedJob[];
     this.#claiming = true;
     try {
-      jobs = await protocol.claim(room, this.#running.size, this.#work.waitSeconds, this.#stopping.signal);
+      jobs = await protocol.claim(limit, this.#running.size, this.#work.waitSeconds, this.#stopping.signal);
     } catch (error) {
       if (!(error instanceof LeaseLost)) {
         this.#doubt();
@@ -184,7 +184,7 @@ export class Worker {
     this.#start(protocol);
   }
 
-  /** The server may go on with a claim for as long as it was asked to wait. */
+  /** After a lost response: the server may still execute the claim for as long as it was asked to wait. */
   #doubt(): void {
     this.#doubtUntil = performance.now() + (this.#work.waitSeconds + 5) * 1000;
   }
@@ -210,12 +210,12 @@ export class Worker {
     const registered = this.#handlers.get(job.definition_key);
     const began = performance.now();
     const outcome: Outcome = registered
-      ? await execution.run(registered, execution.context(log, (said) => this.#tell(protocol, execution, said)))
+      ? await execution.run(registered, execution.context(log, (said) => this.#report(protocol, execution, said)))
       : { verb: "release", body: { delay_seconds: 60 } };
     await this.#settle(protocol, execution, outcome, log.with({ duration_ms: Math.round(performance.now() - began) }));
   }
 
-  /** Say how it ended, unless the lease is lost: then nothing. Never throws. */
+  /** Report the outcome, unless the lease is lost. Never throws. */
   async #settle(protocol: Protocol, execution: Execution, outcome: Outcome, log: Logger): Promise<void> {
     try {
       if (execution.lost.aborted) {
@@ -230,13 +230,13 @@ export class Worker {
         log.warning("lease lost");
       } else if (outcome.verb === "fail" && outcome.body.reason === REFUSED) {
         log.error("outcome refused", { error: String(error) });
-        this.#doubt(); // it goes back with the next heartbeat that names what we hold
+        this.#doubt(); // the next heartbeat that lists the held jobs releases it
       } else {
         const message = error instanceof Error ? error.message : String(error);
         await this.#settle(
           protocol,
           execution,
-          failedFor(REFUSED, `the server refused the outcome (${outcome.verb}): ${message}`),
+          failedFor(REFUSED, `the server rejected the outcome (${outcome.verb}): ${message}`),
           log,
         );
       }
@@ -245,14 +245,14 @@ export class Worker {
     }
   }
 
-  /** Unless the job, lost and claimed again, is held anew. */
+  /** Remove it from `#held`, unless the job was lost and has been claimed by us again. */
   #drop(execution: Execution): void {
     if (this.#held.get(execution.job.id) === execution) {
       this.#held.delete(execution.job.id);
     }
   }
 
-  /** Renew the lease for as long as anything is held; when it can't be, stop what runs before the server gives it to others. */
+  /** Renew the lease while jobs are held. If that fails, stop the handlers before the lease expires and others run the jobs. */
   async #keepBeating(protocol: Protocol, drained: AbortSignal): Promise<void> {
     let next = this.#work.heartbeatSeconds;
     while (await sleep(next * 1000, true, { signal: drained }).catch(() => false)) {
@@ -278,7 +278,7 @@ export class Worker {
     const sent = performance.now();
     const reply = protocol.beat(one, this.#claiming ? null : all);
     if (!this.#claiming) {
-      // Who wants to claim waits for it, and for one that is under way already.
+      // A claim waits for this heartbeat, and for an earlier one that is still in progress.
       const ended = Promise.allSettled([this.#reconciling, reply]).then(() => {
         if (this.#reconciling === ended) {
           this.#reconciling = undefined;
@@ -299,7 +299,7 @@ export class Worker {
     }
   }
 
-  /** Only the attempt that was asked about: meanwhile the job may have come to us again. */
+  /** Stop only this attempt: we may have claimed the job again in the meantime. */
   #lose(id: string, asked: readonly { id: string; attempt: number }[]): void {
     const execution = this.#held.get(id);
     if (execution && asked.some((one) => one.id === id && one.attempt === execution.job.attempt)) {
@@ -311,7 +311,7 @@ export class Worker {
   #loseAll(protocol: Protocol): void {
     this.#log.warning("worker lost", { held: this.#held.size });
     protocol.forget();
-    this.#doubt(); // a claim under way may yet answer for the worker that we were
+    this.#doubt(); // a claim in progress may still be answered for the old worker id
     this.#log = new Logger(this.#log.sink, { component: "worker" });
     for (const execution of this.#held.values()) {
       execution.stop("lost");
@@ -326,7 +326,7 @@ export class Worker {
     if (this.#held.size > 0) {
       this.#log.info("draining", { running: this.#running.size, released: waiting.length });
     }
-    // What has not begun goes back at once; what the last claim may still bring goes with the next heartbeat, or with us (T42).
+    // Release jobs that have not started. Jobs of a claim in progress are released by the next heartbeat, or by leave (T42).
     const released = waiting.map((execution) =>
       this.#settle(protocol, execution, { verb: "release", body: {} }, execution.logTo(this.#log)),
     );
@@ -343,10 +343,10 @@ export class Worker {
     this.#leaseUntil = Math.max(this.#leaseUntil, asked + this.#work.leaseSeconds * 1000 * 0.9);
   }
 
-  /** Tell the server what a handler says; who has lost the job is told to stop. */
-  async #tell(protocol: Protocol, execution: Execution, body: Parameters<Protocol["tell"]>[1]): Promise<void> {
+  /** Send a handler's progress or output to the server. If the lease is lost, the handler is stopped. */
+  async #report(protocol: Protocol, execution: Execution, body: Parameters<Protocol["report"]>[1]): Promise<void> {
     try {
-      await protocol.tell(execution.job, body);
+      await protocol.report(execution.job, body);
     } catch (error) {
       if (error instanceof LeaseLost) {
         execution.stop("lost");

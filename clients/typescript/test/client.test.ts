@@ -40,7 +40,7 @@ function inTurn(...answers: Answer[]): Answering {
 
 const MADE: Answer = { status: 201, body: { id: newId(), deduplicated: false } };
 
-test("an enqueue whose answer was lost is sent again with the same id, and without an idempotency key of our own", async () => {
+test("an enqueue is retried with the same id, and without a generated idempotency key", async () => {
   const { server, plait } = await serving(inTurn("drop", problem(503, "not-available", { "retry-after": "0" }), MADE));
   await plait.enqueue("add", { a: 1 });
   const ids = server.asked.map(({ body }) => body.id);
@@ -51,7 +51,7 @@ test("an enqueue whose answer was lost is sent again with the same id, and witho
   assert.equal(server.asked[0]!.headers.authorization, "Bearer k");
 });
 
-test("a follower's word for where the leader is is followed, once", async () => {
+test("a follower's redirect to the leader is followed once", async () => {
   const misdirected = (leader: string): Answer => ({
     status: 421,
     body: { type: "urn:plait:problem:not-leader", title: "Misdirected", status: 421, leader_url: leader },
@@ -62,11 +62,11 @@ test("a follower's word for where the leader is is followed, once", async () => 
   await plait.enqueue("sync", { a: 1 });
   assert.equal(follower.asked[0]!.body.id, leader.asked[0]!.body.id);
   await assert.rejects(plait.enqueue("sync", { a: 1 }), (error) => error instanceof Refused && error.status === 421);
-  // fetch itself asks twice where it gets a 421, on a connection of its own.
+  // fetch itself repeats a request after a 421, on a new connection.
   assert.equal(new Set(leader.asked.map(({ body }) => body.id)).size, 2);
 });
 
-test("a change is sent again with the same Idempotency-Key, and another change has another", async () => {
+test("a retried change has the same Idempotency-Key, and another change has another", async () => {
   const moved = { body: { id: "x", status: "canceled", jobs: 1 } };
   const { server, plait } = await serving(inTurn(problem(429, "too-many", { "retry-after": "0" }), moved, moved));
   await plait.cancel("x", { reason: "no" });
@@ -77,13 +77,13 @@ test("a change is sent again with the same Idempotency-Key, and another change h
   assert.notEqual(first, other);
 });
 
-test("an idempotency key of the caller's is the job's", async () => {
+test("the caller's idempotency key becomes the job's", async () => {
   const { server, plait } = await serving(inTurn(MADE));
   await plait.enqueue("add", {}, { idempotencyKey: "mine" });
   assert.equal(server.asked[0]!.headers["idempotency-key"], "mine");
 });
 
-test("what the server refuses for good is not sent again, and is an error of its kind", async () => {
+test("a permanent error is not retried, and has its own class", async () => {
   for (const [status, code, kind] of [
     [404, "not-found", NotFound],
     [409, "illegal-move", Conflict],
@@ -101,7 +101,7 @@ test("what the server refuses for good is not sent again, and is an error of its
   }
 });
 
-test("the parts of a request that are wrong are named", async () => {
+test("the message lists the invalid fields of a request", async () => {
   const { plait } = await serving(() => ({
     status: 422,
     body: { type: "urn:plait:problem:not-valid", detail: "no", errors: [{ at: ["body", "x"], message: "too long" }] },
@@ -109,7 +109,7 @@ test("the parts of a request that are wrong are named", async () => {
   await assert.rejects(plait.get("x"), /no; body,x: too long/);
 });
 
-test("an error page of something between is an error too", async () => {
+test("an error page of a proxy is an error too", async () => {
   const server = await FakeServer.open(() => ({ status: 418, body: "<html>" }));
   servers.push(server);
   await assert.rejects(
@@ -118,19 +118,19 @@ test("an error page of something between is an error too", async () => {
   );
 });
 
-test("who is asked too often is heard with its Retry-After at the end", async () => {
+test("after the last retry, a 429 is thrown with its Retry-After", async () => {
   const { server } = await serving(() => problem(429, "too-many", { "retry-after": "7" }));
   const plait = new Plait({ url: server.url, key: "k", retries: 0 });
   await assert.rejects(plait.get("x"), (error) => error instanceof TooMany && error.retryAfter === 7);
 });
 
-test("a server that is not there is Unreachable, and one that does not answer is TimedOut", async () => {
+test("a server that refuses connections is Unreachable, and one that does not answer is TimedOut", async () => {
   await assert.rejects(new Plait({ url: "http://127.0.0.1:1", key: "k", retries: 0 }).get("x"), Unreachable);
   const { server } = await serving(() => new Promise(() => undefined));
   await assert.rejects(new Plait({ url: server.url, key: "k", retries: 0, timeoutSeconds: 0.05 }).get("x"), TimedOut);
 });
 
-test("a caller's own signal ends a request and what would be tried again", async () => {
+test("the caller's signal aborts a request and its retries", async () => {
   const { server, plait } = await serving(() => new Promise(() => undefined));
   const stop = new AbortController();
   const waiting = plait.wait("x", { signal: stop.signal });
@@ -140,7 +140,7 @@ test("a caller's own signal ends a request and what would be tried again", async
   assert.equal(server.asked.length, 1);
 });
 
-test("pages are asked for as they are read", async () => {
+test("pages are loaded as they are read", async () => {
   const { server, plait } = await serving(
     inTurn({ body: { items: [{ id: "a" }, { id: "b" }], next: "b" } }, { body: { items: [{ id: "c" }], next: null } }),
   );
@@ -155,14 +155,14 @@ test("pages are asked for as they are read", async () => {
   ]);
 });
 
-test("a name in a path can't leave it", async () => {
+test("a path parameter is escaped", async () => {
   const { server, plait } = await serving(() => problem(404, "not-found"));
   await assert.rejects(plait.call("POST /queues/{name}/pause", { path: { name: "../keys?x" } }), NotFound);
   assert.deepEqual(server.paths(), ["POST /queues/..%2Fkeys%3Fx/pause"]);
   await assert.rejects(plait.get(".."), TypeError);
 });
 
-test("a result is waited for, read by its schema, or told as a failure", async () => {
+test("a result is awaited and parsed by its schema, and a failed job throws", async () => {
   const kind = define({
     key: "add",
     payload: z.object({ a: z.number() }),
@@ -183,7 +183,7 @@ test("a result is waited for, read by its schema, or told as a failure", async (
   await assert.rejects(slow.plait.job("j").result({ timeoutSeconds: 0.01 }), TimedOut);
 });
 
-test("a payload that does not fit its schema is never sent, and one that does is sent as it was given", async () => {
+test("a payload that does not match its schema is not sent, and one that does is sent unchanged", async () => {
   const { server, plait } = await serving(inTurn(MADE));
   const kind = define({ key: "add", payload: z.object({ a: z.number(), b: z.number().default(2) }) });
   await assert.rejects(
@@ -195,7 +195,7 @@ test("a payload that does not fit its schema is never sent, and one that does is
   assert.deepEqual(server.asked[0]!.body.payload, { a: 1 });
 });
 
-test("settings are checked at once, all of them, and a key is never shown", () => {
+test("all settings are validated at once, and the key is never shown", () => {
   assert.throws(
     () => new Plait({ url: "ftp://x", key: "a\nb", retries: -1 }),
     (error) => {
@@ -211,7 +211,7 @@ test("settings are checked at once, all of them, and a key is never shown", () =
   assert.doesNotMatch(JSON.stringify(new Plait({ url: "http://h", key: "sesame" })), /sesame/);
 });
 
-test("settings come from the environment where they are not given", async () => {
+test("settings default to the environment", async () => {
   const { server } = await serving(() => ({ body: { status: "queued" } }));
   Object.assign(process.env, { PLAIT_URL: server.url + "/", PLAIT_KEY: "from-env" });
   try {
@@ -223,7 +223,7 @@ test("settings come from the environment where they are not given", async () => 
   assert.equal(server.asked[0]!.headers.authorization, "Bearer from-env");
 });
 
-test("a browser is refused, by what it is and by what a bundler takes for it", async () => {
+test("the client throws in a browser, and so does the entry point for bundlers", async () => {
   const scope = globalThis as { window?: unknown; document?: unknown };
   Object.assign(scope, { window: {}, document: {} });
   try {
@@ -235,7 +235,7 @@ test("a browser is refused, by what it is and by what a bundler takes for it", a
   await assert.rejects(import("../src/browser.js"), { name: "BrowserRefused" });
 });
 
-test("the items of a stream come in order, and a stream that breaks off continues after the last one", async () => {
+test("the items of a stream arrive in order, and an interrupted stream continues after the last one", async () => {
   const event = (id: number, data: unknown): string => `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
   const { server, plait } = await serving(
     inTurn(
@@ -259,7 +259,7 @@ test("the items of a stream come in order, and a stream that breaks off continue
   );
 });
 
-test("a stream that has ended is empty, and one of no job is not found", async () => {
+test("a stream that has ended is empty, and an unknown job is not found", async () => {
   const { plait } = await serving(inTurn({ status: 204 }, problem(404, "not-found")));
   const read = async (): Promise<unknown[]> => {
     const got: unknown[] = [];

@@ -1,4 +1,4 @@
-// A server that answers as a test says, and remembers what it was asked.
+// A fake server that answers as the test specifies, and records requests.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,7 +12,7 @@ export interface Asked {
   body: any;
 }
 
-/** An answer: a status and a body, as JSON or as it is; or "drop", which ends the connection; or a promise of one. */
+/** A response: a status and a body, as JSON or as text; or "drop", which closes the connection; or a promise of one. */
 export type Answer = { status?: number; body?: unknown; text?: string; headers?: Record<string, string> } | "drop";
 export type Answering = (asked: Asked) => Answer | Promise<Answer>;
 
@@ -37,7 +37,7 @@ export class FakeServer {
     return this.asked.map(({ method, path }) => `${method} ${path}`);
   }
 
-  /** The next request, or one that was there already, whose path ends so. */
+  /** Wait for a request whose path has this ending. It may have been received already. */
   async seen(end: string, nth = 1): Promise<Asked> {
     const matches = (): Asked | undefined => this.asked.filter(({ path }) => path.endsWith(end))[nth - 1];
     return matches() ?? (await new Promise((found) => this.#waiting.push({ matches: () => matches() !== undefined, found })));

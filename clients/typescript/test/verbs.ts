@@ -1,4 +1,4 @@
-// The client's verbs against the real server, for tests/clients: each prints a line, and the first that is wrong ends it.
+// The client's methods against a real server, for tests/clients. Each prints a line, and the script stops at the first failure.
 
 import assert from "node:assert/strict";
 

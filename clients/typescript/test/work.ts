@@ -1,4 +1,4 @@
-// A worker for the tests against the real server: it writes a line for each job that it begins, and the rest is logs.
+// A worker for tests against a real server. It writes a line for each job that it starts; everything else is logs.
 
 import { define, Worker, type StandardSchema } from "../src/index.js";
 

@@ -34,7 +34,7 @@ afterEach(async () => {
   }
 });
 
-/** A worker and a server that hands out these batches; `answering` may answer otherwise. */
+/** A worker, and a server that returns these batches of jobs. `answering` may override its responses. */
 async function working(
   batches: ClaimedJob[][],
   handler: Handler,
@@ -73,7 +73,7 @@ const untilStopped: Handler = async (_, { signal }) => {
   throw signal.reason;
 };
 
-test("what a handler does is what the server is told", async () => {
+test("each result or error of a handler is reported as its outcome", async () => {
   const ways: [Handler, string, object][] = [
     [() => 3, "complete", { result: 3 }],
     [() => undefined, "complete", { result: null }],
@@ -121,7 +121,7 @@ test("what a handler does is what the server is told", async () => {
         };
       },
       "fail",
-      { error: "the handler threw something that can't be shown" },
+      { error: "the handler threw a value that can't be shown" },
     ],
     [() => 1n, "fail", { reason: "not_serializable", permanent: true }],
     [
@@ -145,7 +145,7 @@ test("what a handler does is what the server is told", async () => {
   }
 });
 
-test("a payload is read by its schema, and one that does not fit fails for good", async () => {
+test("a payload is parsed by its schema, and one that does not match fails permanently", async () => {
   const seen: unknown[] = [];
   const kind = define({ key: "dated", payload: z.object({ n: z.number(), m: z.number().default(9) }) });
   const jobs = [claimed(1, { definition_key: "dated" }), claimed(2, { definition_key: "dated", payload: {} })];
@@ -159,7 +159,7 @@ test("a payload is read by its schema, and one that does not fit fails for good"
   assert.deepEqual(seen, [[1, 9]]);
 });
 
-test("a cancel reaches the handler by its signal", async () => {
+test("a cancellation aborts the handler's signal", async () => {
   const job = claimed(1);
   const beat = { body: { cancel: [job.id], gone: [] } };
   const { server, worker } = await working([[job]], untilStopped, {}, ({ path }) =>
@@ -167,12 +167,12 @@ test("a cancel reaches the handler by its signal", async () => {
   );
   const run = worker.run({ signals: false });
   const { body } = await server.seen("/fail");
-  assert.deepEqual([body.reason, body.error], ["canceled", "Stopped: somebody has canceled the job"]);
+  assert.deepEqual([body.reason, body.error], ["canceled", "Stopped: the job was canceled"]);
   worker.stop();
   await run;
 });
 
-test("a timeout stops the handler, and a handler that ignores it loses its slot", async () => {
+test("a timeout stops the handler, and the slot of a handler that ignores it is freed", async () => {
   const { server, worker } = await working(
     [[claimed(1, { timeout_seconds: 0.01 })], [claimed(2)]],
     ({ n }) => (n === 1 ? new Promise(() => undefined) : 2),
@@ -208,7 +208,7 @@ test("T34 a lost lease stops the handler and nothing is reported", async () => {
           return lost;
         }
         if (path === "/worker/jobs/claim" && ++claims > 1) {
-          await told; // else the second job may be there already, and is lost with its worker
+          await told; // otherwise the second job may already be claimed, and would be lost with its worker
         }
         return undefined;
       },
@@ -227,7 +227,7 @@ test("T34 a lost lease stops the handler and nothing is reported", async () => {
   assert.deepEqual(whys, ["lost", "lost"]);
 });
 
-test("F8 handlers stop when the server can't be reached for as long as the lease", async () => {
+test("F8 handlers stop when the server is unreachable for the length of the lease", async () => {
   let cut = false;
   const { server, worker } = await working(
     [[claimed(1)]],
@@ -250,7 +250,7 @@ test("F8 handlers stop when the server can't be reached for as long as the lease
   assert.ok(!server.paths().some((path) => path.endsWith("/complete")));
 });
 
-test("an outcome is sent until it is heard", async () => {
+test("an outcome is retried until the server has received it", async () => {
   const answers: Answer[] = ["drop", problem(500, "internal"), problem(503, "not-available", { "retry-after": "0" })];
   const { server, worker } = await working(
     [[claimed(1)]],
@@ -264,7 +264,7 @@ test("an outcome is sent until it is heard", async () => {
   await run;
 });
 
-test("T66 a result that the server won't take fails the job", async () => {
+test("T66 a result that the server rejects fails the job", async () => {
   const { server, worker } = await working(
     [[claimed(1)]],
     () => "x",
@@ -278,7 +278,7 @@ test("T66 a result that the server won't take fails the job", async () => {
   await run;
 });
 
-test("after a claim whose answer was lost, what we do not know of is given back before the next claim", async () => {
+test("after a lost response to a claim, unknown jobs are released before the next claim", async () => {
   let claims = 0;
   const { server, worker } = await working([[claimed(1)]], untilStopped, { concurrency: 2 }, ({ path }) =>
     path.endsWith("/claim") && ++claims === 2 ? "drop" : undefined,
@@ -292,7 +292,7 @@ test("after a claim whose answer was lost, what we do not know of is given back 
   await run;
 });
 
-test("a worker that comes before its server waits for it", async () => {
+test("a worker that starts before its server waits for it", async () => {
   let claims = 0;
   const { server, worker, logs } = await working(
     [[claimed(1)]],
@@ -308,7 +308,7 @@ test("a worker that comes before its server waits for it", async () => {
   assert.ok(!logs.some(({ event }) => event === "worker lost"));
 });
 
-test("no heartbeat names what is held while a claim is under way", async () => {
+test("no heartbeat lists the held jobs while a claim is in progress", async () => {
   const { server, worker } = await working([[claimed(1)]], untilStopped, { concurrency: 2 });
   const run = worker.run({ signals: false });
   const { path, body } = await server.seen("/heartbeat", 2);
@@ -318,7 +318,7 @@ test("no heartbeat names what is held while a claim is under way", async () => {
   await run;
 });
 
-test("T42 a worker that is stopped lets handlers end, and releases what has not begun", async () => {
+test("T42 a graceful shutdown finishes running handlers and releases jobs that have not started", async () => {
   let end: () => void = () => undefined;
   const { server, worker, logs } = await working(
     [[1, 2, 3].map((n) => claimed(n))],
@@ -344,7 +344,7 @@ test("T42 a worker that is stopped lets handlers end, and releases what has not 
   assert.equal(logs.at(-1)!.event, "worker stopped");
 });
 
-test("T43 past the grace a handler is told, and its job released though it does not listen", async () => {
+test("T43 after the grace period the handler is asked to stop, and its job is released even if it does not", async () => {
   const { server, worker } = await working([[claimed(1)]], () => new Promise(() => undefined), { graceSeconds: 0 });
   const run = worker.run({ signals: false });
   await server.seen("/heartbeat");
@@ -353,7 +353,7 @@ test("T43 past the grace a handler is told, and its job released though it does 
   assert.ok(server.paths().some((path) => path.endsWith("/release")));
 });
 
-test("a key that may not is told to who started the worker", async () => {
+test("run() throws if the key is not allowed to run jobs", async () => {
   const { worker } = await working(
     [],
     () => 1,
@@ -363,7 +363,7 @@ test("a key that may not is told to who started the worker", async () => {
   await assert.rejects(worker.run({ signals: false }), NotAllowed);
 });
 
-test("logs are one JSON object a line, with the job's and the trace's ids", async () => {
+test("logs are one JSON object per line, with the ids of the job and the trace", async () => {
   const trace = "a".repeat(32);
   const { server, worker, logs } = await working([[claimed(1, { correlation_id: trace })]], (_, context) => {
     context.log.info("mine", { text: "a\nb\u2028" });
@@ -384,12 +384,12 @@ test("logs are one JSON object a line, with the job's and the trace's ids", asyn
   assert.equal(JSON.parse(written)["level"], "info");
   const circle: Record<string, unknown> = {};
   circle["self"] = circle;
-  assert.match(line("info", "e", circle), /can't be shown/);
+  assert.match(line("info", "e", circle), /not serializable/);
 });
 
-test("a worker is checked before it runs", async () => {
+test("a worker's settings and handlers are validated before it runs", async () => {
   const { worker } = await working([], () => 1);
   assert.throws(() => worker.handle("add", () => 2), /already/);
   assert.throws(() => new Worker({ url: "http://h", key: "k", concurrency: 0, leaseSeconds: 1 }), /concurrency.*leaseSeconds/);
-  await assert.rejects(new Worker({ url: "http://h", key: "k" }).run(), /without handlers/);
+  await assert.rejects(new Worker({ url: "http://h", key: "k" }).run(), /no handlers/);
 });

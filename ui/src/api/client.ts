@@ -1,4 +1,4 @@
-/** Calls of the API, typed by its OpenAPI document. Nothing else in the UI speaks HTTP, but for the stream (live.ts). */
+/** Calls of the API, typed by its OpenAPI document. Except for the event stream (live.ts), all HTTP of the UI is here. */
 
 import { credentials } from "./embed";
 import { parse, stringify } from "./json";
@@ -8,7 +8,7 @@ export type Route = keyof Routes;
 export type Reads = Extract<Route, `GET ${string}`>;
 export type Answer<R extends Route> = Routes[R]["answer"];
 
-/** `path` fills the route's names; `query` may repeat; `raw` is a body that is JSON text already, so that numbers stay exact. */
+/** `path` has the route's path parameters; a `query` value may be a list; `raw` is a body that is already JSON text, so that numbers stay exact. */
 export interface Given<R extends Route> {
   path?: Routes[R]["path"];
   query?: Omit<Routes[R]["query"], "tenant">;
@@ -17,8 +17,8 @@ export interface Given<R extends Route> {
   headers?: Record<string, string>;
 }
 
-/** An answer that is an error: RFC 9457's problem, in words for who reads it. */
-export class Refusal extends Error {
+/** An error response (an RFC 9457 problem). The message is its `detail`, for display. */
+export class ApiError extends Error {
   constructor(
     readonly status: number,
     readonly problem: Partial<Problem>,
@@ -39,8 +39,8 @@ export async function call<R extends Route>(route: R, given: Given<R> = {}, tena
   try {
     return await send(route, given, tenant, signal);
   } catch (error) {
-    // Somebody signed in anew in another tab: the cookie is another session's, and so is its token.
-    if (!(error instanceof Refusal) || !error.problem.type?.endsWith("csrf")) throw error;
+    // The user signed in again in another tab: the cookie now belongs to a session with another CSRF token.
+    if (!(error instanceof ApiError) || !error.problem.type?.endsWith("csrf")) throw error;
     rememberCsrf((await send("GET /session")).csrf);
     return send(route, given, tenant, signal);
   }
@@ -57,11 +57,11 @@ async function send<R extends Route>(route: R, given: Given<R> = {}, tenant?: st
   const text = await answer.text();
   const tag = answer.headers.get("ETag");
   if (tag && answer.ok) tags.set(new URL(answer.url).pathname, tag);
-  if (!answer.ok) throw new Refusal(answer.status, problemOf(text));
+  if (!answer.ok) throw new ApiError(answer.status, problemOf(text));
   return (text ? parse(text) : undefined) as Answer<R>;
 }
 
-/** The ETag that something was last read with: sent as `If-Match`, a change fails where somebody else was faster. */
+/** The ETag of the last read. Sent as `If-Match`, it makes a change fail if somebody else has changed the resource since. */
 export function etagOf<R extends Route>(route: R, given: Given<R>): string | undefined {
   return tags.get(address(route, given));
 }
@@ -84,6 +84,6 @@ function problemOf(text: string): Partial<Problem> {
   try {
     return parse(text) as Partial<Problem>;
   } catch {
-    return { title: text.slice(0, 200) || "no answer" };
+    return { title: text.slice(0, 200) || "The server sent an empty error response" };
   }
 }

@@ -1,12 +1,12 @@
 /**
- * A tenant's view inside another application: this page in a frame, opened at /embed#link. The link is exchanged, once, for a session
- * that is held in this page's memory alone: no cookie is sent or set, so that whoever else is signed in to plait in this browser is
- * somebody else here. Who reloads the frame needs a new link: the page around it is told so by a message.
+ * The embedded view: a tenant's pages in a frame of another application, opened at /embed#link. The link is exchanged once for a session
+ * that exists only in this page's memory. No cookie is sent or set, so the view is independent of any other plait session in this browser.
+ * After a reload the frame needs a new link, and a message asks the containing page for one.
  *
  *     addEventListener("message", (event) => event.origin === "https://plait.example" && event.data === "plait:ended" && renew());
  */
 
-/** Where its pages are. */
+/** The path of the embedded pages. */
 export const BASE = "/embed";
 
 export const EMBEDDED = location.pathname === BASE || location.pathname.startsWith(`${BASE}/`);
@@ -14,16 +14,16 @@ export const EMBEDDED = location.pathname === BASE || location.pathname.startsWi
 let token: string | null = null;
 let link = EMBEDDED ? location.hash.slice(1) : "";
 
-// From the address, and so from the history, before anything else sees it.
+// Remove the link from the address and the history before anything else reads them.
 if (link) history.replaceState(history.state, "", location.pathname + location.search);
 
-/** What each request of an embedded view carries. */
+/** Headers and cookie mode of each request. */
 export function credentials(): { headers: Record<string, string>; credentials: RequestCredentials } {
   if (!EMBEDDED) return { headers: {}, credentials: "same-origin" };
   return { headers: token ? { Authorization: `Session ${token}` } : {}, credentials: "omit" };
 }
 
-/** The link that this page was opened with: it is given once. */
+/** The link that this page was opened with. Only the first call returns it. */
 export function takeLink(): string {
   const given = link;
   link = "";
@@ -34,7 +34,7 @@ export function keepToken(given: string): void {
   token = given;
 }
 
-/** The page around this one may want to make a new link. */
+/** Tell the containing page that the session has ended, so that it can create a new link. */
 export function tellEnded(): void {
   if (parent !== window) parent.postMessage("plait:ended", "*");
 }

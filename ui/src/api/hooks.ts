@@ -1,26 +1,26 @@
-/** How pages read and change things. The tenant that a super-admin looks at is part of every question. */
+/** Hooks to read and change data. Every request includes the tenant that a super-admin has selected. */
 
 import { keepPreviousData, replaceEqualDeep, useMutation, useQuery, useQueryClient, type QueryClient, type UseQueryResult } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { useRef } from "react";
 import { toast } from "../shell/toasts";
-import { call, Refusal, type Answer, type Given, type Reads, type Route } from "./client";
+import { call, ApiError, type Answer, type Given, type Reads, type Route } from "./client";
 import { useLive, useLiveState, type LiveEvent, type LiveKind } from "./live";
 
 const POLL_MS = 4000;
 
 export interface ReadOptions {
-  /** Ask again when one of these moves, at most every `every` ms; and every few seconds while there is no stream. */
+  /** Refetch when one of these changes, at most every `every` ms, and every few seconds while the event stream is interrupted. */
   live?: readonly LiveKind[];
-  /** Which of them. */
+  /** Only for these events. */
   when?: (event: LiveEvent) => boolean;
   every?: number;
-  /** Ask again after so long in any case, for what no event tells of. */
+  /** Also refetch after this many ms, for data without events. */
   poll?: number | false;
   enabled?: boolean;
 }
 
-/** The tenant in the address: a super-admin's choice; null is all of them, or one's own. */
+/** The tenant that a super-admin has selected, from the address. Null: all tenants, or the user's own. */
 export function useTenant(): string | null {
   return useSearch({ strict: false, select: (search: Record<string, unknown>) => (search["tenant"] as string | undefined) ?? null });
 }
@@ -29,7 +29,7 @@ export function keyOf<R extends Reads>(route: R, tenant: string | null, given?: 
   return [route, tenant, given ?? {}];
 }
 
-/** Read a route; what was shown stays while the next answer is awaited. */
+/** Read a route. The previous data stays visible while the next is loading. */
 export function useRead<R extends Reads>(route: R, given?: Given<R>, options: ReadOptions = {}): UseQueryResult<Answer<R>, Error> {
   const tenant = useTenant();
   const client = useQueryClient();
@@ -43,7 +43,7 @@ export function useRead<R extends Reads>(route: R, given?: Given<R>, options: Re
     if (!events.some((event) => event.kind === "reset" || (live.includes(event.kind) && (!when || when(event))))) return;
     if (asking.current.timer) return;
     const ask = () => {
-      // A first answer that is under way may be from before: it is not asked for twice at once, and so is asked for again after it.
+      // A first request in flight may predate the event, and is not sent twice at once: refetch when it is done.
       const state = client.getQueryState(key);
       if (state?.fetchStatus === "fetching" && state.data === undefined) {
         asking.current.timer = setTimeout(ask, 200);
@@ -65,26 +65,25 @@ export function useRead<R extends Reads>(route: R, given?: Given<R>, options: Re
   });
 }
 
-/** Whether somebody's JSON has a key `__proto__` anywhere: a copy that is made key by key would lose it. */
+/** Whether JSON data contains a key `__proto__`. Copying it key by key would lose that key. */
 function hasProto(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return Object.hasOwn(value, "__proto__") || Object.values(value).some(hasProto);
 }
 
 /**
- * Change something: `change.mutate({ path, body })`. What was read is asked for again, `said` is told when it is done, and a refusal in
- * its own words.
+ * Change something: `change.mutate({ path, body })`. Afterwards all data is refetched and `success` is shown; an error shows its own message.
  */
 export function useChange<R extends Route>(
   route: R,
-  { said, then }: { said?: string | ((answer: Answer<R>) => string); then?: (answer: Answer<R>) => void } = {},
+  { success, then }: { success?: string | ((answer: Answer<R>) => string); then?: (answer: Answer<R>) => void } = {},
 ) {
   const tenant = useTenant();
   const client = useQueryClient();
   return useMutation<Answer<R>, Error, Given<R>>({
     mutationFn: (given) => call(route, given, tenant),
     onSuccess: (answer) => {
-      if (said) toast.good(typeof said === "string" ? said : said(answer));
+      if (success) toast.good(typeof success === "string" ? success : success(answer));
       refresh(client);
       then?.(answer);
     },
@@ -92,11 +91,11 @@ export function useChange<R extends Route>(
   });
 }
 
-/** Ask again for all that is shown, but for lists that grow: those are patched where they are. */
+/** Refetch all visible data, except paged lists, which are updated in place. */
 export function refresh(client: QueryClient): void {
   void client.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "session" && query.queryKey[1] !== "pages" });
 }
 
 export function isRefusal(error: unknown, status: number): boolean {
-  return error instanceof Refusal && error.status === status;
+  return error instanceof ApiError && error.status === status;
 }

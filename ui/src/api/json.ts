@@ -1,6 +1,6 @@
 /**
- * JSON without loss. A payload's number may have 5,000 digits, and `JSON.parse` would show another one: what does not fit is kept as it
- * is written, an `Exact`. Only texts that have such a number take the slow way.
+ * Lossless JSON. A number in a payload may have 5,000 digits, which `JSON.parse` would round. Such numbers are kept as text, in an `Exact`.
+ * Only documents that contain one take the slow path.
  */
 
 export class Exact {
@@ -13,7 +13,7 @@ export function parse(text: string): unknown {
   return SUSPECT.test(text) ? new Parser(text).whole() : (JSON.parse(text) as unknown);
 }
 
-/** As JSON again, exact. `indent` 0 is one line. */
+/** Serialize without loss. With `indent` 0 the result is one line. */
 export function stringify(value: unknown, indent = 0, depth = 0): string {
   if (value instanceof Exact) return value.text;
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
@@ -69,7 +69,7 @@ class Parser {
       this.space();
       if (!this.eat(":")) this.fail();
       const value = this.value();
-      // A key "__proto__" is a key like any other.
+      // Define it, so that the key "__proto__" is stored like any other.
       Object.defineProperty(made, key, { value, enumerable: true, writable: true, configurable: true });
       this.space();
     } while (this.eat(","));
@@ -120,11 +120,11 @@ class Parser {
   }
 
   private fail(): never {
-    throw new SyntaxError(`no JSON at character ${this.at}`);
+    throw new SyntaxError(`not valid JSON at character ${this.at}`);
   }
 }
 
-/** How a number is written, without what does not matter: 1.50 is 1.5, and 1E3 stays another text than 1000. */
+/** A number's text without trailing zeros: 1.50 becomes 1.5, while 1E3 and 1000 stay different. */
 function plain(number: number | string): string {
   const text = String(number).toLowerCase();
   return text.includes(".") && !text.includes("e") ? text.replace(/\.?0+$/, "") : text;

@@ -1,9 +1,9 @@
 /**
- * What moves, as it moves. One stream of server-sent events for the whole browser: of all its tabs the one that holds a lock reads it and
- * hands it to the others, since a browser has six connections to a server and each tab would keep one. Where locks are not to be had
- * (no secure context) each tab has its own.
+ * Live updates. All tabs of a browser share one stream of server-sent events: the tab that holds a lock reads it and forwards it to the
+ * others, because a browser opens at most six connections to a server. Where locks are not available (no secure context), each tab has its
+ * own stream.
  *
- * Events are handed on in batches, so that a thousand of them draw a page once. While there is no stream, pages ask every few seconds.
+ * Events are delivered in batches, so that a thousand of them cause one render. While the stream is interrupted, pages poll every few seconds.
  */
 
 import { credentials, EMBEDDED } from "./embed";
@@ -11,7 +11,7 @@ import { useEffect, useRef, useSyncExternalStore } from "react";
 
 export type LiveKind = "job" | "fan_out" | "log" | "queue" | "worker" | "reset";
 
-/** `reset`: read everything again. `id` and the rest are as the API's stream has them. */
+/** `reset`: refetch everything. The other fields are those of the API's event stream. */
 export interface LiveEvent {
   kind: LiveKind;
   id?: string;
@@ -42,7 +42,7 @@ let state: LiveState = "connecting";
 let waiting: LiveEvent[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Call `handler` with each batch of events while the component is there. */
+/** Call `handler` with each batch of events while the component is mounted. */
 export function useLive(handler: Handler): void {
   const latest = useRef(handler);
   latest.current = handler;
@@ -53,7 +53,7 @@ export function useLive(handler: Handler): void {
   }, []);
 }
 
-/** Call it when the server gives no stream: the session may have ended. */
+/** Call `handler` when the server refuses the stream: the session may have ended. */
 export function onRefused(handler: () => void): () => void {
   refused.add(handler);
   return () => void refused.delete(handler);
@@ -87,36 +87,36 @@ function take(event: LiveEvent): void {
   }, BATCH_MS);
 }
 
-/** Watch a tenant's jobs, or all (null), until the function that this returns is called. */
+/** Watch the jobs of a tenant, or of all tenants (null). Returns a function that stops watching. */
 export function watch(tenant: string | null): () => void {
   const ending = new AbortController();
   if (EMBEDDED) {
-    // It is somebody else than whoever is signed in beside it, and shares its stream with nobody.
+    // An embedded view has a session of its own, so it does not share the stream of other tabs.
     become("connecting");
     void readWithToken(ending.signal);
     return () => ending.abort();
   }
   const name = `plait.stream.${tenant ?? ""}`;
   const others = new BroadcastChannel(name);
-  let own: LiveState | undefined; // of the stream that this tab reads; undefined: another one does
+  let own: LiveState | undefined; // state of the stream that this tab reads; undefined if another tab reads it
   others.onmessage = (message: MessageEvent<{ state?: LiveState; event?: LiveEvent; asked?: true }>) => {
     if (message.data.asked && own) others.postMessage({ state: own });
     if (message.data.state) become(message.data.state);
     if (message.data.event) take(message.data.event);
   };
-  const tell = (said: { state?: LiveState; event?: LiveEvent }) => {
+  const publish = (message: { state?: LiveState; event?: LiveEvent }) => {
     if (ending.signal.aborted) return;
-    if (said.state) become((own = said.state));
-    if (said.event) take(said.event);
-    others.postMessage(said);
+    if (message.state) become((own = message.state));
+    if (message.event) take(message.event);
+    others.postMessage(message);
   };
   become("connecting");
   if (navigator.locks) {
-    // Until this tab has the lock another one reads, and says so when it is asked: that a lock is held does not mean that its stream is open.
-    void navigator.locks.request(name, { signal: ending.signal }, () => read(tenant, tell, ending.signal)).catch(() => undefined);
+    // Until this tab gets the lock, ask the tab that has it for its state: holding the lock does not mean that its stream is open.
+    void navigator.locks.request(name, { signal: ending.signal }, () => read(tenant, publish, ending.signal)).catch(() => undefined);
     others.postMessage({ asked: true });
   } else {
-    void read(tenant, tell, ending.signal);
+    void read(tenant, publish, ending.signal);
   }
   return () => {
     ending.abort();
@@ -124,7 +124,7 @@ export function watch(tenant: string | null): () => void {
   };
 }
 
-/** The same without a cookie: an EventSource sends no header, so the events are read by hand. */
+/** Read the stream with a token in place of a cookie. An EventSource can't send headers, so this parses the events itself. */
 async function readWithToken(ending: AbortSignal): Promise<void> {
   let last = "";
   while (!ending.aborted) {
@@ -145,7 +145,7 @@ async function readWithToken(ending: AbortSignal): Promise<void> {
         }
       }
     } catch {
-      // Interrupted: once more, a little later.
+      // Interrupted: retry after a pause.
     }
     become("polling");
     await new Promise((again) => setTimeout(again, AGAIN_MS));
@@ -157,10 +157,10 @@ async function* texts(body: ReadableStream<Uint8Array>): AsyncGenerator<string> 
   for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
 }
 
-/** Read the stream until `ending`. The browser connects again by itself, but for an answer that is none: then this does. */
+/** Read the stream until `ending`. The browser reconnects by itself, except after an error response: then this does. */
 function read(
   tenant: string | null,
-  tell: (said: { state?: LiveState; event?: LiveEvent }) => void,
+  publish: (message: { state?: LiveState; event?: LiveEvent }) => void,
   ending: AbortSignal,
 ): Promise<void> {
   return new Promise((done) => {
@@ -170,9 +170,9 @@ function read(
     const open = () => {
       const query = new URLSearchParams({ ...(tenant ? { tenant } : {}), ...(last ? { after: last } : {}) });
       source = new EventSource(`/api/v1/stream?${query}`);
-      source.onopen = () => tell({ state: "live" });
+      source.onopen = () => publish({ state: "live" });
       source.onerror = () => {
-        tell({ state: "polling" });
+        publish({ state: "polling" });
         if (source?.readyState !== EventSource.CLOSED) return;
         again = setTimeout(open, AGAIN_MS);
         for (const handler of refused) handler();
@@ -180,7 +180,7 @@ function read(
       for (const kind of KINDS)
         source.addEventListener(kind, (message: MessageEvent<string>) => {
           last = message.lastEventId;
-          tell({ event: { ...(JSON.parse(message.data) as object), kind } });
+          publish({ event: { ...(JSON.parse(message.data) as object), kind } });
         });
     };
     ending.addEventListener("abort", () => {

@@ -1,9 +1,9 @@
 /**
- * A page's state is in its address: each page says which parameters it has, of which type, and gets them typed.
+ * A page's state is in its address. Each page declares its query parameters and reads them with their types.
  *
  *     const params = searchOf({ status: list, q: text, tab: oneOf("tree", "timeline") });
  *     const [search, setSearch] = params.use();     // search.status: string[], search.q: string, search.tab: "tree" | "timeline"
- *     setSearch({ q: "mail" });                     // the rest stays; { replace: true } as second argument writes no history
+ *     setSearch({ q: "mail" });                     // other parameters stay; with { replace: true } as second argument no history entry is added
  *     <Link to="/jobs" search={params.link({ status: ["failed"] })}>
  */
 
@@ -30,7 +30,7 @@ export const number: Kind<number | null> = {
   read: (raw) => (typeof raw === "string" && /^-?\d+$/.test(raw) ? Number(raw) : null),
   write: (value) => (value === null ? undefined : String(value)),
 };
-/** The first is what is meant when none is given, or another. */
+/** The first value is the default, also for unknown values. */
 export function oneOf<const T extends string>(...values: [T, ...T[]]): Kind<T> {
   return {
     read: (raw) => values.find((value) => value === raw) ?? values[0],
@@ -60,7 +60,7 @@ export function searchOf<const S extends Record<string, Kind<any>>>(shape: S) {
   };
 }
 
-/** `?status=failed&status=canceled`: all values are text, and what comes twice is a list. */
+/** Parse `?status=failed&status=canceled`: values are text, and a repeated parameter is a list. */
 export function parseSearch(text: string): Raw {
   const found: Raw = {};
   for (const [key, value] of new URLSearchParams(text)) {

@@ -1,17 +1,18 @@
-/** Who is signed in, and what they may: asked once, and known to every page. */
+/** The signed-in user and their permissions, loaded once for all pages. */
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useMemo, type ReactNode } from "react";
 import { Failed } from "../parts/States";
 import { EMBEDDED, keepToken, takeLink } from "./embed";
-import { call, Refusal, rememberCsrf, type Route } from "./client";
+import { call, ApiError, rememberCsrf, type Route } from "./client";
 import { onRefused } from "./live";
-import { LEAST, type Role, type Session } from "./types";
+import { LEAST_ROLE } from "./roles";
+import type { Role, Session } from "./types";
 
 const LADDER: readonly Role[] = ["viewer", "operator", "admin", "super-admin"];
 
 export interface Signed extends Session {
-  /** Whether the server would let this role call a route: who may not do a thing is not offered it. */
+  /** Whether this role may call a route. Pages hide actions that the server would refuse. */
   can(route: Route): boolean;
   isSuper: boolean;
 }
@@ -20,26 +21,26 @@ const Context = createContext<Signed | null>(null);
 
 export function useSession(): Signed {
   const session = useContext(Context);
-  if (!session) throw new Error("a page that needs a session is shown without one");
+  if (!session) throw new Error("useSession must be used inside WithSession");
   return session;
 }
 
-/** Its children with the session; `otherwise` where nobody is signed in. */
+/** Renders `children` with the session, or `otherwise` if nobody is signed in. */
 export function WithSession({ children, otherwise, waiting }: { children: ReactNode; otherwise: ReactNode; waiting: ReactNode }) {
   const asked = useQuery({
     queryKey: ["session"],
     queryFn: () => (EMBEDDED ? enter() : call("GET /session")),
     staleTime: Infinity,
-    retry: (count, error) => !(error instanceof Refusal) && count < 1,
+    retry: (count, error) => !(error instanceof ApiError) && count < 1,
   });
   const session = useMemo(() => asked.data && signed(asked.data), [asked.data]);
   useEffect(() => onRefused(() => void asked.refetch()), [asked.refetch]);
-  if (asked.error instanceof Refusal && asked.error.status === 401) return otherwise;
+  if (asked.error instanceof ApiError && asked.error.status === 401) return otherwise;
   if (!session) return asked.error ? <Failed error={asked.error} again={() => void asked.refetch()} /> : waiting;
   return <Context value={session}>{children}</Context>;
 }
 
-/** The link of an embedded view becomes its session, once; from then on it is asked like any other whether it still is one. */
+/** Exchange the link of an embedded view for a session. After that, the session is checked like any other. */
 async function enter(): Promise<Session> {
   const link = takeLink();
   if (!link) return call("GET /session");
@@ -55,7 +56,7 @@ function signed(session: Session): Signed {
     ...session,
     isSuper: session.role === "super-admin",
     can(route) {
-      const least = LEAST[route];
+      const least = LEAST_ROLE[route];
       return least === "anybody" || (least === "worker" ? session.role === "super-admin" : rank >= LADDER.indexOf(least));
     },
   };

@@ -1,4 +1,4 @@
-/** The audit: who changed what, newest first, as far back as one scrolls. */
+/** The audit log: who changed what, newest first. Scrolling loads older entries. */
 
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -26,7 +26,7 @@ import "./audit.css";
 const params = searchOf({ actor: text, action: text, object: text });
 const KEYS = ["actor", "action", "object"] as const;
 
-/** What the API writes down. */
+/** The actions that the API records. */
 const ACTIONS = [
   "job.enqueue", "job.cancel", "job.retry", "job.reschedule", "job.signal", "jobs.bulk", "event.emit", "trigger.create", "trigger.change",
   "trigger.delete", "trigger.run", "definition.create", "definition.change", "queue.change", "queue.pause", "queue.resume", "tenant.create",
@@ -44,11 +44,11 @@ export default function Audit() {
   const columns = useMemo(() => columnsFor(names, tenantOf), [names, tenantOf]);
   const tokens = KEYS.flatMap((key): Token[] => (search[key] ? [[key, shownAs(key, search[key], names)]] : []));
   const change = (next: Token[]) => setSearch(Object.fromEntries(KEYS.map((key) => [key, meantBy(key, next.findLast(([own]) => own === key)?.[1] ?? "", names)])));
-  useKeys("Audit", { "/": ["Filter", () => filter.current?.focus()] });
+  useKeys("Audit log", { "/": ["Filter", () => filter.current?.focus()] });
   return (
-    <Page fill title="Audit">
+    <Page fill title="Audit log">
       <div className="tools">
-        <Tokens inputRef={filter} fields={fields} tokens={tokens} textField="object" placeholder="Filter: action:job.cancel, actor:…, or the id of what was changed" onChange={change} />
+        <Tokens inputRef={filter} fields={fields} tokens={tokens} textField="object" placeholder="Filter: action:job.cancel, actor:…, or the id of an object" onChange={change} />
       </div>
       {entries.error && !entries.rows.length ? (
         <Failed error={entries.error} again={entries.again} />
@@ -56,20 +56,20 @@ export default function Audit() {
         <Loading />
       ) : entries.rows.length ? (
         <Table
-          label="Audit"
+          label="Audit log"
           columns={columns}
           rows={entries.rows}
           keyOf={(entry) => entry.id}
           onOpen={dialog.open}
           onEnd={entries.next}
-          foot={entries.more ? "Loading…" : entries.hasMore ? <Button onClick={entries.next}>Look further back</Button> : null}
+          foot={entries.more ? "Loading…" : entries.hasMore ? <Button onClick={entries.next}>Search further back</Button> : null}
         />
       ) : (
-        <Empty title={tokens.length ? "Nobody did that" : "Nothing was changed yet"} icon="audit">
-          {tokens.length ? <Button onClick={() => change([])}>Remove the filters</Button> : <p className="quiet">Each change through the API leaves an entry here.</p>}
+        <Empty title={tokens.length ? "No matching entries" : "No entries yet"} icon="audit">
+          {tokens.length ? <Button onClick={() => change([])}>Clear filters</Button> : <p className="quiet">Every change made through the API is recorded here.</p>}
         </Empty>
       )}
-      {dialog.about && <Whole entry={dialog.about} who={whoOf(dialog.about.actor, names)} tenant={tenantOf(dialog.about.tenant_id)} onClose={dialog.close} />}
+      {dialog.about && <EntryDialog entry={dialog.about} who={whoOf(dialog.about.actor, names)} tenant={tenantOf(dialog.about.tenant_id)} onClose={dialog.close} />}
     </Page>
   );
 }
@@ -84,7 +84,7 @@ function useEntries({ actor, action, object }: Filter) {
       call("GET /audit", { query: { actor: actor || undefined, action: action || undefined, object: object || undefined, limit: 100, cursor: pageParam } }, tenant, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next ?? undefined,
-    // No event tells of it. A longer list stays as it is: it would move under who reads it.
+    // The stream has no events for entries. Poll only the first page: refetching a longer list would move rows while they are read.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) <= 1 ? 5000 : false),
   });
   return {
@@ -98,7 +98,7 @@ function useEntries({ actor, action, object }: Filter) {
   };
 }
 
-/** Actors are keys, by their ids; people know them by their names. */
+/** Names of API keys by actor. An actor is the id of a key, and people know keys by name. */
 function useKeyNames(): ReadonlyMap<string, string> {
   const session = useSession();
   const keys = useRead("GET /keys", { query: { limit: 1000 } }, { enabled: session.can("GET /keys") });
@@ -116,27 +116,27 @@ const meantBy = (key: string, value: string, names: ReadonlyMap<string, string>)
 
 function fieldsOf(names: ReadonlyMap<string, string>): Field[] {
   return [
-    { key: "actor", about: "who", values: [...names.values()] },
-    { key: "action", about: "what was done", values: ACTIONS },
-    { key: "object", about: "to what: an id or a name" },
+    { key: "actor", about: "API key", values: [...names.values()] },
+    { key: "action", about: "recorded action", values: ACTIONS },
+    { key: "object", about: "id or name of the changed object" },
   ];
 }
 
 function columnsFor(names: ReadonlyMap<string, string>, tenantOf: (id: string | null) => string | null): Column<Entry>[] {
   return [
-    { key: "at", title: "When", width: "110px", cell: (entry) => <Time at={entry.at} /> },
-    { key: "actor", title: "Who", width: "minmax(170px, 1fr)", cell: (entry) => <span title={entry.actor}>{whoOf(entry.actor, names)}</span> },
+    { key: "at", title: "Time", width: "110px", cell: (entry) => <Time at={entry.at} /> },
+    { key: "actor", title: "Actor", width: "minmax(170px, 1fr)", cell: (entry) => <span title={entry.actor}>{whoOf(entry.actor, names)}</span> },
     { key: "action", title: "Action", width: "150px", cell: (entry) => <Tag tone={entry.action === "tenant.refused" ? "warn" : undefined}>{entry.action}</Tag> },
-    { key: "object", title: "What", width: "minmax(150px, 1fr)", cell: (entry) => <What entry={entry} /> },
+    { key: "object", title: "Object", width: "minmax(150px, 1fr)", cell: (entry) => <ObjectCell entry={entry} /> },
     ...(tenantOf("") === null ? [] : [{ key: "tenant", title: "Tenant", width: "110px", cell: (entry: Entry) => tenantOf(entry.tenant_id) ?? <span className="quiet">installation</span> }]),
-    { key: "detail", title: "Detail", width: "minmax(160px, 1.4fr)", cell: (entry) => <code className="cut">{brief(entry.detail)}</code> },
+    { key: "detail", title: "Details", width: "minmax(160px, 1.4fr)", cell: (entry) => <code className="cut">{brief(entry.detail)}</code> },
   ];
 }
 
 const JOB = /^jobs?\./;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-function What({ entry }: { entry: Entry }) {
+function ObjectCell({ entry }: { entry: Entry }) {
   if (entry.object === null) return <span className="quiet">–</span>;
   if (JOB.test(entry.action) && UUID.test(entry.object))
     return (
@@ -147,27 +147,27 @@ function What({ entry }: { entry: Entry }) {
   return <span title={entry.object}>{entry.object}</span>;
 }
 
-/** In one line, without the braces. */
+/** The details on one line, without the braces. */
 function brief(detail: unknown): string {
   const text = stringify(detail);
   return text === "{}" ? "" : text.slice(1, 200).replace(/\}$/, "");
 }
 
-function Whole({ entry, who, tenant, onClose }: { entry: Entry; who: string; tenant: string | null; onClose: () => void }) {
+function EntryDialog({ entry, who, tenant, onClose }: { entry: Entry; who: string; tenant: string | null; onClose: () => void }) {
   return (
     <Dialog title={entry.action} className="wide" onClose={onClose}>
       <div className="fields">
         <Facts
           facts={[
-            ["When", absolute(entry.at)],
-            ["Who", who],
-            ["Actor", who === entry.actor ? null : <code>{entry.actor}</code>],
-            ["What", <What entry={entry} />],
+            ["Time", absolute(entry.at)],
+            ["Actor", who],
+            ["Actor id", who === entry.actor ? null : <code>{entry.actor}</code>],
+            ["Object", <ObjectCell entry={entry} />],
             ["Tenant", tenant],
-            ["Request", entry.request_id && <code>{entry.request_id}</code>],
+            ["Request id", entry.request_id && <code>{entry.request_id}</code>],
           ]}
         />
-        <Json value={entry.detail} label="detail" open={3} />
+        <Json value={entry.detail} label="details" open={3} />
       </div>
     </Dialog>
   );

@@ -1,4 +1,4 @@
-/** Dead letters: jobs that nothing tries again by itself, by what they died of; and bringing them back, at a rate that others survive. */
+/** The dead-letter queue: jobs that exhausted their attempts, grouped by error; and redrive, which retries them at a limited rate. */
 
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
@@ -9,7 +9,7 @@ import type { Failure } from "../api/types";
 import { Button } from "../parts/Button";
 import { useDialog } from "../parts/Dialog";
 import { Page, Panel } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Time } from "../parts/Time";
 import { useKeys } from "../shell/keys";
 import { useCommands } from "../shell/Palette";
@@ -19,7 +19,7 @@ import { Redrives } from "./redrives";
 import "./queues.css";
 import "./dead-letters.css";
 
-/** `redrive`: the bulk job that was begun here, so that it is seen to its end. */
+/** `redrive`: the bulk job that was started here, so that its progress stays visible until it has ended. */
 const params = searchOf({ span: oneOf("7d", "24h", "30d", "all"), redrive: text });
 
 const SPANS = { "24h": { label: "24 h", days: 1 }, "7d": { label: "7 d", days: 7 }, "30d": { label: "30 d", days: 30 }, all: { label: "All", days: 36_500 } } as const;
@@ -53,7 +53,7 @@ export default function DeadLetters() {
               Redrive all…
             </Button>
           )}
-          <div className="switch" role="group" aria-label="Time">
+          <div className="switch" role="group" aria-label="Time range">
             {(["24h", "7d", "30d", "all"] as const).map((key) => (
               <button key={key} type="button" aria-pressed={key === span} onClick={() => setSearch({ span: key }, { replace: true })}>
                 {SPANS[key].label}
@@ -64,35 +64,35 @@ export default function DeadLetters() {
       }
     >
       <Redrives key={tenant ?? ""} begun={redrive} onForget={() => setSearch({ redrive: "" }, { replace: true })} />
-      <Answered query={failures}>
+      <Loaded query={failures}>
         {(found) =>
           found.items.length ? (
-            <Panel title="By kind of error" className="deaths">
+            <Panel title="By error" className="error-groups">
               <ul>
                 {found.items.map((one) => (
-                  <Death key={`${one.definition_key} ${one.fingerprint}`} failure={one} onRedrive={acts ? () => dialog.open(groupOf(one)) : null} />
+                  <ErrorGroup key={`${one.definition_key} ${one.fingerprint}`} failure={one} onRedrive={acts ? () => dialog.open(groupOf(one)) : null} />
                 ))}
               </ul>
             </Panel>
           ) : (
             <Empty title="No dead letters" icon="check">
-              <p className="quiet">A job whose attempts are used up is kept here until somebody retries or forgets it.</p>
+              <p className="quiet">Jobs that exhaust their attempts are listed here until they are retried or deleted by retention.</p>
             </Empty>
           )
         }
-      </Answered>
+      </Loaded>
       {dialog.about && <RedriveDialog group={dialog.about} onBegun={(job) => setSearch({ redrive: job }, { replace: true })} onClose={dialog.close} />}
     </Page>
   );
 }
 
-/** To the minute: what moves with each second would be another question each time. */
+/** Rounded to the minute: with a time that changes every second, each render would be a new query. */
 function useStart(days: number): string {
   const minute = Math.floor(Date.now() / 60_000);
   return useMemo(() => new Date(Math.max(0, minute * 60_000 - days * 86_400_000)).toISOString(), [minute, days]);
 }
 
-const firstLine = (failure: Failure) => failure.error?.split("\n")[0] || "no error was told";
+const firstLine = (failure: Failure) => failure.error?.split("\n")[0] || "no error message";
 
 const groupOf = (failure: Failure): Group => ({
   what: `${failure.definition_key}: ${firstLine(failure)}`,
@@ -100,11 +100,11 @@ const groupOf = (failure: Failure): Group => ({
   jobs: failure.jobs,
 });
 
-function Death({ failure, onRedrive }: { failure: Failure; onRedrive: (() => void) | null }) {
+function ErrorGroup({ failure, onRedrive }: { failure: Failure; onRedrive: (() => void) | null }) {
   const wanted = jobsWith({ status: ["dead_letter"], definition: failure.definition_key, error: failure.fingerprint });
   return (
-    <li className="death" data-fingerprint={failure.fingerprint}>
-      <Link className="count" to="/jobs" search={wanted as never} title="See them">
+    <li className="error-group" data-fingerprint={failure.fingerprint}>
+      <Link className="count" to="/jobs" search={wanted as never} title="Show jobs">
         {failure.jobs.toLocaleString()}
       </Link>
       <div className="what">
@@ -121,11 +121,11 @@ function Death({ failure, onRedrive }: { failure: Failure; onRedrive: (() => voi
           last <Time at={failure.last_at} />
           {" · "}
           <Link to="/jobs/$jobId" params={{ jobId: failure.last_job_id }}>
-            the newest
+            newest job
           </Link>
           {" · "}
           <Link to="/jobs" search={wanted as never}>
-            all of them
+            all jobs
           </Link>
         </small>
       </div>

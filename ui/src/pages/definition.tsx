@@ -1,4 +1,4 @@
-/** One kind of job: its limits, which can be changed here; its schema; and whether it takes new jobs. */
+/** One job definition: its limits, which can be changed here, its payload schema, and whether it accepts new jobs. */
 
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -12,7 +12,7 @@ import { Confirm, useDialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { Json } from "../parts/Json";
 import { Page, Panel } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Time } from "../parts/Time";
 import { jobsWith } from "./job-filter";
 import "./triggers.css";
@@ -22,7 +22,7 @@ const ROUTE = "GET /admin/jobs/definitions/{definition_key}";
 export default function Definition() {
   const { definitionKey } = useParams({ strict: false }) as { definitionKey: string };
   const definition = useRead(ROUTE, { path: { definition_key: definitionKey } });
-  return <Answered query={definition} what="definition">{(found) => <Shown key={found.key} definition={found} />}</Answered>;
+  return <Loaded query={definition} what="definition">{(found) => <Shown key={found.key} definition={found} />}</Loaded>;
 }
 
 function Shown({ definition }: { definition: DefinitionShape }) {
@@ -47,7 +47,7 @@ function Shown({ definition }: { definition: DefinitionShape }) {
         <>
           <Link className="button normal" to="/jobs" search={jobsWith({ definition: definition.key }) as never}>
             <Icon name="jobs" />
-            Its jobs
+            Show jobs
           </Link>
           {may && <Active definition={definition} />}
         </>
@@ -55,12 +55,12 @@ function Shown({ definition }: { definition: DefinitionShape }) {
     >
       {definition.description && <p className="quiet">{definition.description}</p>}
       <div className="two">
-        {/* Anew when somebody has changed it: what is written here would else undo that. */}
+        {/* Reset when the definition changes elsewhere: saving older values would undo that change. */}
         <Limits key={definition.updated_at} definition={definition} may={may} />
         {definition.overrides.length > 0 && <Overrides definition={definition} />}
-        <Panel title="Schema of its payloads">
+        <Panel title="Payload schema">
           <div className="body">
-            {definition.arg_schema ? <Json value={definition.arg_schema} label="schema" open={3} /> : <Empty title="Any payload is taken" icon="definitions" />}
+            {definition.arg_schema ? <Json value={definition.arg_schema} label="schema" open={3} /> : <Empty title="No schema: any payload is accepted" icon="definitions" />}
           </div>
         </Panel>
       </div>
@@ -71,44 +71,44 @@ function Shown({ definition }: { definition: DefinitionShape }) {
 function Active({ definition }: { definition: DefinitionShape }) {
   const dialog = useDialog();
   const path = { definition_key: definition.key };
-  const change = useChange("PATCH /admin/jobs/definitions/{definition_key}", { said: ({ is_active }) => (is_active ? "It takes new jobs." : "It takes no new jobs."), then: dialog.close });
+  const change = useChange("PATCH /admin/jobs/definitions/{definition_key}", { success: ({ is_active }) => (is_active ? "Definition activated." : "Definition deactivated."), then: dialog.close });
   if (!definition.is_active)
     return (
       <Button icon="play" busy={change.isPending} onClick={() => change.mutate({ path, body: { is_active: true } })}>
-        Activate
+        Activate definition
       </Button>
     );
   return (
     <>
       <Button icon="pause" kind="danger" onClick={() => dialog.open(true)}>
-        Deactivate
+        Deactivate definition
       </Button>
       {dialog.about && (
-        <Confirm title={`Take no new jobs of ${definition.key}?`} action="Deactivate it" danger busy={change.isPending} onClose={dialog.close} onConfirm={() => change.mutate({ path, body: { is_active: false } })}>
-          <p>New jobs and triggers of this kind are refused, for all tenants. Jobs that exist run.</p>
+        <Confirm title={`Deactivate ${definition.key}?`} action="Deactivate definition" danger busy={change.isPending} onClose={dialog.close} onConfirm={() => change.mutate({ path, body: { is_active: false } })}>
+          <p>New jobs and triggers of this definition are rejected, for all tenants. Existing jobs still run.</p>
         </Confirm>
       )}
     </>
   );
 }
 
-/** What operators have set, beside what the code says. */
+/** Settings that operators have overridden, next to the values in code. */
 function Overrides({ definition }: { definition: DefinitionShape }) {
   const session = useSession();
   const may = session.can("DELETE /admin/jobs/definitions/{definition_key}/overrides");
   const path = { definition_key: definition.key };
-  const clear = useChange("DELETE /admin/jobs/definitions/{definition_key}/overrides", { said: "The code's value holds again." });
+  const clear = useChange("DELETE /admin/jobs/definitions/{definition_key}/overrides", { success: "Override cleared. The value in code applies again." });
   return (
     <Panel title="Overrides">
       <div className="body">
-        <p className="quiet">These settings win over the code, also when a worker starts, until they are cleared.</p>
+        <p className="quiet">Overrides take precedence over the values in code, also after a worker restarts, until they are cleared.</p>
         <table aria-label="Overrides">
           <thead>
             <tr>
               <th>Setting</th>
-              <th>Set to</th>
+              <th>Override</th>
               <th>In code</th>
-              <th>By</th>
+              <th>Set by</th>
               <th />
             </tr>
           </thead>
@@ -150,17 +150,17 @@ const shown = (value: unknown) => (value === null || value === undefined ? "–"
 
 type Limit = Exclude<keyof Change, "is_active" | "arg_schema" | "description" | "queue">;
 
-/** What can be left empty has no limit then; the others are always there. */
+/** A setting that is not `needed` may be empty, which means no limit. */
 const LIMITS: readonly { key: Limit; label: string; hint?: string; least: number; whole: boolean; needed?: boolean }[] = [
-  { key: "max_attempts", label: "Attempts at most", least: 1, whole: true, needed: true },
-  { key: "timeout_seconds", label: "Timeout, in seconds", least: 0.001, whole: false, needed: true },
+  { key: "max_attempts", label: "Max attempts", least: 1, whole: true, needed: true },
+  { key: "timeout_seconds", label: "Timeout (seconds)", least: 0.001, whole: false, needed: true },
   { key: "priority", label: "Priority", hint: "Lower runs first.", least: -32768, whole: true, needed: true },
-  { key: "max_running", label: "Running at once", hint: "Of all tenants together; empty: no limit.", least: 0, whole: true },
-  { key: "rate_count", label: "Starts", hint: "So many in each period; empty: no limit.", least: 1, whole: true },
-  { key: "rate_period_seconds", label: "in so many seconds", least: 0.001, whole: false },
-  { key: "key_max_running", label: "Running at once, of one limit key", least: 0, whole: true },
-  { key: "key_rate_count", label: "Starts, of one limit key", least: 1, whole: true },
-  { key: "key_rate_period_seconds", label: "in so many seconds, of one limit key", least: 0.001, whole: false },
+  { key: "max_running", label: "Concurrency limit", hint: "Running jobs, of all tenants together. Default: no limit.", least: 0, whole: true },
+  { key: "rate_count", label: "Rate limit", hint: "Starts per period. Default: no limit.", least: 1, whole: true },
+  { key: "rate_period_seconds", label: "Rate period (seconds)", least: 0.001, whole: false },
+  { key: "key_max_running", label: "Concurrency limit per limit key", least: 0, whole: true },
+  { key: "key_rate_count", label: "Rate limit per limit key", least: 1, whole: true },
+  { key: "key_rate_period_seconds", label: "Rate period per limit key (seconds)", least: 0.001, whole: false },
 ];
 
 function Limits({ definition, may }: { definition: DefinitionShape; may: boolean }) {
@@ -168,7 +168,7 @@ function Limits({ definition, may }: { definition: DefinitionShape; may: boolean
   const [values, setValues] = useState(() => Object.fromEntries(LIMITS.map(({ key }) => [key, definition[key] === null ? "" : String(definition[key])])) as Record<Limit, string>);
   const [queue, setQueue] = useState(definition.queue);
   const [tag] = useState(() => etagOf(ROUTE, { path }));
-  const change = useChange("PATCH /admin/jobs/definitions/{definition_key}", { said: "Its limits were changed." });
+  const change = useChange("PATCH /admin/jobs/definitions/{definition_key}", { success: "Limits saved." });
   const body: Change = {
     ...(queue !== definition.queue ? { queue } : {}),
     ...Object.fromEntries(
@@ -193,7 +193,7 @@ function Limits({ definition, may }: { definition: DefinitionShape; may: boolean
           {LIMITS.map(({ key, label, hint, least, whole, needed }) => (
             <label key={key} className="field">
               {label}
-              <input type="number" aria-label={label} aria-describedby={hint ? `about-${key}` : undefined} min={least} step={whole ? 1 : "any"} required={needed} disabled={!may} placeholder={needed ? "" : "no limit"} value={values[key]} onChange={(event) => setValues({ ...values, [key]: event.target.value })} />
+              <input type="number" aria-label={label} aria-describedby={hint ? `about-${key}` : undefined} min={least} step={whole ? 1 : "any"} required={needed} disabled={!may} placeholder={needed ? "" : "No limit"} value={values[key]} onChange={(event) => setValues({ ...values, [key]: event.target.value })} />
               {hint && <small id={`about-${key}`}>{hint}</small>}
             </label>
           ))}
@@ -206,7 +206,7 @@ function Limits({ definition, may }: { definition: DefinitionShape; may: boolean
         <footer className="actions">
           {may && (
             <Button kind="primary" type="submit" disabled={!changed} busy={change.isPending}>
-              Save
+              Save limits
             </Button>
           )}
           <span className="quiet">

@@ -1,4 +1,4 @@
-/** One event: what it told, and what each trigger made of it. */
+/** One event: its data, and the outcome of each trigger. */
 
 import { Link, useParams } from "@tanstack/react-router";
 import { useRead } from "../api/hooks";
@@ -7,10 +7,10 @@ import { Copy, Id } from "../parts/Code";
 import { Icon } from "../parts/Icon";
 import { Json } from "../parts/Json";
 import { Facts, Page, Panel } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { Time } from "../parts/Time";
-import { Became } from "./events";
+import { OutcomeTag } from "./events";
 import { jobsWith } from "./job-filter";
 import { outcome } from "./trigger-words";
 import "./triggers.css";
@@ -18,7 +18,7 @@ import "./triggers.css";
 export default function Event() {
   const { eventId } = useParams({ strict: false }) as { eventId: string };
   const event = useRead("GET /events/{event_id}", { path: { event_id: eventId } }, { poll: 3000 });
-  return <Answered query={event} what="event">{(found) => <Shown event={found} />}</Answered>;
+  return <Loaded query={event} what="event">{(found) => <Shown event={found} />}</Loaded>;
 }
 
 function Shown({ event }: { event: EventPage }) {
@@ -29,18 +29,18 @@ function Shown({ event }: { event: EventPage }) {
           <Link to="/events">Events</Link>
           <Icon name="right" size={12} />
           <code>{event.id}</code>
-          <Copy text={event.id} label="Copy the id" />
+          <Copy text={event.id} label="Copy id" />
         </>
       }
       title={
         <>
           {event.name}
-          <Became event={event} />
+          <OutcomeTag event={event} />
         </>
       }
     >
       {event.error && (
-        <section className="trouble" aria-label="Its error">
+        <section className="trouble" aria-label="Error">
           <Icon name="alert" />
           <pre>{event.error}</pre>
         </section>
@@ -51,24 +51,24 @@ function Shown({ event }: { event: EventPage }) {
             <Json value={event.data} label="data" open={4} />
           </div>
         </Panel>
-        <Panel title="About it">
+        <Panel title="Details">
           <div className="body">
             <Facts
               facts={[
                 ["Received", <Time at={event.at} />],
-                ["Looked at", event.dispatched_at ? <Time at={event.dispatched_at} /> : "not yet"],
-                ["Jobs that it made", event.jobs],
+                ["Dispatched", event.dispatched_at ? <Time at={event.dispatched_at} /> : "pending"],
+                ["Jobs created", event.jobs],
                 ["Correlation id", event.correlation_id && <Link to="/jobs" search={jobsWith({ correlation: event.correlation_id }) as never}>{event.correlation_id}</Link>],
               ]}
             />
           </div>
         </Panel>
       </div>
-      <Panel title="What each trigger made of it">
+      <Panel title="Triggers">
         {event.fires.length ? (
-          <Table label="What each trigger made of it" columns={COLUMNS} rows={event.fires} keyOf={(one) => one.id} maxHeight={420} />
+          <Table label="Triggers" columns={COLUMNS} rows={event.fires} keyOf={(one) => one.id} maxHeight={420} />
         ) : (
-          <Empty title={event.dispatched_at ? "No trigger is for events of this name" : "The leader has not looked at it yet"} icon="triggers" />
+          <Empty title={event.dispatched_at ? "No trigger matches this event" : "Waiting for the leader to dispatch this event"} icon="triggers" />
         )}
       </Panel>
     </Page>

@@ -1,4 +1,4 @@
-/** What happened elsewhere: events that were received, what they matched, and what went wrong with them. */
+/** Received events, the triggers that they matched, and their errors. */
 
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
@@ -30,7 +30,7 @@ export default function Events() {
   const [{ name, failed }, setSearch] = params.use();
   const events = useEvents(name, failed);
   const may = session.can("POST /events");
-  useCommands(may ? [{ label: "Send an event", icon: "events", act: () => dialog.open(true) }] : []);
+  useCommands(may ? [{ label: "Send event", icon: "events", act: () => dialog.open(true) }] : []);
   return (
     <Page
       fill
@@ -38,16 +38,16 @@ export default function Events() {
       actions={
         may && (
           <Button icon="events" onClick={() => dialog.open(true)}>
-            Send an event
+            Send event
           </Button>
         )
       }
     >
       <div className="tools">
-        <input className="narrow" type="search" aria-label="Name of the event" placeholder="The name, whole" value={name} onChange={(event) => setSearch({ name: event.target.value }, { replace: true })} />
+        <input className="narrow" type="search" aria-label="Event name" placeholder="Exact event name" value={name} onChange={(event) => setSearch({ name: event.target.value }, { replace: true })} />
         <label className="check tall">
           <input type="checkbox" checked={failed} onChange={(event) => setSearch({ failed: event.target.checked })} />
-          Only with errors
+          Errors only
         </label>
       </div>
       {events.error && !events.rows.length ? (
@@ -57,8 +57,8 @@ export default function Events() {
       ) : events.rows.length ? (
         <Table label="Events" columns={COLUMNS} rows={events.rows} keyOf={(one) => one.id} onEnd={events.next} onOpen={(one) => void navigate({ to: "/events/$eventId", params: { eventId: one.id } })} />
       ) : (
-        <Empty title={name || failed ? "No event is like that" : "No events yet"} icon="events">
-          {!name && !failed && <p className="quiet">What an application tells of is seen here, with what each trigger made of it.</p>}
+        <Empty title={name || failed ? "No matching events" : "No events yet"} icon="events">
+          {!name && !failed && <p className="quiet">Events that applications send are listed here with the jobs they created.</p>}
         </Empty>
       )}
       {dialog.about && <SendDialog onClose={dialog.close} />}
@@ -76,17 +76,17 @@ const COLUMNS: Column<Event>[] = [
     ),
   },
   { key: "at", title: "Received", width: "110px", cell: (one) => <Time at={one.at} /> },
-  { key: "state", title: "Outcome", width: "150px", cell: (one) => <Became event={one} /> },
+  { key: "state", title: "Outcome", width: "150px", cell: (one) => <OutcomeTag event={one} /> },
   { key: "error", title: "Error", width: "minmax(160px, 2fr)", cell: (one) => <span className="mono quiet" title={one.error ?? ""}>{one.error ?? ""}</span> },
-  { key: "data", title: "Data", width: "minmax(160px, 2fr)", cell: (one) => <code title="Open the event to see all of it">{stringify(one.data).slice(0, 160)}</code> },
+  { key: "data", title: "Data", width: "minmax(160px, 2fr)", cell: (one) => <code title="Open the event to see all data">{stringify(one.data).slice(0, 160)}</code> },
   { key: "id", title: "Id", width: "124px", cell: (one) => <Id id={one.id} /> },
 ];
 
-/** What became of it, in a word. */
-export function Became({ event }: { event: Event }) {
+/** The outcome as a tag. */
+export function OutcomeTag({ event }: { event: Event }) {
   if (event.error) return <Tag tone="bad" title={event.error}>error</Tag>;
-  if (!event.dispatched_at) return <Tag>not looked at yet</Tag>;
-  return event.jobs > 0 ? <Tag tone="good">{`${event.jobs} ${event.jobs === 1 ? "job" : "jobs"}`}</Tag> : <Tag tone="warn">matched nothing</Tag>;
+  if (!event.dispatched_at) return <Tag>pending</Tag>;
+  return event.jobs > 0 ? <Tag tone="good">{`${event.jobs} ${event.jobs === 1 ? "job" : "jobs"}`}</Tag> : <Tag tone="warn">no match</Tag>;
 }
 
 function useEvents(name: string, failed: boolean) {
@@ -96,7 +96,7 @@ function useEvents(name: string, failed: boolean) {
     queryFn: ({ pageParam, signal }) => call("GET /events", { query: { name: name.trim() || undefined, failed, cursor: pageParam, limit: 100 } }, tenant, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next ?? undefined,
-    // No stream tells of events: the first page is asked for again, while no more were asked for.
+    // The stream has no events for this list: poll it as long as only the first page is loaded.
     refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) > 1 ? false : 4000),
   });
   return {
@@ -114,14 +114,14 @@ function SendDialog({ onClose }: { onClose: () => void }) {
   const [fault, setFault] = useState<string | null>(null);
   const navigate = useNavigate();
   const send = useChange("POST /events", {
-    said: "The event was received.",
+    success: "Event received.",
     then: ({ ids }) => {
       onClose();
       if (ids[0]) void navigate({ to: "/events/$eventId", params: { eventId: ids[0] } });
     },
   });
   return (
-    <Dialog title="Send an event" onClose={onClose}>
+    <Dialog title="Send event" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -138,7 +138,7 @@ function SendDialog({ onClose }: { onClose: () => void }) {
           value={data}
           onFault={setFault}
           onChange={(next) => {
-            setFault(next === undefined || isObject(next) ? null : "An event's data is a JSON object.");
+            setFault(next === undefined || isObject(next) ? null : "Event data must be a JSON object.");
             setData(next);
           }}
         />
@@ -148,9 +148,9 @@ function SendDialog({ onClose }: { onClose: () => void }) {
           </p>
         )}
         <footer className="actions">
-          <Button onClick={onClose}>Keep as it is</Button>
+          <Button onClick={onClose}>Go back</Button>
           <Button kind="primary" type="submit" disabled={fault !== null} busy={send.isPending}>
-            Send it
+            Send event
           </Button>
         </footer>
       </form>

@@ -1,4 +1,4 @@
-/** What can be done with a job, for who may. */
+/** The actions on a job that the user's role may perform. */
 
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -19,7 +19,7 @@ type Asked = "cancel" | "retry" | "again" | "signal";
 export function JobActions({ job, tree }: { job: JobPage; tree: boolean }) {
   const session = useSession();
   const dialog = useDialog<Asked>();
-  const now = useChange("POST /jobs/{job_id}/reschedule", { said: "It runs as soon as a worker is free." });
+  const now = useChange("POST /jobs/{job_id}/reschedule", { success: "Job queued." });
   const acts = session.can("POST /jobs/{job_id}/cancel");
   const live = !isFinal(job.status);
   const retryable = !live && job.status !== "succeeded";
@@ -38,7 +38,7 @@ export function JobActions({ job, tree }: { job: JobPage; tree: boolean }) {
       {tree && (
         <Link className="button normal" to="/workflows/$jobId" params={{ jobId: job.root_id ?? job.id }}>
           <Icon name="tree" />
-          Workflow
+          Show workflow
         </Link>
       )}
       {acts && job.status === "scheduled" && (
@@ -48,12 +48,12 @@ export function JobActions({ job, tree }: { job: JobPage; tree: boolean }) {
       )}
       {acts && retryable && (
         <Button icon="retry" onClick={() => dialog.open("retry")}>
-          Retry
+          Retry job
         </Button>
       )}
       {acts && live && (
         <Button icon="cancel" kind="danger" onClick={() => dialog.open("cancel")}>
-          Cancel
+          Cancel job
         </Button>
       )}
       {acts && (
@@ -77,7 +77,7 @@ export function JobActions({ job, tree }: { job: JobPage; tree: boolean }) {
                 }}
               >
                 <Icon name="events" />
-                Send a signal…
+                Send signal…
               </button>
             )}
           </>
@@ -108,27 +108,27 @@ function CancelDialog({ job, onClose }: Props) {
   const [reason, setReason] = useState("");
   const [tree, setTree] = useState(job.fan_outs.length > 0);
   const cancel = useChange("POST /jobs/{job_id}/cancel", {
-    said: ({ status, jobs }) => (status === "canceled" ? (jobs === 1 ? "Canceled." : `${jobs} jobs were canceled or asked to stop.`) : "It was asked to stop."),
+    success: ({ status, jobs }) => (status === "canceled" ? (jobs === 1 ? "Job canceled." : `${jobs} jobs canceled or asked to stop.`) : "Cancellation requested."),
     then: onClose,
   });
   return (
     <Confirm
       title="Cancel this job?"
-      action="Cancel the job"
+      action="Cancel job"
       danger
       busy={cancel.isPending}
       onConfirm={() => cancel.mutate({ path: { job_id: job.id }, body: { reason: reason || null, tree } })}
       onClose={onClose}
     >
-      <p>{job.status === "running" ? "Its handler is asked to stop; if it succeeds all the same, that counts." : "It will not run."}</p>
+      <p>{job.status === "running" ? "The handler is asked to stop. If it still succeeds, the job succeeds." : "The job will not run."}</p>
       {job.fan_outs.length > 0 && (
         <label className="check">
           <input type="checkbox" checked={tree} onChange={(event) => setTree(event.target.checked)} />
-          And all its sub-jobs
+          Cancel all sub-jobs too
         </label>
       )}
       <label className="field">
-        Reason, for the audit
+        Reason (recorded in the audit log)
         <input value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
       </label>
     </Confirm>
@@ -137,33 +137,33 @@ function CancelDialog({ job, onClose }: Props) {
 
 function RetryDialog({ job, onClose }: Props) {
   const [drop, setDrop] = useState(false);
-  const retry = useChange("POST /jobs/{job_id}/retry", { said: "It is queued again.", then: onClose });
+  const retry = useChange("POST /jobs/{job_id}/retry", { success: "Job queued again.", then: onClose });
   return (
     <Confirm
       title="Retry this job?"
-      action="Retry the job"
+      action="Retry job"
       busy={retry.isPending}
       onConfirm={() => retry.mutate({ path: { job_id: job.id }, body: drop ? { steps: "drop" } : undefined })}
       onClose={onClose}
     >
-      <p>It is queued again with the same payload, and its attempts go on being counted.</p>
+      <p>The job is queued again with the same payload. Attempt numbers continue, and the retry limit starts again.</p>
       {job.steps.length > 0 && (
         <label className="check">
           <input type="checkbox" checked={drop} onChange={(event) => setDrop(event.target.checked)} />
-          {`Begin anew: forget its ${job.steps.length} steps`}
+          {`Start from the beginning: discard ${job.steps.length} completed steps`}
         </label>
       )}
     </Confirm>
   );
 }
 
-/** The same job with another payload. What is typed is sent as it is, so that large numbers stay as they are. */
+/** Enqueue a copy of the job with an edited payload. The text is sent unparsed, so that large numbers stay exact. */
 function AgainDialog({ job, onClose }: Props) {
   const navigate = useNavigate();
   const [text, setText] = useState(() => stringify(job.payload, 2));
   const [queue, setQueue] = useState(job.queue);
   const again = useChange("POST /jobs", {
-    said: "It was enqueued.",
+    success: "Job enqueued.",
     then: ({ id }) => {
       onClose();
       void navigate({ to: "/jobs/$jobId", params: { jobId: id } });
@@ -191,9 +191,9 @@ function AgainDialog({ job, onClose }: Props) {
           <input value={queue} maxLength={100} required onChange={(event) => setQueue(event.target.value)} />
         </label>
         <footer className="actions">
-          <Button onClick={onClose}>Keep as it is</Button>
+          <Button onClick={onClose}>Go back</Button>
           <Button kind="primary" type="submit" disabled={wrong !== null} busy={again.isPending}>
-            Enqueue
+            Enqueue job
           </Button>
         </footer>
       </form>
@@ -204,7 +204,7 @@ function AgainDialog({ job, onClose }: Props) {
 function SignalDialog({ job, onClose }: Props) {
   const [name, setName] = useState(/^signal (.+)$/.exec(job.wait_on ?? "")?.[1] ?? "");
   const [text, setText] = useState("null");
-  const signal = useChange("POST /jobs/{job_id}/signal", { said: "The signal is kept until the job asks for it.", then: onClose });
+  const signal = useChange("POST /jobs/{job_id}/signal", { success: "Signal sent. It is stored until the job receives it.", then: onClose });
   let wrong = "";
   try {
     parse(text);
@@ -213,8 +213,8 @@ function SignalDialog({ job, onClose }: Props) {
   }
   return (
     <Confirm
-      title="Send a signal"
-      action="Send"
+      title="Send signal"
+      action="Send signal"
       busy={signal.isPending}
       disabled={!name || wrong !== ""}
       onConfirm={() => signal.mutate({ path: { job_id: job.id }, raw: `{"name":${JSON.stringify(name)},"payload":${text}}` })}
@@ -225,7 +225,7 @@ function SignalDialog({ job, onClose }: Props) {
         <input value={name} maxLength={200} onChange={(event) => setName(event.target.value)} />
       </label>
       <label className="field">
-        Payload, as JSON
+        Payload (JSON)
         <textarea rows={5} spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} />
       </label>
       <p className="bad">{wrong}</p>
@@ -233,13 +233,13 @@ function SignalDialog({ job, onClose }: Props) {
   );
 }
 
-/** What is wrong with a payload; null: nothing that can be seen from here. */
+/** The error in a payload, or null. The server also checks the schema. */
 function fault(text: string): string | null {
   try {
     const value = parse(text);
-    return value !== null && typeof value === "object" && !Array.isArray(value) ? null : "A payload is an object: { … }";
+    return value !== null && typeof value === "object" && !Array.isArray(value) ? null : "Payload must be a JSON object";
   } catch (error) {
-    return `This is no JSON: ${(error as Error).message}`;
+    return `Not valid JSON: ${(error as Error).message}`;
   }
 }
 
@@ -262,7 +262,7 @@ function asCurl(job: JobPage): string {
   ].join(" \\\n  ");
 }
 
-/** For a shell: in single quotes nothing means anything but the quote itself (T124). */
+/** Quote for a shell. Inside single quotes only the quote itself is special (T124). */
 function quoted(text: string): string {
   return /^[\w./:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

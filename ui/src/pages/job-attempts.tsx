@@ -1,4 +1,4 @@
-/** What happened to a job: each attempt, with its error and what it wrote; and the one that runs now. */
+/** The attempts of a job with their errors and output, and the running attempt. */
 
 import { useRead } from "../api/hooks";
 import type { Attempt, JobPage } from "../api/types";
@@ -7,7 +7,7 @@ import { Code } from "../parts/Code";
 import { Icon } from "../parts/Icon";
 import { Json } from "../parts/Json";
 import { Facts } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Since, Time } from "../parts/Time";
 
 export function Attempts({ job }: { job: JobPage }) {
@@ -17,21 +17,21 @@ export function Attempts({ job }: { job: JobPage }) {
     { live: ["job"], when: (event) => event.id === job.id, every: 500 },
   );
   return (
-    <Answered query={attempts}>
+    <Loaded query={attempts}>
       {({ items }) => (
         <div>
-          {job.status === "running" && <Running job={job} />}
+          {job.status === "running" && <RunningAttempt job={job} />}
           {[...items].reverse().map((attempt, index) => (
-            <Ended key={attempt.attempt_no} attempt={attempt} open={index === 0 && job.status !== "running"} />
+            <FinishedAttempt key={attempt.attempt_no} attempt={attempt} open={index === 0 && job.status !== "running"} />
           ))}
-          {!items.length && job.status !== "running" && <Empty title="It has not begun yet" icon="clock" />}
+          {!items.length && job.status !== "running" && <Empty title="No attempts yet" icon="clock" />}
         </div>
       )}
-    </Answered>
+    </Loaded>
   );
 }
 
-function Running({ job }: { job: JobPage }) {
+function RunningAttempt({ job }: { job: JobPage }) {
   return (
     <details className="attempt" open data-attempt={job.attempt_no}>
       <summary>
@@ -42,20 +42,20 @@ function Running({ job }: { job: JobPage }) {
         <Icon name="down" />
       </summary>
       <div className="body">
-        {job.progress ? <Output progress={job.progress as Record<string, unknown>} /> : <p className="quiet">It has written nothing yet.</p>}
+        {job.progress ? <Output progress={job.progress as Record<string, unknown>} /> : <p className="quiet">No output yet.</p>}
       </div>
     </details>
   );
 }
 
-function Ended({ attempt, open }: { attempt: Attempt; open: boolean }) {
+function FinishedAttempt({ attempt, open }: { attempt: Attempt; open: boolean }) {
   const where = [attempt.worker_id !== null && `worker ${attempt.worker_id}`, attempt.host, attempt.pid !== null && `pid ${attempt.pid}`];
   return (
     <details className="attempt" open={open} data-attempt={attempt.attempt_no}>
       <summary>
         <span className="mono quiet">{attempt.attempt_no}</span>
         <Badge status={attempt.status} />
-        {attempt.started_at ? <Since from={attempt.started_at} to={attempt.finished_at} /> : <span className="quiet">did not run</span>}
+        {attempt.started_at ? <Since from={attempt.started_at} to={attempt.finished_at} /> : <span className="quiet">not started</span>}
         <span className="cut">
           {attempt.error_text ? <code className="quiet">{attempt.error_text.split("\n")[0]}</code> : <span className="quiet">{attempt.reason?.replaceAll("_", " ")}</span>}
         </span>
@@ -67,13 +67,13 @@ function Ended({ attempt, open }: { attempt: Attempt; open: boolean }) {
       <div className="body">
         <Facts
           facts={[
-            ["Where", where.filter(Boolean).join(", ")],
+            ["Worker", where.filter(Boolean).join(", ")],
             ["Claimed", attempt.claimed_at && <Time at={attempt.claimed_at} />],
             ["Started", attempt.started_at && <Time at={attempt.started_at} />],
             ["Finished", <Time at={attempt.finished_at} />],
             ["Exit code", attempt.exit_code],
             ["Reason", attempt.reason && <code>{attempt.reason}</code>],
-            ["The job became", attempt.final && <Badge status={attempt.final} />],
+            ["Job status", attempt.final && <Badge status={attempt.final} />],
           ]}
         />
         {attempt.error_text && <Part title="Error" text={attempt.error_text} label={`Error of attempt ${attempt.attempt_no}`} />}
@@ -93,7 +93,7 @@ function Part({ title, text, label }: { title: string; text: string; label: stri
   );
 }
 
-/** The tails of what it wrote, and whatever else it told of itself. */
+/** The tails of stdout and stderr, and other progress data. */
 export function Output({ progress }: { progress: Record<string, unknown> | null }) {
   if (progress === null || typeof progress !== "object" || Array.isArray(progress)) return <Json value={progress} label="progress" />;
   const { stdout, stderr, ...rest } = progress;
@@ -119,7 +119,7 @@ export function Output({ progress }: { progress: Record<string, unknown> | null 
   );
 }
 
-/** Without the codes that move a terminal's cursor and colour its text. */
+/** Remove ANSI escape sequences. */
 function plain(text: string): string {
   return text.replace(/\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])/g, "");
 }

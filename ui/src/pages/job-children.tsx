@@ -1,4 +1,4 @@
-/** The fan-outs of a job, and its sub-jobs. */
+/** The fan-outs of a job and its sub-jobs. */
 
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { FanOut, JobPage } from "../api/types";
@@ -11,7 +11,7 @@ import { Time } from "../parts/Time";
 import { jobColumns } from "./job-columns";
 import { jobsWith } from "./job-filter";
 
-const SHOWN = new Set(["id", "command", "status", "attempts", "started", "finished", "worker"]);
+const SHOWN = new Set(["id", "definition", "status", "attempts", "started", "finished", "worker"]);
 
 const columns = jobColumns(null).filter(({ key }) => SHOWN.has(key));
 
@@ -40,10 +40,10 @@ export function FanOuts({ fanOuts }: { fanOuts: FanOut[] }) {
             <span className="quiet">
               {one.timeout_at ? (
                 <>
-                  until <Time at={one.timeout_at} />
+                  times out <Time at={one.timeout_at} />
                 </>
               ) : (
-                `${(one.total - one.succeeded - one.failed - one.canceled).toLocaleString()} open`
+                `${(one.total - one.succeeded - one.failed - one.canceled).toLocaleString()} unfinished`
               )}
             </span>
           )}
@@ -69,7 +69,7 @@ export function SubJobs({ job }: { job: JobPage }) {
       {job.children.next && (
         <p>
           <Link to="/jobs" search={jobsWith({ parent: job.id }) as never}>
-            All of them
+            Show all sub-jobs
           </Link>
         </p>
       )}

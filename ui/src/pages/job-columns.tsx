@@ -1,4 +1,4 @@
-/** The columns that a list of jobs can have. */
+/** The columns of a list of jobs. */
 
 import type { JobBrief } from "../api/types";
 import { Badge } from "../parts/Badge";
@@ -8,7 +8,7 @@ import type { Column } from "../parts/Table";
 import { Since, Time } from "../parts/Time";
 
 export interface JobColumn extends Column<JobBrief> {
-  /** Its name in the list of columns, and in the address. */
+  /** The name in the column menu. */
   name: string;
   usual: boolean;
 }
@@ -24,7 +24,7 @@ export function jobColumns(tenantOf: ((id: string) => string) | null): JobColumn
       ),
     },
     {
-      key: "command", name: "Command", title: "Command", width: "minmax(140px, 2fr)", usual: true,
+      key: "definition", name: "Definition", title: "Definition", width: "minmax(140px, 2fr)", usual: true,
       cell: (job) => (
         <RowLink to={`/jobs/${job.id}`} title={job.definition_key}>
           {job.definition_key}
@@ -39,7 +39,7 @@ export function jobColumns(tenantOf: ((id: string) => string) | null): JobColumn
     {
       key: "attempts", name: "Attempts", title: "Attempts", width: "80px", usual: true, align: "right",
       cell: (job) => (
-        <span title={`${job.attempt_count} of at most ${job.max_attempts} attempts`}>
+        <span title={`${job.attempt_count} of ${job.max_attempts} attempts used`}>
           {job.attempt_count}
           <span className="quiet">{` / ${job.max_attempts}`}</span>
         </span>
@@ -47,7 +47,7 @@ export function jobColumns(tenantOf: ((id: string) => string) | null): JobColumn
     },
     { key: "source", name: "Source", title: "Source", width: "82px", usual: true, cell: (job) => <span className="quiet">{job.source}</span> },
     { key: "queue", name: "Queue", title: "Queue", width: "minmax(90px, 0.7fr)", usual: false, cell: (job) => <span>{job.queue}</span> },
-    { key: "queued", name: "Queued", title: "Queued", width: "96px", usual: true, cell: (job) => <Time at={job.created_at} /> },
+    { key: "enqueued", name: "Enqueued", title: "Enqueued", width: "96px", usual: true, cell: (job) => <Time at={job.created_at} /> },
     { key: "started", name: "Started", title: "Started", width: "96px", usual: true, cell: (job) => <Time at={job.started_at} /> },
     { key: "finished", name: "Finished", title: "Finished", width: "96px", usual: true, cell: (job) => <Time at={job.finished_at} /> },
     {

@@ -1,4 +1,4 @@
-/** Which jobs: one shape for the address, the tokens that one types, and the API's query. */
+/** The filter for jobs: its form in the address, as tokens, and as the API's query. */
 
 import { list, searchOf, text } from "../api/search";
 import type { BulkFilter, Routes, Status } from "../api/types";
@@ -7,7 +7,7 @@ import type { Field, Token } from "../parts/Tokens";
 
 export type JobQuery = Omit<Routes["GET /jobs"]["query"], "tenant" | "cursor" | "limit" | "offset">;
 
-/** What the address of the jobs page has. `cols` is which columns are shown. */
+/** The query parameters of the jobs page. `cols` has the visible columns. */
 export const jobParams = searchOf({
   status: list,
   source: text,
@@ -48,7 +48,7 @@ const KEYS: readonly FilterKey[] = [
   "q",
 ];
 
-/** The address's part of a jobs page with these filters. */
+/** The query parameters of a link to the jobs page with these filters. */
 export const jobsWith = (wanted: Partial<JobSearch>) => jobParams.link(wanted);
 
 /** Known values, for suggestions. */
@@ -59,21 +59,21 @@ export interface Known {
 
 export function fieldsOf({ queues, definitions }: Known): Field[] {
   return [
-    { key: "status", about: "where it is", values: STATUSES, many: true },
-    { key: "definition", about: "kind of job", values: definitions },
-    { key: "queue", about: "", values: queues },
-    { key: "source", about: "what asked for it", values: ["manual", "event", "schedule", "system"] },
-    { key: "payload", about: "a value in its payload: order.id=42", many: true },
-    { key: "worker", about: "where it runs or ran last" },
-    { key: "parent", about: "its sub-jobs" },
-    { key: "root", about: "a whole workflow" },
-    { key: "fan-out", about: "one batch of sub-jobs" },
-    { key: "sub-jobs", about: "has some, or none", values: ["yes", "no"] },
+    { key: "status", about: "job status", values: STATUSES, many: true },
+    { key: "definition", about: "job definition", values: definitions },
+    { key: "queue", about: "queue name", values: queues },
+    { key: "source", about: "how it was enqueued", values: ["manual", "event", "schedule", "system"] },
+    { key: "payload", about: "a payload value: order.id=42", many: true },
+    { key: "worker", about: "id of its current or last worker" },
+    { key: "parent", about: "sub-jobs of this job id" },
+    { key: "root", about: "all jobs of this workflow" },
+    { key: "fan-out", about: "sub-jobs of this fan-out" },
+    { key: "sub-jobs", about: "whether it has sub-jobs", values: ["yes", "no"] },
     { key: "correlation", about: "correlation id" },
-    { key: "after", about: "asked for since: 1h, 2d, 2026-01-31", values: ["15min", "1h", "24h", "7d"] },
-    { key: "before", about: "asked for before: 1h, 2d, 2026-01-31", values: ["1h", "24h", "7d"] },
-    { key: "error", about: "failed with an error of this kind" },
-    { key: "q", about: "text in definition, correlation id, dedupe key; or an id" },
+    { key: "after", about: "enqueued after: 1h, 2d, 2026-01-31", values: ["15min", "1h", "24h", "7d"] },
+    { key: "before", about: "enqueued before: 1h, 2d, 2026-01-31", values: ["1h", "24h", "7d"] },
+    { key: "error", about: "error fingerprint" },
+    { key: "q", about: "text in definition, correlation id or dedupe key, or a job id" },
   ];
 }
 
@@ -84,13 +84,13 @@ export function tokensOf(search: JobSearch): Token[] {
   });
 }
 
-/** The filters as the address has them; keys without a token are emptied. */
+/** Query parameters from tokens. Parameters without a token are cleared. */
 export function searchOfTokens(tokens: readonly Token[]): Partial<JobSearch> {
   const found = (key: FilterKey) => tokens.filter(([own]) => own === key).map(([, value]) => value);
   return Object.fromEntries(KEYS.map((key) => [key, key === "status" || key === "payload" ? found(key) : (found(key).at(-1) ?? "")]));
 }
 
-/** What the API is asked; a value that can't be meant is left out, and `wrong` says so. */
+/** The API's query. Invalid values are ignored and listed in `wrong`. */
 export function queryOf(search: JobSearch, now: number): { query: JobQuery; wrong: string[] } {
   const wrong: string[] = [];
   const checked = <T>(key: string, given: string, value: T | undefined): T | undefined => {
@@ -128,7 +128,7 @@ export const isFiltered = (query: JobQuery) => Object.values(query).some((value)
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const UNITS: Record<string, number> = { s: 1000, min: 60_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** "2h" is two hours ago; else a date, as the browser reads it. */
+/** "2h" is two hours ago. Anything else is parsed as a date. */
 function moment(text: string, now: number): string | undefined {
   const ago = /^(\d+)\s*(s|min|m|h|d)$/.exec(text);
   const at = ago ? now - Number(ago[1]) * UNITS[ago[2]!]! : Date.parse(text);

@@ -1,4 +1,4 @@
-/** What a durable job has done, in order: it is not done again. */
+/** The steps of a durable function in order. Completed steps are not executed again. */
 
 import type { Step } from "../api/types";
 import { Tag } from "../parts/Badge";
@@ -18,7 +18,7 @@ export function Steps({ steps }: { steps: Step[] }) {
             <strong>
               {step.name}
               {step.occurrence > 0 && <span className="quiet">{` #${step.occurrence + 1}`}</span>}
-              {!step.done && <span className="warn"> open</span>}
+              {!step.done && <span className="warn"> pending</span>}
             </strong>
             <span className="quiet">
               {`attempt ${step.attempt}, `}

@@ -1,4 +1,4 @@
-/** One job: where it is and why, what it was given and made, what happened to it, and what can be done. */
+/** One job: its status and the reason for it, payload and result, attempts, steps, sub-jobs and actions. */
 
 import { Link, useParams } from "@tanstack/react-router";
 import { useRead } from "../api/hooks";
@@ -9,7 +9,7 @@ import { Copy, Id } from "../parts/Code";
 import { Icon } from "../parts/Icon";
 import { Json } from "../parts/Json";
 import { Facts, Page, Panel } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Tabs } from "../parts/Tabs";
 import { Duration, Since, Time } from "../parts/Time";
 import { JobActions } from "./job-actions";
@@ -33,9 +33,9 @@ export default function Job() {
     },
   );
   return (
-    <Answered query={job} what="job">
+    <Loaded query={job} what="job">
       {(found) => <Shown key={found.id} job={found} />}
-    </Answered>
+    </Loaded>
   );
 }
 
@@ -49,7 +49,7 @@ function Shown({ job }: { job: JobPage }) {
         <>
           {job.definition_key}
           <Badge status={job.status} />
-          {job.cancel_requested_at && !isFinal(job.status) && <Tag tone="warn">asked to stop</Tag>}
+          {job.cancel_requested_at && !isFinal(job.status) && <Tag tone="warn">cancel requested</Tag>}
         </>
       }
       actions={<JobActions job={job} tree={tree} />}
@@ -63,7 +63,7 @@ function Shown({ job }: { job: JobPage }) {
       </Panel>
       {job.fan_outs.length > 0 && <FanOuts fanOuts={job.fan_outs} />}
       <Tabs
-        label="About this job"
+        label="Job details"
         chosen={tab}
         onChoose={(key) => setSearch({ tab: key }, { replace: true })}
         tabs={[
@@ -104,12 +104,12 @@ function Above({ job }: { job: JobPage }) {
       )}
       <Icon name="right" size={12} />
       <code>{job.id}</code>
-      <Copy text={job.id} label="Copy the id" />
+      <Copy text={job.id} label="Copy id" />
     </>
   );
 }
 
-/** Why it does not run, and what would let it. */
+/** Why the job is not running, and what to do. */
 function Why({ job }: { job: JobPage }) {
   const explained = useRead(
     "GET /jobs/{job_id}/explain",
@@ -118,15 +118,15 @@ function Why({ job }: { job: JobPage }) {
   );
   if (!explained.data?.reasons.length) return null;
   return (
-    <section className="notice" aria-label="Why it is not running">
+    <section className="notice" aria-label="Why this job is not running">
       <Icon name="clock" />
       <div>
-        <h2>Why it is not running</h2>
+        <h2>Why this job is not running</h2>
         <ul>
           {explained.data.reasons.map(({ code, explanation, remedy }) => (
             <li key={code} data-reason={code}>
               {`${sentence(explanation)} `}
-              {remedy && <span className="quiet">{`What helps: ${sentence(remedy, false)}`}</span>}
+              {remedy && <span className="quiet">{sentence(remedy)}</span>}
             </li>
           ))}
         </ul>
@@ -135,18 +135,18 @@ function Why({ job }: { job: JobPage }) {
   );
 }
 
-/** As a sentence: with a full stop, and a capital where it begins one. */
-function sentence(words: string, begins = true): string {
-  const text = begins ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+/** Add a capital letter and a full stop. */
+function sentence(words: string): string {
+  const text = words.charAt(0).toUpperCase() + words.slice(1);
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function LastError({ job }: { job: JobPage }) {
   return (
-    <section className="notice bad-notice" aria-label="Its error">
+    <section className="notice bad-notice" aria-label="Error">
       <Icon name="alert" />
       <div>
-        <h2>{job.reason ? `It ended: ${job.reason.replaceAll("_", " ")}` : "Its error"}</h2>
+        <h2>{job.reason ? `Reason: ${job.reason.replaceAll("_", " ")}` : "Error"}</h2>
         <pre>{job.last_error}</pre>
       </div>
     </section>
@@ -160,28 +160,28 @@ function JobFacts({ job }: { job: JobPage }) {
         ["Queue", <Link to="/jobs" search={jobsWith({ queue: job.queue }) as never}>{job.queue}</Link>],
         ["Priority", job.priority],
         ["Source", <>{job.source}{job.source_ref && <> <code className="quiet">{job.source_ref}</code></>}</>],
-        ["Asked for", <Time at={job.created_at} />],
+        ["Enqueued", <Time at={job.created_at} />],
         ["Scheduled for", job.scheduled_for && <Time at={job.scheduled_for} />],
         ["Due", job.status === "scheduled" && <Time at={job.run_at} />],
-        ["Queued since", job.status === "queued" && <Since from={job.run_at} />],
-        ["Wakes", job.wake_at && <Time at={job.wake_at} />],
-        ["Waits for", job.wait_on && <code>{job.wait_on}</code>],
+        ["Queued for", job.status === "queued" && <Since from={job.run_at} />],
+        ["Wakes up", job.wake_at && <Time at={job.wake_at} />],
+        ["Waiting for", job.wait_on && <code>{job.wait_on}</code>],
         ["Started", job.started_at && <Time at={job.started_at} />],
         ["Finished", job.finished_at && <Time at={job.finished_at} />],
         ["Run time", job.started_at && <Since from={job.started_at} to={job.finished_at} />],
-        ["Own time", job.own_s !== null && <Duration seconds={job.own_s} />],
+        ["Handler time", job.own_s !== null && <Duration seconds={job.own_s} />],
         ["Waiting time", job.waiting_s !== null && <Duration seconds={job.waiting_s} />],
-        ["Attempts", `${job.attempt_count} of at most ${job.max_attempts}`],
+        ["Attempts", `${job.attempt_count} of ${job.max_attempts} used`],
         ["Runs", job.runs > 1 && job.runs],
         ["Unread signals", job.unread_signals.length > 0 && job.unread_signals.map(({ name, signals }) => `${signals} ${name}`).join(", ")],
         ["Timeout", job.timeout_seconds !== null && <Duration seconds={job.timeout_seconds} />],
         ["Worker", job.last_worker !== null && <Link to="/jobs" search={jobsWith({ worker: String(job.last_worker) }) as never}>{job.last_worker}</Link>],
-        ["Lease until", job.lease_expires_at && <Time at={job.lease_expires_at} />],
+        ["Lease expires", job.lease_expires_at && <Time at={job.lease_expires_at} />],
         ["Correlation id", job.correlation_id && <Link to="/jobs" search={jobsWith({ correlation: job.correlation_id }) as never}>{job.correlation_id}</Link>],
         ["Dedupe key", job.dedupe_key],
         ["Idempotency key", job.idempotency_key],
         ["Limit key", job.limit_key],
-        ["A new tree of", job.forked_from && <Link to="/jobs/$jobId" params={{ jobId: job.forked_from }}><Id id={job.forked_from} /></Link>],
+        ["Retry of workflow", job.forked_from && <Link to="/jobs/$jobId" params={{ jobId: job.forked_from }}><Id id={job.forked_from} /></Link>],
       ]}
     />
   );
@@ -201,12 +201,12 @@ function Data({ job }: { job: JobPage }) {
           {job.status === "succeeded" ? (
             <Json value={job.result} label="result" />
           ) : (
-            <Empty title={isFinal(job.status) ? "It made none" : "Not there yet"} icon="clock" />
+            <Empty title={isFinal(job.status) ? "No result" : "No result yet"} icon="clock" />
           )}
         </div>
       </Panel>
       {progress !== null && (
-        <Panel title={job.status === "running" ? "Output, as it comes" : "Output"} className="both">
+        <Panel title={job.status === "running" ? "Live output" : "Output"} className="both">
           <div className="body">
             <Output progress={progress} />
           </div>

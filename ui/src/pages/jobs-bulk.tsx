@@ -1,6 +1,6 @@
 /**
- * Canceling and retrying many jobs: those that were selected, one by one; or all that the filter finds, which becomes a job of its own.
- * Either way one is told first how many it would be.
+ * Bulk cancel and retry: the selected jobs one by one, or all jobs that match the filter, which creates a bulk job. Both first show how
+ * many jobs would change.
  */
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -47,11 +47,11 @@ export function BulkActions({ query, rows, selected, onSelect, hasMore }: Props)
     onSelect(new Set());
   };
   return (
-    <div className="bar-of-actions" role="region" aria-label="What to do with the selected jobs">
-      <strong>{all ? "All that match the filter" : `${selected.size.toLocaleString()} selected`}</strong>
+    <div className="bar-of-actions" role="region" aria-label="Actions for the selected jobs">
+      <strong>{all ? "All matching jobs selected" : `${selected.size.toLocaleString()} selected`}</strong>
       {!all && hasMore && selected.size >= rows.length && (
         <Button kind="plain" className="link" onClick={() => setAll(true)}>
-          {isFiltered(query) ? "Select all that match the filter" : "Select all jobs"}
+          {isFiltered(query) ? "Select all matching jobs" : "Select all jobs"}
         </Button>
       )}
       <Button icon="cancel" onClick={() => dialog.open("cancel")}>
@@ -61,7 +61,7 @@ export function BulkActions({ query, rows, selected, onSelect, hasMore }: Props)
         Retry jobs
       </Button>
       <Button kind="plain" onClick={clear}>
-        Select none
+        Clear selection
       </Button>
       {dialog.about && all && <BulkDialog action={dialog.about} query={query} onClose={dialog.close} onDone={clear} />}
       {dialog.about && !all && <SelectedDialog action={dialog.about} jobs={chosen} onClose={dialog.close} onDone={clear} />}
@@ -75,7 +75,7 @@ interface AskProps {
   onDone: () => void;
 }
 
-/** All that a filter finds: the server counts them first. */
+/** All jobs that match the filter. The server counts them first. */
 export function BulkDialog({ action, query, onClose, onDone }: AskProps & { query: JobQuery }) {
   const tenant = useTenant();
   const client = useQueryClient();
@@ -90,9 +90,9 @@ export function BulkDialog({ action, query, onClose, onDone }: AskProps & { quer
   const run = useMutation({
     mutationFn: () => call("POST /jobs/bulk", { body: { action, filter, dry_run: false, reason: reason || null } }, tenant),
     onSuccess: (answer) => {
-      toast.good(`${answer.matched.toLocaleString()}${answer.more ? " or more" : ""} jobs are being ${WORDS[action].done}.`, {
+      toast.good(`Bulk ${action} of ${answer.matched.toLocaleString()}${answer.more ? " or more" : ""} jobs started.`, {
         to: `/jobs/${answer.job_id}`,
-        label: "See how far it is",
+        label: "Show progress",
       });
       refresh(client);
       onClose();
@@ -102,7 +102,7 @@ export function BulkDialog({ action, query, onClose, onDone }: AskProps & { quer
   });
   return (
     <Confirm
-      title={`${WORDS[action].title} all that match?`}
+      title={`${WORDS[action].title} all matching jobs?`}
       action={`${WORDS[action].title} ${dry.data ? counted(dry.data.matched, dry.data.more) : "…"}`}
       danger={action === "cancel"}
       busy={run.isPending}
@@ -113,16 +113,16 @@ export function BulkDialog({ action, query, onClose, onDone }: AskProps & { quer
       {dry.error && <p className="bad">{dry.error.message}</p>}
       <p aria-live="polite">
         {dry.data
-          ? `${counted(dry.data.matched, dry.data.more)} would be ${WORDS[action].done}: those that match and are ${FITTING[action].map(wordOf).join(", ")}.`
+          ? `${counted(dry.data.matched, dry.data.more)} will be ${WORDS[action].done}: matching jobs with status ${FITTING[action].map(wordOf).join(", ")}.`
           : !dry.error && "Counting…"}
       </p>
       <Reason reason={reason} onChange={setReason} />
-      <p className="quiet">It becomes a job of its own, whose progress can be watched; each job gets an entry in the audit.</p>
+      <p className="quiet">This creates a bulk job, whose page shows its progress. Every changed job is recorded in the audit log.</p>
     </Confirm>
   );
 }
 
-/** Those that were selected: what can't be changed is told and left out. */
+/** The selected jobs. Those whose status does not allow the action are excluded, and their number is shown. */
 function SelectedDialog({ action, jobs, onClose, onDone }: AskProps & { jobs: readonly JobBrief[] }) {
   const tenant = useTenant();
   const client = useQueryClient();
@@ -131,8 +131,8 @@ function SelectedDialog({ action, jobs, onClose, onDone }: AskProps & { jobs: re
   const run = useMutation({
     mutationFn: () => each(fitting, (job) => act(action, job.id, reason, tenant)),
     onSuccess: ({ done, refused }) => {
-      toast.good(`${done} ${done === 1 ? "job was" : "jobs were"} ${WORDS[action].done}.`);
-      if (refused) toast.bad(`${refused} could not be: ${WORDS[action].done} or moved on meanwhile.`);
+      toast.good(`${counted(done, false)} ${WORDS[action].done}.`);
+      if (refused) toast.bad(`${counted(refused, false)} could not be ${WORDS[action].done}: the status changed in the meantime.`);
       refresh(client);
       void client.invalidateQueries({ queryKey: ["GET /jobs", "pages"] });
       onClose();
@@ -142,7 +142,7 @@ function SelectedDialog({ action, jobs, onClose, onDone }: AskProps & { jobs: re
   const left = jobs.length - fitting.length;
   return (
     <Confirm
-      title={`${WORDS[action].title} the selected jobs?`}
+      title={`${WORDS[action].title} selected jobs?`}
       action={`${WORDS[action].title} ${counted(fitting.length, false)}`}
       danger={action === "cancel"}
       busy={run.isPending}
@@ -151,8 +151,8 @@ function SelectedDialog({ action, jobs, onClose, onDone }: AskProps & { jobs: re
       onClose={onClose}
     >
       <p>
-        {`${counted(fitting.length, false)} would be ${WORDS[action].done}.`}
-        {left > 0 && ` ${left} ${left === 1 ? "is" : "are"} left out: only jobs that are ${FITTING[action].map(wordOf).join(", ")} can be.`}
+        {`${counted(fitting.length, false)} will be ${WORDS[action].done}.`}
+        {left > 0 && ` ${counted(left, false)} excluded: the status must be ${FITTING[action].map(wordOf).join(", ")}.`}
       </p>
       {action === "cancel" && <Reason reason={reason} onChange={setReason} />}
     </Confirm>
@@ -162,7 +162,7 @@ function SelectedDialog({ action, jobs, onClose, onDone }: AskProps & { jobs: re
 function Reason({ reason, onChange }: { reason: string; onChange: (reason: string) => void }) {
   return (
     <label className="field">
-      Reason, for the audit
+      Reason (recorded in the audit log)
       <input value={reason} maxLength={500} onChange={(event) => onChange(event.target.value)} />
     </label>
   );
@@ -176,7 +176,7 @@ function act(action: Action, job_id: string, reason: string, tenant: string | nu
     : call("POST /jobs/{job_id}/retry", { path: { job_id } }, tenant);
 }
 
-/** A few at a time. */
+/** Run with limited concurrency. */
 async function each(jobs: readonly JobBrief[], run: (job: JobBrief) => Promise<unknown>): Promise<{ done: number; refused: number }> {
   const left = [...jobs];
   const told = { done: 0, refused: 0 };

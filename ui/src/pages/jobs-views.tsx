@@ -1,4 +1,4 @@
-/** Filters that one comes back to, kept in this browser under a name. */
+/** Saved views: named filters, stored in this browser. */
 
 import { Link, useRouterState } from "@tanstack/react-router";
 import { useState } from "react";
@@ -11,9 +11,9 @@ const KEY = "plait.views";
 type Views = Record<string, string>;
 
 const OURS: Views = {
-  "Running now": "?status=running",
-  "Failed in the last day": "?status=failed&status=dead_letter&after=24h",
-  "Waiting for a time": "?status=scheduled",
+  "Running": "?status=running",
+  "Failed in the last 24 h": "?status=failed&status=dead_letter&after=24h",
+  "Scheduled": "?status=scheduled",
   Workflows: "?sub-jobs=yes",
 };
 
@@ -26,7 +26,7 @@ export function SavedViews() {
     try {
       localStorage.setItem(KEY, JSON.stringify(next));
     } catch {
-      // Storage may be forbidden; then they last as long as the page.
+      // If storage is blocked, the views last until the page is closed.
     }
   };
   return (
@@ -36,14 +36,14 @@ export function SavedViews() {
           {Object.entries(OURS).map(([label, search]) => (
             <View key={label} label={label} search={search} onOpen={close} />
           ))}
-          {Object.keys(views).length > 0 && <h3>Yours</h3>}
+          {Object.keys(views).length > 0 && <h3>Your views</h3>}
           {Object.entries(views).map(([label, search]) => (
             <div key={label} className="item-line">
               <View label={label} search={search} onOpen={close} />
               <Button
                 kind="plain"
                 icon="close"
-                aria-label={`Forget the view ${label}`}
+                aria-label={`Delete view ${label}`}
                 onClick={() => keep(Object.fromEntries(Object.entries(views).filter(([other]) => other !== label)))}
               />
             </div>
@@ -56,8 +56,8 @@ export function SavedViews() {
               setName("");
             }}
           >
-            <input aria-label="Name of the view" placeholder="Keep this one as…" maxLength={60} value={name} onChange={(event) => setName(event.target.value)} />
-            <Button type="submit">Keep</Button>
+            <input aria-label="View name" placeholder="Name for this view" maxLength={60} value={name} onChange={(event) => setName(event.target.value)} />
+            <Button type="submit">Save view</Button>
           </form>
         </>
       )}

@@ -1,4 +1,4 @@
-/** All jobs, newest first, as far as one scrolls; filtered by tokens, and acted on in bulk. */
+/** All jobs, newest first, with a filter and bulk actions. Scrolling loads older jobs. */
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -28,7 +28,7 @@ export default function Jobs() {
   const filter = useRef<HTMLInputElement>(null);
   const navigate = useNavigate();
   const session = useSession();
-  // "An hour ago" is from when the filter was set: what moves with each second would be another question each time.
+  // "1h" is relative to the time at which the filter was set: with a moving time, each render would be a new query.
   const { query, wrong } = useMemo(() => queryOf(search, Date.now()), [search]);
   const jobs = useJobs(query);
   const fields = useFields();
@@ -68,14 +68,14 @@ export default function Jobs() {
       </div>
       {wrong.length > 0 && (
         <p role="alert" className="warn">
-          {`Not understood, and so left out: ${wrong.join(", ")}`}
+          {`Invalid filters, ignored: ${wrong.join(", ")}`}
         </p>
       )}
       {acts && <BulkActions query={query} rows={jobs.rows} selected={selected} onSelect={setSelected} hasMore={jobs.hasMore} />}
       {jobs.fresh > 0 && (
         <div className="bar-of-actions" role="status">
-          {`${jobs.fresh.toLocaleString()} ${jobs.fresh === 1 ? "job is" : "jobs are"} new or changed`}
-          <Button onClick={jobs.reload}>Show</Button>
+          {`${jobs.fresh.toLocaleString()} new or changed ${jobs.fresh === 1 ? "job" : "jobs"}`}
+          <Button onClick={jobs.reload}>Reload list</Button>
         </div>
       )}
       <List jobs={jobs} columns={columns.shown} filtered={isFiltered(query)} selected={acts ? selected : undefined} onSelect={acts ? setSelected : undefined} onOpen={(job) => void navigate({ to: "/jobs/$jobId", params: { jobId: job.id } })} onClear={() => change(searchOfTokens([]))} />
@@ -98,11 +98,11 @@ function List({ jobs, columns, filtered, selected, onSelect, onOpen, onClear }: 
   if (jobs.loading) return <Loading />;
   if (!jobs.rows.length && !jobs.hasMore)
     return (
-      <Empty title={filtered ? "No job is like that" : "No jobs yet"} icon="jobs">
-        {filtered ? <Button onClick={onClear}>Remove the filters</Button> : <p className="quiet">What an application enqueues is seen here at once.</p>}
+      <Empty title={filtered ? "No matching jobs" : "No jobs yet"} icon="jobs">
+        {filtered ? <Button onClick={onClear}>Clear filters</Button> : <p className="quiet">Enqueued jobs appear here immediately.</p>}
       </Empty>
     );
-  const foot = jobs.more ? "Loading…" : jobs.hasMore ? <Button onClick={jobs.next}>Look further back</Button> : null;
+  const foot = jobs.more ? "Loading…" : jobs.hasMore ? <Button onClick={jobs.next}>Search further back</Button> : null;
   return (
     <Table
       label="Jobs"
@@ -121,8 +121,8 @@ function List({ jobs, columns, filtered, selected, onSelect, onOpen, onClear }: 
 const idOf = (job: JobBrief) => job.id;
 
 /**
- * The pages that were loaded, as one list. What moves is seen at once: a single page is asked for again; of a longer list the rows are
- * changed where they are, and what is new waits until one wants to see it, since it would push away what one reads.
+ * The loaded pages as one list, updated live. A list of one page is refetched. In a longer list, rows are updated in place, and new jobs are
+ * only counted, because inserting them would move the rows that the user is reading.
  */
 function useJobs(query: JobQuery) {
   const tenant = useTenant();
@@ -134,7 +134,7 @@ function useJobs(query: JobQuery) {
       call("GET /jobs", { query: { ...query, limit: pageParam ? NEXT : FIRST, cursor: pageParam } }, tenant, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next ?? undefined,
-    // Comparing 100,000 rows with what they were costs more than drawing the thirty that are seen.
+    // Comparing 100,000 rows with their previous values costs more than rendering the thirty visible ones.
     structuralSharing: false,
     refetchOnWindowFocus: false,
     staleTime: Infinity,
@@ -150,7 +150,7 @@ function useJobs(query: JobQuery) {
   const reload = useCallback(() => {
     setMoved(new Map());
     setFresh(new Set());
-    // From the first page on: the others are asked for again as one scrolls.
+    // Keep only the first page: the others are loaded again on scrolling.
     client.setQueryData(key, (old: typeof found.data) => old && { pages: old.pages.slice(0, 1), pageParams: old.pageParams.slice(0, 1) });
     void client.invalidateQueries({ queryKey: key, exact: true });
   }, [client, key]);
@@ -179,7 +179,7 @@ function useJobs(query: JobQuery) {
     loading: found.isPending,
     more: found.isFetchingNextPage,
     hasMore: found.hasNextPage,
-    /** The last page ended because enough was looked at: to go on is the user's choice. */
+    /** The search stopped at its scan limit. The user decides whether to continue. */
     stopped: pages?.at(-1)?.complete === false && (pages.at(-1)?.items.length ?? 0) === 0,
     next: useCallback(() => void (found.hasNextPage && !found.isFetching && found.fetchNextPage()), [found]),
     fresh: fresh.size,
@@ -233,7 +233,7 @@ function ColumnMenu({ columns, chosen, onChange }: { columns: JobColumn[]; chose
   );
 }
 
-/** How many there are, as far as is counted. */
+/** The number of matching jobs, up to the limit of the count. */
 function Count({ query }: { query: JobQuery }) {
   const count = useRead("GET /jobs/count", { query }, { live: ["job"], every: 3000 });
   if (!count.data) return null;

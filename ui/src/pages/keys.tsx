@@ -1,4 +1,4 @@
-/** Keys: who may call the API, what each may do, and when it was last used. What a key is, is shown once. */
+/** API keys: their roles, when they were last used, and revoking them. */
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
@@ -34,21 +34,21 @@ export default function Keys() {
   const rows = useMemo(() => keys.rows.filter((key) => ended || stateOf(key) === "active"), [keys.rows, ended]);
   const columns = useMemo(() => columnsFor(tenantOf, session.can("DELETE /keys/{key_id}") ? (key) => dialog.open({ what: "revoke", key }) : null), [tenantOf, session]); // eslint-disable-line
   const begin = () => dialog.open({ what: "new" });
-  useKeys("Keys", makes ? { n: ["New key", begin] } : {});
-  useCommands(makes ? [{ label: "New key", icon: "plus", act: begin }] : []);
+  useKeys("API keys", makes ? { n: ["Create API key", begin] } : {});
+  useCommands(makes ? [{ label: "Create API key", icon: "plus", act: begin }] : []);
   return (
     <Page
       fill
-      title="Keys"
+      title="API keys"
       actions={
         <>
           <label className="check">
             <input type="checkbox" checked={ended} onChange={(event) => setSearch({ ended: event.target.checked }, { replace: true })} />
-            Revoked and expired too
+            Show revoked and expired keys
           </label>
           {makes && (
             <Button kind="primary" icon="plus" onClick={begin}>
-              New key
+              Create API key
             </Button>
           )}
         </>
@@ -59,10 +59,10 @@ export default function Keys() {
       ) : keys.loading ? (
         <Loading />
       ) : rows.length ? (
-        <Table label="Keys" columns={columns} rows={rows} keyOf={(key) => key.id} rowHeight={44} onEnd={keys.next} foot={keys.hasMore ? <Button onClick={keys.next}>Look further back</Button> : null} />
+        <Table label="API keys" columns={columns} rows={rows} keyOf={(key) => key.id} rowHeight={44} onEnd={keys.next} foot={keys.hasMore ? <Button onClick={keys.next}>Load more</Button> : null} />
       ) : (
-        <Empty title="No keys" icon="keys">
-          {makes && <Button onClick={begin}>Make the first</Button>}
+        <Empty title="No API keys" icon="keys">
+          {makes && <Button onClick={begin}>Create API key</Button>}
         </Empty>
       )}
       {dialog.about?.what === "new" && <NewKey onMade={keys.reload} onClose={dialog.close} />}
@@ -112,7 +112,7 @@ function columnsFor(tenantOf: (id: string | null) => string | null, onRevoke: ((
         </>
       ),
     },
-    { key: "hint", title: "Begins with", width: "124px", cell: (key) => <code>{`${key.hint}…`}</code> },
+    { key: "hint", title: "Prefix", width: "124px", cell: (key) => <code>{`${key.hint}…`}</code> },
     { key: "role", title: "Role", width: "110px", cell: (key) => <Tag>{key.role}</Tag> },
     ...(tenantOf("") === null ? [] : [{ key: "tenant", title: "Tenant", width: "120px", cell: (key: Key) => tenantOf(key.tenant_id) ?? <span className="quiet">all</span> }]),
     { key: "used", title: "Last used", width: "116px", cell: (key) => (key.last_used_at ? <Time at={key.last_used_at} /> : <span className="quiet">never</span>) },
@@ -129,7 +129,7 @@ function columnsFor(tenantOf: (id: string | null) => string | null, onRevoke: ((
           <span className="quiet">never</span>
         ),
     },
-    { key: "created", title: "Made", width: "116px", cell: (key) => <Time at={key.created_at} /> },
+    { key: "created", title: "Created", width: "116px", cell: (key) => <Time at={key.created_at} /> },
     ...(onRevoke
       ? [
           {
@@ -151,7 +151,7 @@ function columnsFor(tenantOf: (id: string | null) => string | null, onRevoke: ((
 
 function RevokeDialog({ asked, onDone, onClose }: { asked: Key; onDone: () => void; onClose: () => void }) {
   const revoke = useChange("DELETE /keys/{key_id}", {
-    said: "It is revoked.",
+    success: "API key revoked.",
     then: () => {
       onDone();
       onClose();
@@ -163,21 +163,21 @@ function RevokeDialog({ asked, onDone, onClose }: { asked: Key; onDone: () => vo
   return (
     <Confirm
       title={`Revoke ${asked.name}?`}
-      action={all ? `Revoke ${valid.length + 1} keys` : "Revoke the key"}
+      action={all ? `Revoke ${valid.length + 1} keys` : "Revoke key"}
       danger
       busy={revoke.isPending}
       onConfirm={() => revoke.mutate({ path: { key_id: asked.id }, query: all ? { descendants: true } : {} })}
       onClose={onClose}
     >
-      <p>Whoever uses it is refused within seconds, and the sessions that were opened with it end. This can't be undone.</p>
+      <p>Requests with this key are rejected within seconds, and its sessions end. This can't be undone.</p>
       {asked.last_used_at && (
         <p className="warn">
-          It was used <Time at={asked.last_used_at} />.
+          Last used <Time at={asked.last_used_at} />.
         </p>
       )}
       {valid.length > 0 && (
         <>
-          <p>Keys made with it, which stay valid unless you revoke them too:</p>
+          <p>These keys were created with it. They stay valid unless you revoke them too:</p>
           <ul>
             {valid.slice(0, 20).map((key) => (
               <li key={key.id}>

@@ -1,4 +1,4 @@
-/** Signing in with a key; or by the link that `plait dev` prints, which never comes here. */
+/** Sign in with an API key. The sign-in link that `plait dev` prints does not lead here. */
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useRouter, useRouterState } from "@tanstack/react-router";
@@ -24,7 +24,7 @@ export default function Login() {
     try {
       await call("POST /session", { body: { key: key.trim() } });
       client.clear();
-      // Only addresses of this site: `//elsewhere` is another one.
+      // Only paths of this site: `//elsewhere` is another host.
       const target = /^\/(?![/\\])/.test(next) ? next : "/";
       router.history.push(target);
     } catch (refused) {
@@ -38,7 +38,7 @@ export default function Login() {
       <form onSubmit={(event) => void signIn(event)}>
         <img src="/icon.svg" alt="" width="36" height="36" />
         <h1>Sign in to plait</h1>
-        <label htmlFor="key">Key</label>
+        <label htmlFor="key">API key</label>
         <input
           id="key"
           type="password"
@@ -52,7 +52,7 @@ export default function Login() {
           onChange={(event) => setKey(event.target.value)}
         />
         <p id="key-about" className="quiet">
-          Make one with <code>plait keys create NAME</code>. It is kept in no browser: a session stands for it.
+          Create one with <code>plait keys create NAME</code>. The browser stores a session, not the key.
         </p>
         <p role="alert" className="bad">
           {error}
@@ -65,12 +65,12 @@ export default function Login() {
   );
 }
 
-/** Go and sign in, and come back to where one was. */
+/** Redirect to the sign-in page, and afterwards back to the current page. */
 export function ToLogin() {
   const here = useRouterState({ select: (state) => state.location.href });
   const navigate = useNavigate();
   useEffect(() => {
-    if (here.startsWith("/login")) return; // on the way already
+    if (here.startsWith("/login")) return; // already redirected
     void navigate({ to: "/login", search: { next: here === "/" ? undefined : here } as never, replace: true });
   }, [here, navigate]);
   return null;

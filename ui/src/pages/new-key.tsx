@@ -1,4 +1,4 @@
-/** Making a key. What it is comes back once, and stays on the screen only until one closes it. */
+/** Create an API key. The key is returned once and shown until the dialog is closed. */
 
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
@@ -11,20 +11,20 @@ import { Copy } from "../parts/Code";
 import { Confirm, Dialog } from "../parts/Dialog";
 
 const ROLES: { role: Role; about: string; everywhere?: boolean }[] = [
-  { role: "viewer", about: "reads what its tenant has" },
-  { role: "operator", about: "and enqueues, emits, cancels, retries" },
-  { role: "admin", about: "and manages its tenant's triggers and keys" },
-  { role: "super-admin", about: "all tenants, definitions, queues, workers", everywhere: true },
-  { role: "worker", about: "runs jobs of all tenants, and nothing else", everywhere: true },
+  { role: "viewer", about: "read one tenant" },
+  { role: "operator", about: "also enqueue, cancel, retry, send events" },
+  { role: "admin", about: "also manage the tenant's triggers and API keys" },
+  { role: "super-admin", about: "everything, for all tenants", everywhere: true },
+  { role: "worker", about: "only run jobs, of all tenants", everywhere: true },
 ];
-const LASTS = { "30": "30 days", "90": "90 days", "365": "a year", "": "for ever" } as const;
+const LIFETIMES = { "30": "30 days", "90": "90 days", "365": "1 year", "": "Never" } as const;
 
 export function NewKey({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
   const session = useSession();
   const chosen = useTenant();
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("operator");
-  const [days, setDays] = useState<keyof typeof LASTS>("90");
+  const [days, setDays] = useState<keyof typeof LIFETIMES>("90");
   const [tenant, setTenant] = useState(chosen ?? "default");
   const tenants = useRead("GET /tenants", undefined, { enabled: session.isSuper });
   const everywhere = ROLES.some((one) => one.role === role && one.everywhere);
@@ -37,12 +37,12 @@ export function NewKey({ onMade, onClose }: { onMade: () => void; onClose: () =>
       ),
     onSuccess: onMade,
   });
-  if (make.data) return <Made name={make.data.name} secret={make.data.key} onClose={onClose} />;
+  if (make.data) return <CreatedKey name={make.data.name} secret={make.data.key} onClose={onClose} />;
   return (
-    <Confirm title="New key" action="Make the key" busy={make.isPending} disabled={!name.trim()} onConfirm={() => make.mutate()} onClose={onClose}>
+    <Confirm title="Create API key" action="Create key" busy={make.isPending} disabled={!name.trim()} onConfirm={() => make.mutate()} onClose={onClose}>
       <label className="field">
         Name
-        <input autoFocus value={name} maxLength={200} placeholder="who will use it, and for what" onChange={(event) => setName(event.target.value)} />
+        <input autoFocus value={name} maxLength={200} placeholder="User and purpose of the key" onChange={(event) => setName(event.target.value)} />
       </label>
       <label className="field">
         Role
@@ -54,7 +54,7 @@ export function NewKey({ onMade, onClose }: { onMade: () => void; onClose: () =>
       </label>
       {session.isSuper && !everywhere && (
         <label className="field">
-          For the tenant
+          For tenant
           <select value={tenant} onChange={(event) => setTenant(event.target.value)}>
             {(tenants.data?.items ?? [{ slug: tenant }]).map(({ slug }) => (
               <option key={slug} value={slug}>
@@ -65,11 +65,11 @@ export function NewKey({ onMade, onClose }: { onMade: () => void; onClose: () =>
         </label>
       )}
       <label className="field">
-        Lasts
-        <select value={days} onChange={(event) => setDays(event.target.value as keyof typeof LASTS)}>
+        Expires after
+        <select value={days} onChange={(event) => setDays(event.target.value as keyof typeof LIFETIMES)}>
           {(["30", "90", "365", ""] as const).map((one) => (
             <option key={one} value={one}>
-              {LASTS[one]}
+              {LIFETIMES[one]}
             </option>
           ))}
         </select>
@@ -81,20 +81,20 @@ export function NewKey({ onMade, onClose }: { onMade: () => void; onClose: () =>
   );
 }
 
-function Made({ name, secret, onClose }: { name: string; secret: string; onClose: () => void }) {
+function CreatedKey({ name, secret, onClose }: { name: string; secret: string; onClose: () => void }) {
   return (
-    // It closes by its button alone: a click beside it would lose the key for ever.
-    <Dialog label={`${name} is made`} onClose={() => undefined}>
+    // Closes only by its button: an accidental click outside would lose the key.
+    <Dialog label={`API key ${name} created`} onClose={() => undefined}>
       <div className="fields">
-        <h2>{`${name} is made`}</h2>
-        <p>This is the key. It is shown this once: only its hash is stored.</p>
+        <h2>{`API key ${name} created`}</h2>
+        <p>Copy the key now. It is not shown again: plait stores only its hash.</p>
         <div className="secret">
           <code data-secret>{secret}</code>
-          <Copy text={secret} label="Copy the key" words="Copy" />
+          <Copy text={secret} label="Copy the key" words="Copy key" />
         </div>
         <footer className="actions">
           <Button kind="primary" onClick={onClose}>
-            I have stored it
+            I have saved the key
           </Button>
         </footer>
       </div>

@@ -1,4 +1,4 @@
-/** How jobs stand, how they went, and what fails. Each number leads to the jobs that it counts. */
+/** The overview: jobs by status, throughput, latency and the most frequent errors. Each number links to the jobs it counts. */
 
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
@@ -8,7 +8,7 @@ import type { Failure, Latency, Status, Stretch, Summary } from "../api/types";
 import { Badge } from "../parts/Badge";
 import { Chart, type Series } from "../parts/Chart";
 import { Page, Panel } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { duration, Duration, Time } from "../parts/Time";
 import { jobsWith } from "./job-filter";
 import "./overview.css";
@@ -21,7 +21,7 @@ const SPANS = {
   "7d": { label: "7 d", ms: 604_800_000, step: 10_800 },
 } as const;
 
-/** What is counted at most: then it is that many or more. */
+/** The limit of a count. At the limit it is shown as "1,000+". */
 const CAP = 2000;
 
 export default function Overview() {
@@ -37,7 +37,7 @@ export default function Overview() {
     <Page
       title="Overview"
       actions={
-        <div className="switch" role="group" aria-label="Time">
+        <div className="switch" role="group" aria-label="Time range">
           {(Object.keys(SPANS) as (keyof typeof SPANS)[]).map((key) => (
             <button key={key} type="button" aria-pressed={key === span} onClick={() => setSearch({ span: key }, { replace: true })}>
               {SPANS[key].label}
@@ -46,7 +46,7 @@ export default function Overview() {
         </div>
       }
     >
-      <Answered query={summary}>{(found) => <Cards summary={found} history={history.data?.items} span={SPANS[span].label} />}</Answered>
+      <Loaded query={summary}>{(found) => <Cards summary={found} history={history.data?.items} span={SPANS[span].label} />}</Loaded>
       <div className="columns">
         <Panel title="Throughput">
           <Throughput items={history.data?.items ?? []} range={range} />
@@ -55,8 +55,8 @@ export default function Overview() {
           <Latencies items={latency.data?.items ?? []} range={range} />
         </Panel>
       </div>
-      <Panel title={`What failed most, ${SPANS[span].label}`}>
-        <Answered query={failures}>{(found) => <Failures items={found.items} />}</Answered>
+      <Panel title={`Most frequent errors, ${SPANS[span].label}`}>
+        <Loaded query={failures}>{(found) => <Failures items={found.items} />}</Loaded>
       </Panel>
     </Page>
   );
@@ -69,7 +69,7 @@ interface Range {
   to: number;
 }
 
-/** The span's stretches, as the database cuts them: from the epoch on. */
+/** The buckets of the time range, aligned to the epoch as in the database. */
 function useRange(span: keyof typeof SPANS): Range {
   const { ms, step } = SPANS[span];
   const now = Math.floor(Date.now() / (step * 1000));
@@ -131,7 +131,7 @@ function Throughput({ items, range }: { items: Stretch[]; range: Range }) {
   const all = items.reduce((sum, one) => sum + one.succeeded + one.failed + one.dead_letter, 0);
   return (
     <Chart
-      label={`Jobs that ended, each ${duration(range.step_seconds, true)}: ${all.toLocaleString()} in all`}
+      label={`Finished jobs per ${duration(range.step_seconds, true)}: ${all.toLocaleString()} in total`}
       kind="bars"
       from={range.from}
       to={range.to}
@@ -144,14 +144,14 @@ function Throughput({ items, range }: { items: Stretch[]; range: Range }) {
 
 function Latencies({ items, range }: { items: Latency[]; range: Range }) {
   const series = seriesOf(items, [
-    ["waits, p50", "var(--s-queued)", (one) => one.wait_p50],
-    ["waits, p95", "var(--s-scheduled)", (one) => one.wait_p95],
-    ["runs, p50", "var(--s-running)", (one) => one.run_p50],
-    ["runs, p95", "var(--s-waiting)", (one) => one.run_p95],
+    ["wait, p50", "var(--s-queued)", (one) => one.wait_p50],
+    ["wait, p95", "var(--s-scheduled)", (one) => one.wait_p95],
+    ["run, p50", "var(--s-running)", (one) => one.run_p50],
+    ["run, p95", "var(--s-waiting)", (one) => one.run_p95],
   ]);
   return (
     <Chart
-      label="How long jobs waited for their start, and ran"
+      label="Wait time in the queue and run time of jobs"
       kind="lines"
       from={range.from}
       to={range.to}
@@ -165,8 +165,8 @@ function Latencies({ items, range }: { items: Latency[]; range: Range }) {
 function Failures({ items }: { items: Failure[] }) {
   if (!items.length)
     return (
-      <Empty title="Nothing failed" icon="check">
-        <p className="quiet">No job that was not retried since has failed in this time.</p>
+      <Empty title="No errors" icon="check">
+        <p className="quiet">No job failed in this time range, except jobs that were retried since.</p>
       </Empty>
     );
   return (
@@ -184,11 +184,11 @@ function Failures({ items }: { items: Failure[] }) {
             last <Time at={one.last_at} />
             {", "}
             <Link to="/jobs/$jobId" params={{ jobId: one.last_job_id }}>
-              the newest
+              newest job
             </Link>
           </span>
           <code className="cut" title={one.error ?? ""}>
-            {one.error?.split("\n")[0] || "no error was told"}
+            {one.error?.split("\n")[0] || "no error message"}
           </code>
         </div>
       ))}

@@ -1,4 +1,4 @@
-/** Queues: how long they are, since when their oldest job waits, and what holds them back. */
+/** Queues: their depth, the age of the oldest job, workers and limits. */
 
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo, useRef, type ReactNode } from "react";
@@ -12,7 +12,7 @@ import { Id } from "../parts/Code";
 import { Confirm, useDialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { Page } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { duration, Duration } from "../parts/Time";
 import { useKeys } from "../shell/keys";
@@ -23,10 +23,10 @@ import "./queues.css";
 
 const params = searchOf({ q: text });
 
-/** A queue whose oldest job has waited so long is worth a look. */
+/** The age of the oldest queued job above which it is highlighted. */
 const LONG_S = 60;
 
-/** Queues that plait works on itself. */
+/** The prefix of plait's internal queues. */
 const OWN = "plait.";
 
 type Asked = { what: "pause" | "limits"; queue: Queue };
@@ -38,14 +38,14 @@ export default function Queues() {
   const session = useSession();
   const queues = useRead("GET /queues", undefined, { live: ["job", "queue"], every: 1000, poll: 5000 });
   const dialog = useDialog<Asked>();
-  const resume = useChange("POST /queues/{name}/resume", { said: "Its jobs start again." });
+  const resume = useChange("POST /queues/{name}/resume", { success: "Queue resumed." });
   const manages = session.can("PATCH /queues/{name}");
   const rows = useMemo(() => queues.data?.items.filter(({ name }) => name.includes(q.trim())) ?? [], [queues.data, q]);
   const columns = useMemo(
     () => columnsFor(manages ? (queue) => <Actions queue={queue} onAsk={dialog.open} onResume={() => resume.mutate({ path: { name: queue.name } })} /> : null),
     [manages], // eslint-disable-line
   );
-  useKeys("Queues", { "/": ["Find a queue", () => filter.current?.focus()] });
+  useKeys("Queues", { "/": ["Search queues", () => filter.current?.focus()] });
   useCommands(
     manages
       ? rows.slice(0, 100).flatMap((queue) => [
@@ -62,26 +62,26 @@ export default function Queues() {
       title="Queues"
       actions={
         <label className="finding">
-          <span className="hidden">Find a queue</span>
+          <span className="hidden">Search queues</span>
           <Icon name="search" />
-          <input ref={filter} type="search" placeholder="Find a queue" maxLength={100} value={q} onChange={(event) => setSearch({ q: event.target.value }, { replace: true })} />
+          <input ref={filter} type="search" placeholder="Search queues" maxLength={100} value={q} onChange={(event) => setSearch({ q: event.target.value }, { replace: true })} />
         </label>
       }
     >
-      <Answered query={queues}>
+      <Loaded query={queues}>
         {(found) => (
           <>
             <Warnings queues={found.items} />
             {rows.length ? (
               <Table label="Queues" columns={columns} rows={rows} keyOf={nameOf} rowHeight={44} onOpen={(queue) => void navigate({ to: "/jobs", search: jobsWith({ queue: queue.name }) as never })} />
             ) : (
-              <Empty title={q ? "No queue is called like that" : "No queues yet"} icon="queues">
-                <p className="quiet">A queue is there as soon as a job, a worker or a setting names it.</p>
+              <Empty title={q ? "No matching queues" : "No queues yet"} icon="queues">
+                <p className="quiet">A queue exists as soon as a job, a worker or a setting names it.</p>
               </Empty>
             )}
           </>
         )}
-      </Answered>
+      </Loaded>
       {dialog.about?.what === "pause" && <PauseDialog queue={dialog.about.queue} onClose={dialog.close} />}
       {dialog.about?.what === "limits" && <QueueLimits queue={dialog.about.queue} onClose={dialog.close} />}
     </Page>
@@ -90,14 +90,14 @@ export default function Queues() {
 
 const nameOf = (queue: Queue) => queue.name;
 
-/** What somebody should know who looks at nothing else. */
+/** The most important warning, above the table. */
 function Warnings({ queues }: { queues: readonly Queue[] }) {
   const unserved = queues.filter((queue) => queue.queued > 0 && queue.workers === 0 && !queue.paused);
   if (!unserved.length) return null;
   return (
     <p className="notice warn" role="status">
       <Icon name="alert" />
-      {`No worker serves ${unserved.map(nameOf).join(", ")}, and jobs wait there.`}
+      {`Jobs are queued but no worker serves: ${unserved.map(nameOf).join(", ")}.`}
     </p>
   );
 }
@@ -125,15 +125,15 @@ function columnsFor(actions: ((queue: Queue) => ReactNode) | null): Column<Queue
             {queue.name}
           </Link>
           {queue.paused && <Tag tone="warn">paused</Tag>}
-          {queue.mode === "serial" && <Tag title="At most one workflow at a time">serial</Tag>}
-          {queue.name.startsWith(OWN) && <Tag title="What plait does itself">plait's own</Tag>}
+          {queue.mode === "serial" && <Tag title="Runs one workflow at a time">serial</Tag>}
+          {queue.name.startsWith(OWN) && <Tag title="Used by plait itself">internal</Tag>}
         </>
       ),
     },
     number("queued", "Queued"),
     {
       key: "oldest",
-      title: "Oldest",
+      title: "Oldest job",
       width: "100px",
       align: "right",
       cell: (queue) => (
@@ -152,7 +152,7 @@ function columnsFor(actions: ((queue: Queue) => ReactNode) | null): Column<Queue
       align: "right",
       cell: (queue) => (queue.workers === 0 && queue.queued > 0 ? <Tag tone="warn">none</Tag> : <Count value={queue.workers} />),
     },
-    { key: "limits", title: "Rate", width: "minmax(120px, 1fr)", cell: (queue) => <Limits queue={queue} /> },
+    { key: "limits", title: "Rate limit", width: "minmax(120px, 1fr)", cell: (queue) => <Limits queue={queue} /> },
     ...(actions ? [{ key: "actions", title: <span className="hidden">Actions</span>, width: "92px", align: "right" as const, cell: actions }] : []),
   ];
 }
@@ -162,7 +162,7 @@ const Count = ({ value }: { value: number }) => <span className={value ? "" : "q
 function Running({ queue }: { queue: Queue }) {
   const full = queue.max_running !== null && queue.running >= queue.max_running;
   return (
-    <Link className={`plainly ${full ? "warn" : ""}`} to="/jobs" search={jobsWith({ queue: queue.name, status: ["running"] }) as never} title={full ? "As many as its limit lets" : undefined} data-count="running">
+    <Link className={`plainly ${full ? "warn" : ""}`} to="/jobs" search={jobsWith({ queue: queue.name, status: ["running"] }) as never} title={full ? "At the concurrency limit" : undefined} data-count="running">
       <Count value={queue.running} />
       {queue.max_running !== null && <span className="quiet">{` / ${queue.max_running.toLocaleString()}`}</span>}
     </Link>
@@ -176,7 +176,7 @@ function Limits({ queue }: { queue: Queue }) {
       {rate || (!queue.root_id && "–")}
       {queue.root_id && (
         <>
-          {rate ? ", " : ""}held by <Link to="/workflows/$jobId" params={{ jobId: queue.root_id }}><Id id={queue.root_id} /></Link>
+          {rate ? ", " : ""}runs <Link to="/workflows/$jobId" params={{ jobId: queue.root_id }}><Id id={queue.root_id} /></Link>
         </>
       )}
     </span>
@@ -197,10 +197,10 @@ function Actions({ queue, onAsk, onResume }: { queue: Queue; onAsk: (asked: Aske
 }
 
 function PauseDialog({ queue, onClose }: { queue: Queue; onClose: () => void }) {
-  const pause = useChange("POST /queues/{name}/pause", { said: `${queue.name} is paused.`, then: onClose });
+  const pause = useChange("POST /queues/{name}/pause", { success: `Queue ${queue.name} paused.`, then: onClose });
   return (
-    <Confirm title={`Pause ${queue.name}?`} action="Pause the queue" danger busy={pause.isPending} onConfirm={() => pause.mutate({ path: { name: queue.name } })} onClose={onClose}>
-      <p>None of its jobs starts any more, whichever tenant's they are. What runs now goes on, and jobs can be enqueued.</p>
+    <Confirm title={`Pause ${queue.name}?`} action="Pause queue" danger busy={pause.isPending} onConfirm={() => pause.mutate({ path: { name: queue.name } })} onClose={onClose}>
+      <p>No job in this queue starts until it is resumed, for all tenants. Running jobs finish, and new jobs can be enqueued.</p>
     </Confirm>
   );
 }

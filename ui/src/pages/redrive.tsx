@@ -1,4 +1,4 @@
-/** Bringing dead letters back: how many it would be, how fast, and why. */
+/** The dialog that starts a redrive: the number of jobs, the rate and a reason. */
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -6,7 +6,7 @@ import { call } from "../api/client";
 import { refresh, useTenant } from "../api/hooks";
 import type { BulkFilter } from "../api/types";
 import { Confirm } from "../parts/Dialog";
-import { Whole } from "../parts/Fields";
+import { NumberField } from "../parts/Fields";
 import { duration } from "../parts/Time";
 import { toast } from "../shell/toasts";
 
@@ -16,13 +16,13 @@ export interface Group {
   jobs: number;
 }
 
-/** What it does unless one says otherwise: slowly enough to see whether it helps. */
-const USUAL_RATE = 10;
+/** The default rate, slow enough to see whether the jobs fail again. */
+const DEFAULT_RATE = 10;
 
 export function RedriveDialog({ group, onBegun, onClose }: { group: Group; onBegun: (job: string) => void; onClose: () => void }) {
   const tenant = useTenant();
   const client = useQueryClient();
-  const [rate, setRate] = useState<number | null>(USUAL_RATE);
+  const [rate, setRate] = useState<number | null>(DEFAULT_RATE);
   const [reason, setReason] = useState("");
   const dry = useQuery({
     queryKey: ["POST /jobs/bulk", tenant, "retry", group.filter],
@@ -46,18 +46,18 @@ export function RedriveDialog({ group, onBegun, onClose }: { group: Group; onBeg
     <Confirm title="Redrive dead letters?" action={`Redrive ${counted ?? "…"}`} busy={run.isPending} disabled={!matched || wrong} onConfirm={() => run.mutate()} onClose={onClose}>
       <p className="redrive-what">{group.what}</p>
       {dry.error && <p className="bad">{dry.error.message}</p>}
-      <p aria-live="polite">{counted ? `${counted} would be queued again, with the attempts that they began with.` : !dry.error && "Counting…"}</p>
-      <Whole label="Jobs a second, at most" value={rate} least={0.01} most={10_000} onChange={setRate} about={lasting(matched, rate, dry.data?.more ?? false)} />
+      <p aria-live="polite">{counted ? `${counted} will be queued again. Their retry limit starts again.` : !dry.error && "Counting…"}</p>
+      <NumberField label="Rate limit (jobs per second)" value={rate} least={0.01} most={10_000} onChange={setRate} about={lasting(matched, rate, dry.data?.more ?? false)} />
       <label className="field">
-        Reason, for the audit
+        Reason (recorded in the audit log)
         <input value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
       </label>
-      <p className="quiet">It goes on when you leave, and can be stopped: what was not reached stays as it is.</p>
+      <p className="quiet">The redrive continues when you leave this page. If you stop it, the remaining dead letters stay as they are.</p>
     </Confirm>
   );
 }
 
 function lasting(jobs: number, rate: number | null, more: boolean): string {
-  if (rate === null) return "Empty: as fast as it goes.";
-  return rate > 0 && jobs > 0 ? `It takes about ${duration(jobs / rate, true)}${more ? " or longer" : ""}.` : "";
+  if (rate === null) return "No limit: as fast as possible.";
+  return rate > 0 && jobs > 0 ? `Takes about ${duration(jobs / rate, true)}${more ? " or longer" : ""}.` : "";
 }

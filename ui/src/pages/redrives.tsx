@@ -1,4 +1,4 @@
-/** Bulk jobs that are under way, and the one that was begun here, until one has seen how it ended. */
+/** Bulk jobs in progress, and the one that was started here until the user dismisses it. */
 
 import { Link } from "@tanstack/react-router";
 import { useChange, useRead } from "../api/hooks";
@@ -12,7 +12,7 @@ import { duration } from "../parts/Time";
 
 const DEFINITION = "plait.bulk";
 
-/** As a bulk job tells of itself; see plait/api/bulk.py. */
+/** The progress of a bulk job, as plait/api/bulk.py writes it. */
 interface Progress {
   done: number;
   left: number;
@@ -25,7 +25,7 @@ export function Redrives({ begun, onForget }: { begun: string; onForget: () => v
   const ids = new Set([...(begun ? [begun] : []), ...(live.data?.items.map(({ id }) => id) ?? [])]);
   if (!ids.size) return null;
   return (
-    <Panel title="Under way" className="redrives">
+    <Panel title="In progress" className="redrives">
       <ul>
         {[...ids].map((id) => (
           <Redrive key={id} id={id} onForget={id === begun ? onForget : null} />
@@ -38,7 +38,7 @@ export function Redrives({ begun, onForget }: { begun: string; onForget: () => v
 function Redrive({ id, onForget }: { id: string; onForget: (() => void) | null }) {
   const session = useSession();
   const job = useRead("GET /jobs/{job_id}", { path: { job_id: id } }, { live: ["job", "log"], when: (event) => event.kind === "log" || event.id === id, every: 300, poll: 1000 });
-  const stop = useChange("POST /jobs/{job_id}/cancel", { said: "It stops; what was not reached stays as it is." });
+  const stop = useChange("POST /jobs/{job_id}/cancel", { success: "Stopping. The remaining jobs stay as they are." });
   if (!job.data) return job.error ? <li className="quiet">{job.error.message}</li> : null;
   const { action, reason } = (job.data.payload ?? {}) as { action?: string; reason?: string | null };
   const progress = progressOf(job.data);
@@ -54,11 +54,11 @@ function Redrive({ id, onForget }: { id: string; onForget: (() => void) | null }
       </div>
       {progress && progress.total !== null && (
         <Bar
-          label="How far it is"
+          label="Progress"
           total={Math.max(progress.total, progress.done + progress.left)}
           shares={[
             { status: "succeeded", count: progress.done, label: action === "cancel" ? "canceled" : "queued again" },
-            { status: "skipped", count: progress.left, label: "left as they were" },
+            { status: "skipped", count: progress.left, label: "skipped" },
           ]}
         />
       )}
@@ -68,26 +68,26 @@ function Redrive({ id, onForget }: { id: string; onForget: (() => void) | null }
         </span>
         {!ended && session.can("POST /jobs/{job_id}/cancel") && (
           <Button icon="cancel" busy={stop.isPending || job.data.cancel_requested_at !== null} onClick={() => stop.mutate({ path: { job_id: id }, body: { reason: null } })}>
-            Stop
+            {action === "cancel" ? "Stop canceling" : "Stop redrive"}
           </Button>
         )}
-        {ended && onForget && <Button kind="plain" icon="close" aria-label="Do not show it any more" onClick={onForget} />}
+        {ended && onForget && <Button kind="plain" icon="close" aria-label={action === "cancel" ? "Dismiss bulk cancel" : "Dismiss redrive"} onClick={onForget} />}
       </div>
     </li>
   );
 }
 
 function progressOf(job: JobPage): Progress | null {
-  const said = (job.result ?? job.progress) as Partial<Progress> | null;
-  return said && typeof said.done === "number" ? { done: said.done, left: said.left ?? 0, total: said.total ?? null, rate: said.rate ?? null } : null;
+  const reported = (job.result ?? job.progress) as Partial<Progress> | null;
+  return reported && typeof reported.done === "number" ? { done: reported.done, left: reported.left ?? 0, total: reported.total ?? null, rate: reported.rate ?? null } : null;
 }
 
 function words(progress: Progress | null, ended: boolean, cancels: boolean): string {
-  if (!progress) return ended ? "" : "It begins…";
+  if (!progress) return ended ? "" : "Starting…";
   const { done, left, total, rate } = progress;
   const parts = [`${done.toLocaleString()}${total === null ? "" : ` of ${total.toLocaleString()}`} ${cancels ? "canceled" : "queued again"}`];
-  if (left) parts.push(`${left.toLocaleString()} left as they were`);
-  if (!ended && rate) parts.push(`${rate.toLocaleString()} a second`);
-  if (!ended && rate && total !== null && total > done + left) parts.push(`about ${duration((total - done - left) / rate, true)} more`);
+  if (left) parts.push(`${left.toLocaleString()} skipped`);
+  if (!ended && rate) parts.push(`${rate.toLocaleString()} per second`);
+  if (!ended && rate && total !== null && total > done + left) parts.push(`about ${duration((total - done - left) / rate, true)} left`);
   return parts.join(", ");
 }

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import { useRead, useTenant } from "../api/hooks";
 import { useSession } from "../api/session";
 
-/** A tenant's slug by its id, for who sees more than one at a time; null for everybody else, and for what is no tenant's. */
+/** Maps a tenant's id to its slug while all tenants are shown. Returns null otherwise, and for objects without a tenant. */
 export function useTenantNames(): (id: string | null) => string | null {
   const session = useSession();
   const tenant = useTenant();

@@ -1,10 +1,10 @@
-/** What a tenant may have, and making one. */
+/** Dialogs to create a tenant and to change its settings and limits. */
 
 import { useState } from "react";
 import { useChange } from "../api/hooks";
 import type { Tenant } from "../api/types";
 import { Confirm } from "../parts/Dialog";
-import { Whole } from "../parts/Fields";
+import { NumberField } from "../parts/Fields";
 
 export function TenantSettings({ tenant, onClose }: { tenant: Tenant; onClose: () => void }) {
   const [name, setName] = useState(tenant.name);
@@ -12,7 +12,7 @@ export function TenantSettings({ tenant, onClose }: { tenant: Tenant; onClose: (
   const [weight, setWeight] = useState<number | null>(tenant.weight);
   const [running, setRunning] = useState(tenant.max_running);
   const [queued, setQueued] = useState(tenant.max_queued);
-  const change = useChange("PATCH /tenants/{slug}", { said: `${tenant.slug} is changed.`, then: onClose });
+  const change = useChange("PATCH /tenants/{slug}", { success: `Settings of ${tenant.slug} saved.`, then: onClose });
   const save = () =>
     change.mutate({
       path: { slug: tenant.slug },
@@ -25,7 +25,7 @@ export function TenantSettings({ tenant, onClose }: { tenant: Tenant; onClose: (
       },
     });
   return (
-    <Confirm title={`Settings of ${tenant.slug}`} action="Save" busy={change.isPending} disabled={!name.trim() || !zone.trim()} onConfirm={save} onClose={onClose}>
+    <Confirm title={`Settings of ${tenant.slug}`} action="Save settings" busy={change.isPending} disabled={!name.trim() || !zone.trim()} onConfirm={save} onClose={onClose}>
       <div className="fields two">
         <label className="field">
           Name
@@ -33,10 +33,10 @@ export function TenantSettings({ tenant, onClose }: { tenant: Tenant; onClose: (
         </label>
         <Zone value={zone} onChange={setZone} />
       </div>
-      <Whole label="Weight" value={weight} least={1} most={1000} onChange={setWeight} about="Its share where tenants compete: one of weight 2 gets twice as much as one of weight 1." />
+      <NumberField label="Weight" value={weight} least={1} most={1000} onChange={setWeight} about="Share of the workers when tenants compete. A tenant with weight 2 gets twice as much as one with weight 1. Default: 1." />
       <div className="fields two">
-        <Whole label="Running at once" value={running} least={0} onChange={setRunning} />
-        <Whole label="Unfinished jobs" value={queued} least={0} onChange={setQueued} about="More are refused when they are enqueued." />
+        <NumberField label="Concurrency limit" value={running} least={0} onChange={setRunning} />
+        <NumberField label="Quota of unfinished jobs" value={queued} least={0} onChange={setQueued} about="Above the quota, enqueueing fails." />
       </div>
     </Confirm>
   );
@@ -45,14 +45,14 @@ export function TenantSettings({ tenant, onClose }: { tenant: Tenant; onClose: (
 export function NewTenant({ onClose }: { onClose: () => void }) {
   const [slug, setSlug] = useState("");
   const [name, setName] = useState("");
-  const create = useChange("POST /tenants", { said: ({ slug }) => `${slug} is there.`, then: onClose });
+  const create = useChange("POST /tenants", { success: ({ slug }) => `Tenant ${slug} created.`, then: onClose });
   const fits = /^[a-z0-9][a-z0-9_-]{0,62}$/.test(slug);
   return (
-    <Confirm title="New tenant" action="Make it" busy={create.isPending} disabled={!fits} onConfirm={() => create.mutate({ body: { slug, ...(name.trim() ? { name: name.trim() } : {}) } })} onClose={onClose}>
+    <Confirm title="Create tenant" action="Create tenant" busy={create.isPending} disabled={!fits} onConfirm={() => create.mutate({ body: { slug, ...(name.trim() ? { name: name.trim() } : {}) } })} onClose={onClose}>
       <label className="field">
         Slug
         <input autoFocus value={slug} maxLength={63} spellCheck={false} aria-invalid={slug !== "" && !fits} onChange={(event) => setSlug(event.target.value)} />
-        <small>How it is called everywhere, for ever: a-z, 0-9, _ and -.</small>
+        <small>The permanent name of the tenant. Allowed: a-z, 0-9, _ and -.</small>
       </label>
       <label className="field">
         Name

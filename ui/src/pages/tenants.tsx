@@ -1,4 +1,4 @@
-/** Tenants: how much each has, how it fares, what it takes of what there is; and what it may have. */
+/** Tenants: their load, failure rate and share of the workers, and their settings. */
 
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo, useRef } from "react";
@@ -11,7 +11,7 @@ import { Button } from "../parts/Button";
 import { Confirm, useDialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { Page } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { Duration } from "../parts/Time";
 import { useKeys } from "../shell/keys";
@@ -25,7 +25,7 @@ const params = searchOf({ span: oneOf("1h", "24h", "7d"), q: text });
 const HOURS = { "1h": 1, "24h": 24, "7d": 168 } as const;
 const LABELS = { "1h": "1 h", "24h": "24 h", "7d": "7 d" } as const;
 
-/** What a tenant's row is made of. */
+/** A row of the table. */
 interface Row extends Tenant {
   load: TenantLoad | undefined;
 }
@@ -39,7 +39,7 @@ export default function Tenants() {
   const tenants = useRead("GET /tenants", undefined, { poll: 5000 });
   const load = useRead("GET /tenants/load", { query: { start } }, { live: ["job"], every: 1500, poll: 5000 });
   const dialog = useDialog<Asked>();
-  const resume = useChange("PATCH /tenants/{slug}", { said: "Its jobs start again." });
+  const resume = useChange("PATCH /tenants/{slug}", { success: "Tenant resumed." });
   const rows = useMemo(() => rowsOf(tenants.data?.items ?? [], load.data?.items ?? [], q.trim().toLowerCase()), [tenants.data, load.data, q]);
   const columns = useMemo(
     () =>
@@ -49,9 +49,9 @@ export default function Tenants() {
       }),
     [span], // eslint-disable-line
   );
-  useKeys("Tenants", { "/": ["Find a tenant", () => filter.current?.focus()], n: ["New tenant", () => dialog.open({ what: "new" })] });
+  useKeys("Tenants", { "/": ["Search tenants", () => filter.current?.focus()], n: ["Create tenant", () => dialog.open({ what: "new" })] });
   useCommands([
-    { label: "New tenant", icon: "plus", act: () => dialog.open({ what: "new" }) },
+    { label: "Create tenant", icon: "plus", act: () => dialog.open({ what: "new" }) },
     ...rows.slice(0, 100).map((tenant) => ({ label: `Settings of tenant ${tenant.slug}`, icon: "edit" as const, act: () => dialog.open({ what: "settings" as const, tenant }) })),
   ]);
   return (
@@ -61,11 +61,11 @@ export default function Tenants() {
       actions={
         <>
           <label className="finding">
-            <span className="hidden">Find a tenant</span>
+            <span className="hidden">Search tenants</span>
             <Icon name="search" />
-            <input ref={filter} type="search" placeholder="Find a tenant" maxLength={100} value={q} onChange={(event) => setSearch({ q: event.target.value }, { replace: true })} />
+            <input ref={filter} type="search" placeholder="Search tenants" maxLength={100} value={q} onChange={(event) => setSearch({ q: event.target.value }, { replace: true })} />
           </label>
-          <div className="switch" role="group" aria-label="Time">
+          <div className="switch" role="group" aria-label="Time range">
             {(Object.keys(HOURS) as (keyof typeof HOURS)[]).map((key) => (
               <button key={key} type="button" aria-pressed={key === span} onClick={() => setSearch({ span: key }, { replace: true })}>
                 {LABELS[key]}
@@ -73,23 +73,23 @@ export default function Tenants() {
             ))}
           </div>
           <Button kind="primary" icon="plus" onClick={() => dialog.open({ what: "new" })}>
-            New tenant
+            Create tenant
           </Button>
         </>
       }
     >
-      <Answered query={tenants}>
+      <Loaded query={tenants}>
         {() => (
           <>
             <Noisy rows={rows} />
             {rows.length ? (
               <Table label="Tenants" columns={columns} rows={rows} keyOf={(tenant) => tenant.slug} rowHeight={48} onOpen={(tenant) => void navigate({ to: "/", search: { tenant: tenant.slug } as never })} />
             ) : (
-              <Empty title="No tenant is called like that" icon="tenants" />
+              <Empty title="No matching tenants" icon="tenants" />
             )}
           </>
         )}
-      </Answered>
+      </Loaded>
       {dialog.about?.what === "new" && <NewTenant onClose={dialog.close} />}
       {dialog.about?.what === "settings" && <TenantSettings tenant={dialog.about.tenant} onClose={dialog.close} />}
       {dialog.about?.what === "pause" && <PauseDialog tenant={dialog.about.tenant} onClose={dialog.close} />}
@@ -102,7 +102,7 @@ function useStart(hours: number): string {
   return useMemo(() => new Date((minute - hours * 60) * 60_000).toISOString(), [minute, hours]);
 }
 
-/** Who disturbs others first, then who has most to do. */
+/** Noisy tenants first, then those with the most running and queued jobs. */
 function rowsOf(tenants: readonly Tenant[], load: readonly TenantLoad[], wanted: string): Row[] {
   const by = new Map(load.map((one) => [one.tenant_id, one]));
   const weight = ({ load: one }: Row) => (one?.noisy.length ?? 0) * 1e12 + (one?.running ?? 0) * 1e6 + (one?.queued ?? 0);
@@ -113,9 +113,9 @@ function rowsOf(tenants: readonly Tenant[], load: readonly TenantLoad[], wanted:
 }
 
 const NOISE = {
-  slots: { word: "slots", about: "runs more than twice its fair share while others wait" },
-  backlog: { word: "backlog", about: "has more than half of a long queue that others are in" },
-  failures: { word: "failures", about: "most of its attempts fail, and are tried again" },
+  slots: { word: "slots", about: "runs more than twice its fair share while others are waiting" },
+  backlog: { word: "backlog", about: "has more than half of the jobs in a long queue that others share" },
+  failures: { word: "failures", about: "most of its attempts fail and are retried" },
 } as const;
 
 function Noisy({ rows }: { rows: readonly Row[] }) {
@@ -131,7 +131,7 @@ function Noisy({ rows }: { rows: readonly Row[] }) {
             {` ${load!.noisy.map((why) => NOISE[why].about).join("; ")}.`}
           </li>
         ))}
-        {noisy.length > 5 && <li>{`And ${noisy.length - 5} more.`}</li>}
+        {noisy.length > 5 && <li>{`${noisy.length - 5} more tenants.`}</li>}
       </ul>
     </div>
   );
@@ -166,12 +166,12 @@ function columnsFor(span: string, on: { edit: (tenant: Tenant) => void; pause: (
       width: "90px",
       align: "right",
       cell: ({ load, max_queued, queued }) => (
-        <span className={max_queued !== null && queued >= max_queued ? "warn" : ""} title={max_queued === null ? undefined : `${queued.toLocaleString()} of ${max_queued.toLocaleString()} unfinished`} data-count="queued">
+        <span className={max_queued !== null && queued >= max_queued ? "warn" : ""} title={max_queued === null ? undefined : `${queued.toLocaleString()} of ${max_queued.toLocaleString()} unfinished jobs`} data-count="queued">
           {(load?.queued ?? 0).toLocaleString()}
         </span>
       ),
     },
-    { key: "oldest", title: "Oldest", width: "96px", align: "right", cell: ({ load }) => <Duration seconds={load?.oldest_queued_age_seconds} /> },
+    { key: "oldest", title: "Oldest job", width: "96px", align: "right", cell: ({ load }) => <Duration seconds={load?.oldest_queued_age_seconds} /> },
     {
       key: "running",
       title: "Running",
@@ -187,7 +187,7 @@ function columnsFor(span: string, on: { edit: (tenant: Tenant) => void; pause: (
     { key: "share", title: "Share of slots", width: "minmax(150px, 1fr)", cell: ({ load }) => <Share load={load} /> },
     {
       key: "failures",
-      title: `Failing, ${span}`,
+      title: `Failed, ${span}`,
       width: "110px",
       align: "right",
       cell: ({ load }) =>
@@ -214,14 +214,14 @@ function columnsFor(span: string, on: { edit: (tenant: Tenant) => void; pause: (
   ];
 }
 
-/** What it has of all that runs; the line is what its weight would give it. */
+/** The tenant's share of all running jobs. The line marks its fair share by weight. */
 function Share({ load }: { load: TenantLoad | undefined }) {
   if (!load || (!load.running && !load.queued)) return none;
   const share = load.share ?? 0;
   return (
     <>
-      <Bar label="Share of slots" total={100} shares={[{ status: load.noisy.includes("slots") ? "failed" : "running", count: Math.round(share * 1000) / 10, label: "% of what runs" }]} needed={load.fair_share === null ? null : Math.round(load.fair_share * 1000) / 10} />
-      <span className="share-words" title={load.fair_share === null ? undefined : `its fair share: ${percent(load.fair_share)}`}>
+      <Bar label="Share of slots" total={100} shares={[{ status: load.noisy.includes("slots") ? "failed" : "running", count: Math.round(share * 1000) / 10, label: "% of running jobs" }]} needed={load.fair_share === null ? null : Math.round(load.fair_share * 1000) / 10} />
+      <span className="share-words" title={load.fair_share === null ? undefined : `Fair share: ${percent(load.fair_share)}`}>
         {percent(share)}
       </span>
     </>
@@ -229,10 +229,10 @@ function Share({ load }: { load: TenantLoad | undefined }) {
 }
 
 function PauseDialog({ tenant, onClose }: { tenant: Tenant; onClose: () => void }) {
-  const pause = useChange("PATCH /tenants/{slug}", { said: `${tenant.slug} is paused.`, then: onClose });
+  const pause = useChange("PATCH /tenants/{slug}", { success: `Tenant ${tenant.slug} paused.`, then: onClose });
   return (
-    <Confirm title={`Pause ${tenant.slug}?`} action="Pause the tenant" danger busy={pause.isPending} onConfirm={() => pause.mutate({ path: { slug: tenant.slug }, body: { paused: true } })} onClose={onClose}>
-      <p>None of its jobs starts any more, in any queue. What runs now goes on, and jobs can be enqueued.</p>
+    <Confirm title={`Pause ${tenant.slug}?`} action="Pause tenant" danger busy={pause.isPending} onConfirm={() => pause.mutate({ path: { slug: tenant.slug }, body: { paused: true } })} onClose={onClose}>
+      <p>No job of this tenant starts until it is resumed, in any queue. Running jobs finish, and new jobs can be enqueued.</p>
     </Confirm>
   );
 }

@@ -1,4 +1,4 @@
-/** A trigger while it is written: texts as the fields have them, and what is sent of them. */
+/** A trigger while it is edited: the text of its fields, and the request made from it. */
 
 import { stringify } from "../api/json";
 import type { Trigger } from "../api/types";
@@ -59,7 +59,7 @@ export function draftOf(trigger: Trigger | null): Draft {
 const number = (text: string) => (text.trim() === "" ? null : Number(text));
 const orNull = (text: string) => text.trim() || null;
 
-/** What is sent. Null takes a setting away; where the server has a usual value that can't be taken away, it is left out. */
+/** The request. Null clears a setting. Empty settings that have a default and can't be cleared are omitted. */
 export function requestOf(draft: Draft, isNew: boolean): Record<string, unknown> {
   const schedule = draft.trigger_type === "schedule";
   const given: Record<string, unknown> = {
@@ -88,7 +88,7 @@ export function requestOf(draft: Draft, isNew: boolean): Record<string, unknown>
   return isNew ? Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)) : given;
 }
 
-/** An event's data that a template can be tried with: each path that it names, with its own name as the value. */
+/** Sample event data for a template: every path that the template uses, with its last name as the value. */
 export function sampleOf(template: unknown): Payload {
   const sample: Payload = {};
   for (const [, path] of stringify(template).matchAll(/\{\{\s*event\.([A-Za-z0-9_.-]+)\s*\}\}/g)) {

@@ -1,4 +1,4 @@
-/** A trigger's form: when it fires, what it makes and with which payload, and beside it what that comes to. */
+/** The form of a trigger: when it fires, and the job it creates. Next to it: the next firings and the rendered payload. */
 
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useId, useMemo, useState } from "react";
@@ -8,7 +8,7 @@ import { stringify } from "../api/json";
 import { useSession } from "../api/session";
 import type { PageOfInstant, Trigger } from "../api/types";
 import { Button } from "../parts/Button";
-import { CronWords, NextTimes } from "../parts/Cron";
+import { CronWords, NextFirings } from "../parts/Cron";
 import { Json } from "../parts/Json";
 import { Panel } from "../parts/Page";
 import { isObject, JsonField, SchemaForm } from "../parts/SchemaForm";
@@ -17,7 +17,7 @@ import { draftOf, requestOf, sampleOf, type Draft } from "./trigger-draft";
 import { CATCH_UP, OVERLAP } from "./trigger-words";
 
 interface Props {
-  /** Null: a new one. */
+  /** Null for a new trigger. */
   trigger: Trigger | null;
   onClose: () => void;
   onSaved: (trigger: Trigger) => void;
@@ -29,8 +29,8 @@ export function TriggerForm({ trigger, onClose, onSaved }: Props) {
   const kinds = useRead("GET /jobs/definitions");
   const path = { trigger_id: trigger?.id ?? "" };
   const [tag] = useState(() => (trigger ? etagOf("GET /jobs/triggers/{trigger_id}", { path }) : undefined));
-  const create = useChange("POST /jobs/triggers", { said: "The trigger was made.", then: onSaved });
-  const change = useChange("PATCH /jobs/triggers/{trigger_id}", { said: "The trigger was changed.", then: onSaved });
+  const create = useChange("POST /jobs/triggers", { success: "Trigger created.", then: onSaved });
+  const change = useChange("PATCH /jobs/triggers/{trigger_id}", { success: "Trigger saved.", then: onSaved });
   const set = (part: Partial<Draft>) => setDraft((old) => ({ ...old, ...part }));
   const field = (key: Exclude<keyof Draft, "payload">) => ({ value: draft[key], onChange: (event: { target: { value: string } }) => set({ [key]: event.target.value }) });
   const schedule = draft.trigger_type === "schedule";
@@ -49,7 +49,7 @@ export function TriggerForm({ trigger, onClose, onSaved }: Props) {
       }}
     >
       <div className="stack">
-        <Panel title="When">
+        <Panel title={schedule ? "Schedule" : "Event"}>
           <div className="body fields">
             {!trigger && (
               <>
@@ -58,11 +58,11 @@ export function TriggerForm({ trigger, onClose, onSaved }: Props) {
                   <input required maxLength={200} autoFocus placeholder="Nightly report" {...field("label")} />
                 </label>
                 <fieldset className="choice">
-                  <legend>It fires</legend>
+                  <legend>Type</legend>
                   {(["schedule", "event"] as const).map((kind) => (
                     <label key={kind} className="check">
                       <input type="radio" name="trigger_type" checked={draft.trigger_type === kind} onChange={() => set({ trigger_type: kind })} />
-                      {kind === "schedule" ? "at a time" : "for an event"}
+                      {kind === "schedule" ? "Schedule" : "Event trigger"}
                     </label>
                   ))}
                 </fieldset>
@@ -70,13 +70,13 @@ export function TriggerForm({ trigger, onClose, onSaved }: Props) {
             )}
             {schedule ? <ScheduleFields draft={draft} set={set} /> : (
               <label className="field">
-                Event
+                Event name
                 <input required maxLength={200} pattern="[A-Za-z0-9_.:\/\-]{1,200}" placeholder="provider.folder.updated" {...field("event_name")} />
               </label>
             )}
           </div>
         </Panel>
-        <Panel title="What it makes">
+        <Panel title="Job to create">
           <div className="body fields">
             <label className="field">
               Definition
@@ -88,7 +88,7 @@ export function TriggerForm({ trigger, onClose, onSaved }: Props) {
                   set({ definition_key: event.target.value });
                 }}
               >
-                <option value="">Choose one</option>
+                <option value="">Select a definition</option>
                 {draft.definition_key && !chosen && <option>{draft.definition_key}</option>}
                 {kinds.data.items
                   .filter(({ is_active, key }) => is_active || key === draft.definition_key)
@@ -101,9 +101,9 @@ export function TriggerForm({ trigger, onClose, onSaved }: Props) {
             <div>
               <h3>Payload</h3>
               <p className="quiet hint">
-                {"A text may be "}
+                {"Use a template such as "}
                 <code>{schedule ? "{{schedule.instant}}" : "{{event.a.b}}"}</code>
-                {": it is replaced by the value found there."}
+                {" to insert a value."}
               </p>
               <SchemaForm key={`${draft.definition_key} ${chosen === undefined}`} schema={chosen?.arg_schema} value={draft.payload} onChange={(payload) => set({ payload })} onFault={setFault} templates />
             </div>
@@ -120,14 +120,14 @@ export function TriggerForm({ trigger, onClose, onSaved }: Props) {
         )}
         <footer className="actions">
           <Button kind="primary" type="submit" disabled={fault !== null} busy={create.isPending || change.isPending}>
-            {trigger ? "Save" : "Make the trigger"}
+            {trigger ? "Save trigger" : "Create trigger"}
           </Button>
-          <Button onClick={onClose}>Keep as it is</Button>
+          <Button onClick={onClose}>Discard changes</Button>
         </footer>
       </div>
       <div className="stack beside">
-        {schedule && <Times draft={draft} />}
-        {draft.definition_key && <Rendered draft={draft} schedule={schedule} />}
+        {schedule && <SchedulePreview draft={draft} />}
+        {draft.definition_key && <PayloadPreview draft={draft} schedule={schedule} />}
       </div>
     </form>
   );
@@ -142,19 +142,19 @@ function ScheduleFields({ draft, set }: Setting) {
   return (
     <>
       <fieldset className="choice">
-        <legend>As</legend>
+        <legend>Schedule by</legend>
         <label className="check">
           <input type="radio" name="way" checked={draft.way === "cron"} onChange={() => set({ way: "cron" })} />
-          cron
+          Cron expression
         </label>
         <label className="check">
           <input type="radio" name="way" checked={draft.way === "every"} onChange={() => set({ way: "every" })} />
-          every so often
+          Interval
         </label>
       </fieldset>
       {draft.way === "cron" ? (
         <label className="field">
-          Cron: minute, hour, day, month, weekday
+          Cron expression (minute, hour, day, month, weekday)
           <input className="mono" required maxLength={500} value={draft.cron_expr} onChange={(event) => set({ cron_expr: event.target.value })} />
           <small>
             <CronWords cron={draft.cron_expr.trim()} every={null} timezone={null} />
@@ -162,13 +162,13 @@ function ScheduleFields({ draft, set }: Setting) {
         </label>
       ) : (
         <label className="field">
-          Seconds between
+          Interval (seconds)
           <input type="number" required min={1} step="any" value={draft.every_seconds} onChange={(event) => set({ every_seconds: event.target.value })} />
         </label>
       )}
       <label className="field">
         Time zone
-        <input list={zones} maxLength={100} placeholder="the tenant's" value={draft.timezone} onChange={(event) => set({ timezone: event.target.value })} />
+        <input list={zones} maxLength={100} placeholder="Default: the tenant's" value={draft.timezone} onChange={(event) => set({ timezone: event.target.value })} />
         <datalist id={zones}>
           {ZONES.map((zone) => (
             <option key={zone} value={zone} />
@@ -185,57 +185,57 @@ function MoreFields({ draft, schedule, field }: { draft: Draft; schedule: boolea
       {schedule ? (
         <>
           <label className="field">
-            When times were missed
+            Missed firings (catch-up)
             <select {...field("catch_up")}>
-              {Object.entries(CATCH_UP).map(([key, said]) => (
+              {Object.entries(CATCH_UP).map(([key, label]) => (
                 <option key={key} value={key}>
-                  {said}
+                  {label}
                 </option>
               ))}
             </select>
           </label>
           {draft.catch_up === "window" && (
             <label className="field">
-              The window, in seconds
+              Catch-up window (seconds)
               <input type="number" min={0} step="any" required {...field("catch_up_window_seconds")} />
             </label>
           )}
           <label className="field">
-            When the last job goes on
+            Overlap policy
             <select {...field("overlap")}>
-              {Object.entries(OVERLAP).map(([key, said]) => (
+              {Object.entries(OVERLAP).map(([key, label]) => (
                 <option key={key} value={key}>
-                  {said}
+                  {label}
                 </option>
               ))}
             </select>
           </label>
           <label className="field">
-            Spread over so many seconds
+            Jitter (seconds)
             <input type="number" min={0} max={86400} step="any" {...field("jitter_seconds")} />
           </label>
         </>
       ) : (
         <label className="field">
-          Not twice within so many seconds
-          <input type="number" min={0} max={2592000} placeholder="300" {...field("dedupe_window_seconds")} />
+          Dedupe window (seconds)
+          <input type="number" min={0} max={2592000} placeholder="Default: 300" {...field("dedupe_window_seconds")} />
         </label>
       )}
       <label className="field">
         Queue
-        <input maxLength={100} placeholder="the definition's" {...field("queue")} />
+        <input maxLength={100} placeholder="Default: the definition's" {...field("queue")} />
       </label>
       <label className="field">
-        Priority, lower runs first
-        <input type="number" min={-32768} max={32767} placeholder="the definition's" {...field("priority")} />
+        Priority (lower runs first)
+        <input type="number" min={-32768} max={32767} placeholder="Default: the definition's" {...field("priority")} />
       </label>
       <label className="field">
-        Attempts at most
-        <input type="number" min={1} max={10000} placeholder="the definition's" {...field("max_attempts")} />
+        Max attempts
+        <input type="number" min={1} max={10000} placeholder="Default: the definition's" {...field("max_attempts")} />
       </label>
       <label className="field">
-        Timeout, in seconds
-        <input type="number" min={0} step="any" placeholder="the definition's" {...field("timeout_seconds")} />
+        Timeout (seconds)
+        <input type="number" min={0} step="any" placeholder="Default: the definition's" {...field("timeout_seconds")} />
       </label>
       <label className="field">
         Correlation id
@@ -253,8 +253,8 @@ function MoreFields({ draft, schedule, field }: { draft: Draft; schedule: boolea
   );
 }
 
-/** The next five times of what is written now. */
-function Times({ draft }: { draft: Draft }) {
+/** The next five firings of the edited schedule. */
+function SchedulePreview({ draft }: { draft: Draft }) {
   const tenant = useTenant();
   const asked = useSettled(useMemo(() => ({ cron_expr: draft.way === "cron" ? draft.cron_expr.trim() : null, every_seconds: draft.way === "every" ? Number(draft.every_seconds) : null, timezone: draft.timezone.trim() || "UTC" }), [draft.way, draft.cron_expr, draft.every_seconds, draft.timezone]));
   const ready = Boolean(asked.cron_expr || asked.every_seconds);
@@ -265,17 +265,17 @@ function Times({ draft }: { draft: Draft }) {
     retry: false,
   });
   return (
-    <Panel title="Next five times">
+    <Panel title="Next five firings">
       <div className="body">
-        {ready ? <NextTimes query={next} /> : <p className="quiet">Say when it fires.</p>}
-        {ready && !draft.timezone.trim() && <p className="quiet">In UTC. Without a time zone the tenant's counts, which is not known here.</p>}
+        {ready ? <NextFirings query={next} /> : <p className="quiet">Enter a schedule.</p>}
+        {ready && !draft.timezone.trim() && <p className="quiet">Shown in UTC. The schedule will use the tenant's time zone, which is not known here.</p>}
       </div>
     </Panel>
   );
 }
 
-/** What the template makes of a sample event. */
-function Rendered({ draft, schedule }: { draft: Draft; schedule: boolean }) {
+/** The payload that the template renders, for events from sample data. */
+function PayloadPreview({ draft, schedule }: { draft: Draft; schedule: boolean }) {
   const session = useSession();
   const tenant = useTenant();
   const [data, setData] = useState<unknown>(() => sampleOf(draft.payload));
@@ -291,16 +291,16 @@ function Rendered({ draft, schedule }: { draft: Draft; schedule: boolean }) {
     if (may) mutate(body);
   }, [body, may, mutate]);
   return (
-    <Panel title={schedule ? "What the job would get" : "Try it with an event"}>
+    <Panel title={schedule ? "Rendered payload" : "Test with a sample event"}>
       <div className="body fields">
-        {!schedule && <JsonField label="A sample event's data" rows={5} value={data} onFault={() => undefined} onChange={setData} />}
-        <div role="status" aria-label="What the job would get">
+        {!schedule && <JsonField label="Sample event data" rows={5} value={data} onFault={() => undefined} onChange={setData} />}
+        <div role="status" aria-label="Rendered payload">
           {render.error ? (
             <p className="bad">{render.error.message}</p>
           ) : render.data?.error ? (
             <p className="bad">{render.data.error}</p>
           ) : (
-            render.data && <Json key={stringify(render.data.payload)} value={render.data.payload} label="what the job would get" open={4} />
+            render.data && <Json key={stringify(render.data.payload)} value={render.data.payload} label="rendered payload" open={4} />
           )}
         </div>
       </div>
@@ -308,7 +308,7 @@ function Rendered({ draft, schedule }: { draft: Draft; schedule: boolean }) {
   );
 }
 
-/** A value once it has stood still for a moment. */
+/** Debounce a value. */
 function useSettled<T>(value: T): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

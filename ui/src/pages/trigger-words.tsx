@@ -1,11 +1,11 @@
-/** A trigger in words: when it fires, how it stands, what became of an occasion. */
+/** Texts about triggers: when they fire, their state, and the outcome of a firing. */
 
 import type { Fire, Trigger } from "../api/types";
 import { Tag } from "../parts/Badge";
 import { CronWords } from "../parts/Cron";
 
-export const CATCH_UP: Record<string, string> = { none: "drop them", one: "fire once for all", all: "fire for each", window: "fire for those in the window" };
-export const OVERLAP: Record<string, string> = { allow: "run beside it", skip: "skip this time", queue: "wait for it" };
+export const CATCH_UP: Record<string, string> = { none: "skip all", one: "fire once", all: "fire for each", window: "fire for each within the window" };
+export const OVERLAP: Record<string, string> = { allow: "allow: run concurrently", skip: "skip: drop this firing", queue: "queue: run after the previous job" };
 const TONES: Record<string, "good" | "warn" | "bad" | undefined> = { enqueued: "good", refused: "bad", skipped: "warn", held: "warn" };
 
 export const outcome = (fire: Fire) => <Tag tone={TONES[fire.outcome]}>{fire.outcome}</Tag>;
@@ -22,5 +22,5 @@ export function When({ trigger }: { trigger: Trigger }) {
 
 export function State({ trigger }: { trigger: Trigger }) {
   if (trigger.error) return <Tag tone="bad" title={trigger.error}>failing</Tag>;
-  return trigger.is_enabled ? <Tag tone="good">on</Tag> : <Tag tone="warn">paused</Tag>;
+  return trigger.is_enabled ? <Tag tone="good">active</Tag> : <Tag tone="warn">paused</Tag>;
 }

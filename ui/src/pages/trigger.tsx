@@ -1,4 +1,4 @@
-/** One trigger: when it fires and what it makes, what became of its occasions; and its form, for a new one too. */
+/** One trigger: its configuration and its firings, and the form to create or edit it. */
 
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
@@ -12,13 +12,13 @@ import type { Fire, Tried, Trigger as TriggerShape } from "../api/types";
 import { Tag } from "../parts/Badge";
 import { Button } from "../parts/Button";
 import { Id } from "../parts/Code";
-import { NextTimes } from "../parts/Cron";
+import { NextFirings } from "../parts/Cron";
 import { Confirm, Dialog, useDialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { Json } from "../parts/Json";
 import { Facts, Page, Panel } from "../parts/Page";
 import { isObject, JsonField } from "../parts/SchemaForm";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { Tabs } from "../parts/Tabs";
 import { Duration, Time } from "../parts/Time";
@@ -40,9 +40,9 @@ function New() {
   const session = useSession();
   const navigate = useNavigate();
   const back = () => void navigate({ to: "/triggers" });
-  if (!session.can("POST /jobs/triggers")) return <Empty title="Only an admin makes triggers" icon="triggers" />;
+  if (!session.can("POST /jobs/triggers")) return <Empty title="You need the role admin to create triggers" icon="triggers" />;
   return (
-    <Page title="New trigger" above={<Link to="/triggers">Triggers</Link>}>
+    <Page title="Create trigger" above={<Link to="/triggers">Triggers</Link>}>
       <TriggerForm trigger={null} onClose={back} onSaved={(made) => void navigate({ to: "/triggers/$triggerId", params: { triggerId: made.id } })} />
     </Page>
   );
@@ -51,7 +51,7 @@ function New() {
 function Known({ id }: { id: string }) {
   const [{ edit }] = params.use();
   const trigger = useRead("GET /jobs/triggers/{trigger_id}", { path: { trigger_id: id } }, { poll: edit ? false : 5000 });
-  return <Answered query={trigger} what="trigger">{(found) => <Shown key={found.id} trigger={found} />}</Answered>;
+  return <Loaded query={trigger} what="trigger">{(found) => <Shown key={found.id} trigger={found} />}</Loaded>;
 }
 
 function Shown({ trigger }: { trigger: TriggerShape }) {
@@ -64,14 +64,14 @@ function Shown({ trigger }: { trigger: TriggerShape }) {
         <>
           <Link to="/triggers">Triggers</Link>
           <Icon name="right" size={12} />
-          {trigger.trigger_type === "event" ? "for an event" : "at a time"}
+          {trigger.trigger_type === "event" ? "Event trigger" : "Schedule"}
         </>
       }
       title={
         <>
           {trigger.label}
           <State trigger={trigger} />
-          {trigger.origin === "code" && <Tag title="It is in an application's code, and changed there.">in code</Tag>}
+          {trigger.origin === "code" && <Tag title="Declared in code. Change it there.">in code</Tag>}
         </>
       }
       actions={!edit && <Actions trigger={trigger} changes={changes} onEdit={() => setSearch({ edit: true })} />}
@@ -81,17 +81,17 @@ function Shown({ trigger }: { trigger: TriggerShape }) {
       ) : (
         <>
           {trigger.error && (
-            <section className="trouble" aria-label="Its error">
+            <section className="trouble" aria-label="Error">
               <Icon name="alert" />
               <pre>{trigger.error}</pre>
             </section>
           )}
           <Tabs
-            label="About this trigger"
+            label="Trigger details"
             chosen={tab}
             onChoose={(key) => setSearch({ tab: key }, { replace: true })}
             tabs={[
-              { key: "about", label: "What it does" },
+              { key: "about", label: "Configuration" },
               { key: "history", label: "History" },
             ]}
           >
@@ -108,14 +108,14 @@ function Actions({ trigger, changes, onEdit }: { trigger: TriggerShape; changes:
   const navigate = useNavigate();
   const dialog = useDialog<"test" | "delete">();
   const path = { trigger_id: trigger.id };
-  const pause = useChange("PATCH /jobs/triggers/{trigger_id}", { said: ({ is_enabled }) => (is_enabled ? "It fires again." : "It is paused.") });
-  // Not useChange: that would ask once more for what is no longer there.
+  const pause = useChange("PATCH /jobs/triggers/{trigger_id}", { success: ({ is_enabled }) => (is_enabled ? "Trigger resumed." : "Trigger paused.") });
+  // Not useChange, which would refetch the deleted trigger.
   const client = useQueryClient();
   const tenant = useTenant();
   const remove = useMutation({
     mutationFn: () => call("DELETE /jobs/triggers/{trigger_id}", { path, headers: matching(etagOf("GET /jobs/triggers/{trigger_id}", { path })) }, tenant),
     onSuccess: async () => {
-      toast.good("It was deleted.");
+      toast.good("Trigger deleted.");
       await navigate({ to: "/triggers" });
       await client.invalidateQueries({ queryKey: ["GET /jobs/triggers"] });
     },
@@ -125,19 +125,19 @@ function Actions({ trigger, changes, onEdit }: { trigger: TriggerShape; changes:
     <>
       {session.can("POST /jobs/triggers/{trigger_id}/test") && (
         <Button icon="play" onClick={() => dialog.open("test")}>
-          Test
+          Test trigger
         </Button>
       )}
       {changes && (
         <>
           <Button icon={trigger.is_enabled ? "pause" : "play"} busy={pause.isPending} onClick={() => pause.mutate({ path, body: { is_enabled: !trigger.is_enabled } })}>
-            {trigger.is_enabled ? "Pause" : "Resume"}
+            {trigger.is_enabled ? "Pause trigger" : "Resume trigger"}
           </Button>
           <Button icon="edit" onClick={onEdit}>
-            Edit
+            Edit trigger
           </Button>
           <Button icon="trash" kind="danger" onClick={() => dialog.open("delete")}>
-            Delete
+            Delete trigger
           </Button>
         </>
       )}
@@ -145,20 +145,20 @@ function Actions({ trigger, changes, onEdit }: { trigger: TriggerShape; changes:
       {dialog.about === "delete" && (
         <Confirm
           title="Delete this trigger?"
-          action="Delete the trigger"
+          action="Delete trigger"
           danger
           busy={remove.isPending}
           onClose={dialog.close}
           onConfirm={() => remove.mutate()}
         >
-          <p>It fires no more. The jobs that it made stay, and still name it.</p>
+          <p>The trigger will not fire again. Jobs that it created are kept.</p>
         </Confirm>
       )}
     </>
   );
 }
 
-/** What it would make of a sample; and, when asked, its job. */
+/** Test a trigger: render its payload, or create the job. */
 function TestDialog({ trigger, onClose }: { trigger: TriggerShape; onClose: () => void }) {
   const event = trigger.trigger_type === "event";
   const [data, setData] = useState<unknown>(() => sampleOf(trigger.payload_template));
@@ -171,12 +171,12 @@ function TestDialog({ trigger, onClose }: { trigger: TriggerShape; onClose: () =
       <div className="fields">
         {event && (
           <JsonField
-            label="A sample event's data"
+            label="Sample event data"
             rows={6}
             value={data}
             onFault={setFault}
             onChange={(next) => {
-              setFault(next === undefined || isObject(next) ? null : "An event's data is a JSON object.");
+              setFault(next === undefined || isObject(next) ? null : "Event data must be a JSON object.");
               setData(next);
             }}
           />
@@ -186,11 +186,11 @@ function TestDialog({ trigger, onClose }: { trigger: TriggerShape; onClose: () =
           {test.error && <p className="bad">{test.error.message}</p>}
           {tried && !test.error && (
             <>
-              <h3>{`${tried.definition_key} would get`}</h3>
+              <h3>{`Payload for ${tried.definition_key}`}</h3>
               <Json value={tried.payload} label="payload" open={3} />
               {tried.job_id && (
                 <p>
-                  {"Its job: "}
+                  {"Created job: "}
                   <Link to="/jobs/$jobId" params={{ jobId: tried.job_id }}>
                     <Id id={tried.job_id} />
                   </Link>
@@ -201,10 +201,10 @@ function TestDialog({ trigger, onClose }: { trigger: TriggerShape; onClose: () =
         </div>
         <footer className="actions">
           <Button onClick={() => run(false)} busy={test.isPending} disabled={fault !== null}>
-            Show what it would make
+            Preview payload
           </Button>
           <Button kind="primary" icon="play" onClick={() => run(true)} busy={test.isPending} disabled={fault !== null}>
-            Make the job
+            Create job
           </Button>
         </footer>
       </div>
@@ -217,38 +217,38 @@ function About({ trigger }: { trigger: TriggerShape }) {
   const next = useRead("GET /jobs/triggers/{trigger_id}/preview", { path: { trigger_id: trigger.id }, query: { count: 5 } }, { enabled: schedule, poll: 30_000 });
   return (
     <div className="two">
-      <Panel title="What it does">
+      <Panel title="Configuration">
         <div className="body">
           <Facts
             facts={[
               ["Fires", <When trigger={trigger} />],
               ["Cron", trigger.cron_expr && <code>{trigger.cron_expr}</code>],
-              ["Makes", <Link to="/jobs" search={jobsWith({ definition: trigger.definition_key }) as never}>{trigger.definition_key}</Link>],
+              ["Creates", <Link to="/jobs" search={jobsWith({ definition: trigger.definition_key }) as never}>{trigger.definition_key}</Link>],
               ["Queue", trigger.queue],
               ["Priority", trigger.priority],
-              ["Attempts at most", trigger.max_attempts],
+              ["Max attempts", trigger.max_attempts],
               ["Timeout", trigger.timeout_seconds !== null && <Duration seconds={trigger.timeout_seconds} />],
-              ["Not twice within", !schedule && trigger.dedupe_window_seconds > 0 && <Duration seconds={trigger.dedupe_window_seconds} />],
-              ["When times were missed", schedule && CATCH_UP[trigger.catch_up]],
-              ["When the last job goes on", schedule && OVERLAP[trigger.overlap]],
-              ["Spread over", trigger.jitter_seconds > 0 && <Duration seconds={trigger.jitter_seconds} />],
+              ["Dedupe window", !schedule && trigger.dedupe_window_seconds > 0 && <Duration seconds={trigger.dedupe_window_seconds} />],
+              ["Missed firings (catch-up)", schedule && CATCH_UP[trigger.catch_up]],
+              ["Overlap policy", schedule && OVERLAP[trigger.overlap]],
+              ["Jitter", trigger.jitter_seconds > 0 && <Duration seconds={trigger.jitter_seconds} />],
               ["Correlation id", trigger.correlation_id && <code>{trigger.correlation_id}</code>],
               ["Dedupe key", trigger.dedupe_key && <code>{trigger.dedupe_key}</code>],
               ["Limit key", trigger.limit_key && <code>{trigger.limit_key}</code>],
               ["Last fired", trigger.last_at && <Time at={trigger.last_at} />],
               ["Last job", trigger.last_job_id && <Link to="/jobs/$jobId" params={{ jobId: trigger.last_job_id }}><Id id={trigger.last_job_id} /></Link>],
-              ["Fired", trigger.fired.toLocaleString()],
+              ["Firings", trigger.fired.toLocaleString()],
               ["Missed, skipped, held", schedule && `${trigger.missed}, ${trigger.skipped}, ${trigger.held}`],
-              ["Changed", <Time at={trigger.updated_at} />],
+              ["Last changed", <Time at={trigger.updated_at} />],
             ]}
           />
         </div>
       </Panel>
       <div className="stack">
         {schedule && (
-          <Panel title={trigger.is_enabled ? "Next five times" : "When it would fire, were it not paused"}>
+          <Panel title={trigger.is_enabled ? "Next five firings" : "Next firings if resumed"}>
             <div className="body">
-              <NextTimes query={next} />
+              <NextFirings query={next} />
             </div>
           </Panel>
         )}
@@ -265,17 +265,17 @@ function About({ trigger }: { trigger: TriggerShape }) {
 function History({ trigger }: { trigger: TriggerShape }) {
   const fires = useRead("GET /jobs/triggers/{trigger_id}/fires", { path: { trigger_id: trigger.id }, query: { limit: 200 } }, { live: ["job"], every: 2000, poll: 5000 });
   return (
-    <Answered query={fires}>
+    <Loaded query={fires}>
       {({ items }) =>
-        items.length ? <Table label="History" columns={FIRES} rows={items} keyOf={(one) => one.id} maxHeight={560} /> : <Empty title="It has not fired yet" icon="clock" />
+        items.length ? <Table label="History" columns={FIRES} rows={items} keyOf={(one) => one.id} maxHeight={560} /> : <Empty title="No firings yet" icon="clock" />
       }
-    </Answered>
+    </Loaded>
   );
 }
 
 const FIRES: Column<Fire>[] = [
-  { key: "at", title: "When", width: "110px", cell: (one) => <Time at={one.at} /> },
-  { key: "for", title: "For", width: "190px", cell: (one) => <Occasion fire={one} /> },
+  { key: "at", title: "Time", width: "110px", cell: (one) => <Time at={one.at} /> },
+  { key: "for", title: "Scheduled time or event", width: "190px", cell: (one) => <FiredFor fire={one} /> },
   { key: "outcome", title: "Outcome", width: "120px", cell: outcome },
   {
     key: "job", title: "Job", width: "140px",
@@ -284,7 +284,7 @@ const FIRES: Column<Fire>[] = [
   { key: "error", title: "Error", width: "minmax(200px, 1fr)", cell: (one) => <span className="mono quiet" title={one.error ?? ""}>{one.error ?? ""}</span> },
 ];
 
-function Occasion({ fire }: { fire: Fire }) {
+function FiredFor({ fire }: { fire: Fire }) {
   if (fire.event_id)
     return (
       <Link to="/events/$eventId" params={{ eventId: fire.event_id }}>

@@ -1,4 +1,4 @@
-/** What makes jobs by itself: at a time, or for an event. */
+/** All triggers: schedules and event triggers. */
 
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
@@ -9,7 +9,7 @@ import type { Trigger } from "../api/types";
 import { Button } from "../parts/Button";
 import { Icon } from "../parts/Icon";
 import { Page } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { Time } from "../parts/Time";
 import { useCommands } from "../shell/Palette";
@@ -25,7 +25,7 @@ export default function Triggers() {
   const triggers = useRead("GET /jobs/triggers", undefined, { live: ["job"], every: 3000, poll: 10_000 });
   const may = session.can("POST /jobs/triggers");
   const make = () => void navigate({ to: "/triggers/$triggerId", params: { triggerId: "new" } });
-  useCommands(may ? [{ label: "New trigger", icon: "plus", act: make }] : []);
+  useCommands(may ? [{ label: "Create trigger", icon: "plus", act: make }] : []);
   const shown = useMemo(
     () =>
       (triggers.data?.items ?? []).filter(
@@ -40,30 +40,30 @@ export default function Triggers() {
       actions={
         may && (
           <Button kind="primary" icon="plus" onClick={make}>
-            New trigger
+            Create trigger
           </Button>
         )
       }
     >
       <div className="tools">
-        <input className="narrow" type="search" aria-label="Find a trigger" placeholder="Label, definition or event" value={q} onChange={(event) => setSearch({ q: event.target.value }, { replace: true })} />
-        <select className="auto" aria-label="Kind" value={kind} onChange={(event) => setSearch({ kind: event.target.value as typeof kind })}>
-          <option value="all">Schedules and events</option>
+        <input className="narrow" type="search" aria-label="Search triggers" placeholder="Label, definition or event" value={q} onChange={(event) => setSearch({ q: event.target.value }, { replace: true })} />
+        <select className="auto" aria-label="Type" value={kind} onChange={(event) => setSearch({ kind: event.target.value as typeof kind })}>
+          <option value="all">All triggers</option>
           <option value="schedule">Schedules</option>
-          <option value="event">Events</option>
+          <option value="event">Event triggers</option>
         </select>
       </div>
-      <Answered query={triggers}>
+      <Loaded query={triggers}>
         {({ items }) =>
           shown.length ? (
             <Table label="Triggers" columns={COLUMNS} rows={shown} keyOf={(one) => one.id} rowHeight={44} onOpen={(one) => void navigate({ to: "/triggers/$triggerId", params: { triggerId: one.id } })} />
           ) : (
-            <Empty title={items.length ? "No trigger is like that" : "No triggers yet"} icon="triggers">
-              {!items.length && <p className="quiet">A trigger makes a job at a time, or whenever an event of a name comes.</p>}
+            <Empty title={items.length ? "No matching triggers" : "No triggers yet"} icon="triggers">
+              {!items.length && <p className="quiet">A trigger creates jobs on a schedule, or when an event is received.</p>}
             </Empty>
           )
         }
-      </Answered>
+      </Loaded>
     </Page>
   );
 }
@@ -81,11 +81,11 @@ const COLUMNS: Column<Trigger>[] = [
     ),
   },
   { key: "when", title: "Fires", width: "minmax(200px, 2fr)", cell: (one) => <When trigger={one} /> },
-  { key: "definition", title: "Makes", width: "minmax(120px, 1fr)", cell: (one) => <span title={one.definition_key}>{one.definition_key}</span> },
+  { key: "definition", title: "Creates", width: "minmax(120px, 1fr)", cell: (one) => <span title={one.definition_key}>{one.definition_key}</span> },
   { key: "state", title: "State", width: "104px", cell: (one) => <State trigger={one} /> },
   { key: "next", title: "Next", width: "96px", cell: (one) => (one.is_enabled ? <Time at={one.next_at} /> : "–") },
   { key: "last", title: "Last", width: "96px", cell: (one) => <Time at={one.last_at} /> },
-  { key: "fired", title: "Fired", width: "76px", align: "right", cell: (one) => <span>{one.fired.toLocaleString()}</span> },
+  { key: "fired", title: "Firings", width: "76px", align: "right", cell: (one) => <span>{one.fired.toLocaleString()}</span> },
   {
     key: "missed", title: "Missed", width: "76px", align: "right",
     cell: (one) => <span title={`${one.missed} missed, ${one.skipped} skipped, ${one.held} held`}>{(one.missed + one.skipped).toLocaleString()}</span>,

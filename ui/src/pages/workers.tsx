@@ -1,4 +1,4 @@
-/** Who runs jobs: workers and the machines that they are on, since when nobody has heard of whom, and who leads. */
+/** Workers and nodes: their state and last heartbeat, and the leader. */
 
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
@@ -10,7 +10,7 @@ import { Bar } from "../parts/Bar";
 import { Dialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { Facts, Page, Panel } from "../parts/Page";
-import { Answered, Empty } from "../parts/States";
+import { Loaded, Empty } from "../parts/States";
 import { Table, type Column } from "../parts/Table";
 import { Since, Time } from "../parts/Time";
 import { useCommands } from "../shell/Palette";
@@ -28,24 +28,24 @@ export default function Workers() {
   const rows = useMemo(() => (workers.data?.items ?? []).filter((one) => left || one.state !== "gone").sort(order), [workers.data, left]);
   const gone = all.filter(({ state }) => state === "gone").length;
   const shown = all.find(({ worker_id }) => worker_id === worker);
-  useCommands([{ label: left ? "Hide workers that left" : "Show workers that left", icon: "workers", act: () => setSearch({ left: !left }) }]);
+  useCommands([{ label: left ? "Hide stopped workers" : "Show stopped workers", icon: "workers", act: () => setSearch({ left: !left }) }]);
   return (
     <Page title="Workers and nodes">
-      <Answered query={cluster}>{(found) => <Machines cluster={found} />}</Answered>
-      <Answered query={workers}>
+      <Loaded query={cluster}>{(found) => <ClusterPanel cluster={found} />}</Loaded>
+      <Loaded query={workers}>
         {() => (
           <>
             <Blocked workers={all} />
-            <Silent workers={all} />
+            <Stale workers={all} />
             <Panel
-              title={`Workers, ${all.filter(({ state }) => state === "alive").length} alive`}
+              title={`Workers (${all.filter(({ state }) => state === "alive").length} alive)`}
               actions={
                 <>
                   <Versions workers={all} />
                   {gone > 0 && (
                     <label className="check">
                       <input type="checkbox" checked={left} onChange={(event) => setSearch({ left: event.target.checked }, { replace: true })} />
-                      {`And ${gone} that left within the hour`}
+                      {`Show ${gone} stopped in the last hour`}
                     </label>
                   )}
                 </>
@@ -54,24 +54,24 @@ export default function Workers() {
               {rows.length ? (
                 <Table label="Workers" columns={COLUMNS} rows={rows} keyOf={keyOf} rowHeight={44} maxHeight={480} onOpen={(one) => setSearch({ worker: one.worker_id === worker ? null : one.worker_id })} isActive={(one) => one.worker_id === worker} />
               ) : (
-                <Empty title="No worker is there" icon="workers">
+                <Empty title="No workers" icon="workers">
                   <p className="quiet">
-                    Jobs wait until one is: <code>plait worker app.py</code>
+                    Start one with <code>plait worker app.py</code>. Until then, jobs stay queued.
                   </p>
                 </Empty>
               )}
             </Panel>
-            {shown && <One worker={shown} onClose={() => setSearch({ worker: null })} />}
+            {shown && <WorkerDialog worker={shown} onClose={() => setSearch({ worker: null })} />}
           </>
         )}
-      </Answered>
+      </Loaded>
     </Page>
   );
 }
 
 const keyOf = (worker: Worker) => String(worker.worker_id);
 const RANK: Record<string, number> = { alive: 1, lost: 0, gone: 2 };
-/** What wants to be seen first. */
+/** Problems first. */
 const order = (a: Worker, b: Worker) => Number(isBlocked(b)) - Number(isBlocked(a)) || Number(b.stale) - Number(a.stale) || RANK[a.state]! - RANK[b.state]! || b.worker_id - a.worker_id;
 
 const isBlocked = (worker: Worker) => worker.state === "alive" && worker.blocked_since !== null;
@@ -87,62 +87,63 @@ function Blocked({ workers }: { workers: readonly Worker[] }) {
         {blocked.slice(0, 5).map((one, index) => (
           <span key={one.worker_id}>
             {index > 0 && ", "}
-            <strong>{`worker ${one.worker_id} on ${one.hostname}`}</strong>, since <Since from={one.blocked_since!} />
+            <strong>{`worker ${one.worker_id} on ${one.hostname}`}</strong> for <Since from={one.blocked_since!} />
             {one.blocked_job_id && (
               <>
-                {" in "}
+                {" ("}
                 <Link to="/jobs/$jobId" params={{ jobId: one.blocked_job_id }}>
-                  this job
+                  show job
                 </Link>
+                {")"}
               </>
             )}
           </span>
         ))}
         {blocked.length > 5 && " …"}
-        {". Its other jobs do not proceed. The worker ends by itself after PLAIT_LOOP_TIMEOUT, and its jobs run elsewhere."}
+        {". Other jobs of this worker make no progress. After PLAIT_LOOP_TIMEOUT the worker exits, and its jobs are requeued."}
       </span>
     </p>
   );
 }
 
-function Silent({ workers }: { workers: readonly Worker[] }) {
+function Stale({ workers }: { workers: readonly Worker[] }) {
   const stale = workers.filter((one) => one.stale || one.state === "lost");
   if (!stale.length) return null;
   return (
     <p className="notice bad" role="alert">
       <Icon name="alert" />
       <span>
-        {`${stale.length === 1 ? "A worker has" : `${stale.length} workers have`} not been heard of: `}
+        {`${stale.length === 1 ? "A worker has" : `${stale.length} workers have`} missed heartbeats: worker `}
         {stale.slice(0, 5).map((one, index) => (
           <span key={one.worker_id}>
             {index > 0 && ", "}
-            <strong>{`${one.worker_id} on ${one.hostname}`}</strong>, since <Since from={one.last_seen_at} />
+            <strong>{`${one.worker_id} on ${one.hostname}`}</strong>, last seen <Time at={one.last_seen_at} />
           </span>
         ))}
         {stale.length > 5 && " …"}
-        {". Their jobs come back to the queue when their lease ends."}
+        {". Jobs are requeued when the worker's lease expires."}
       </span>
     </p>
   );
 }
 
-/** More than one version at work is no fault, but worth knowing. */
+/** Workers of several versions may run together, for example during a deployment. */
 function Versions({ workers }: { workers: readonly Worker[] }) {
   const versions = new Set(workers.filter(({ state, version }) => state === "alive" && version).map(({ version }) => version));
   return versions.size > 1 ? <Tag tone="warn" title={[...versions].join(", ")}>{`${versions.size} versions`}</Tag> : null;
 }
 
 function stateOf(worker: Worker): { word: string; tone?: "good" | "warn" | "bad" } {
-  if (worker.state !== "alive") return { word: worker.state === "gone" ? "left" : worker.state, tone: worker.state === "lost" ? "bad" : undefined };
+  if (worker.state !== "alive") return { word: worker.state === "gone" ? "stopped" : worker.state, tone: worker.state === "lost" ? "bad" : undefined };
   if (isBlocked(worker)) return { word: "blocked", tone: "bad" };
   if (worker.stale) return { word: "stale", tone: "bad" };
   return worker.draining ? { word: "draining", tone: "warn" } : { word: "alive", tone: "good" };
 }
 
-/** How many jobs it runs at once, as it says itself. */
+/** The concurrency that the worker reports. */
 function slotsOf(worker: Worker): number | null {
-  const said = (worker.metadata as { concurrency?: unknown } | null)?.concurrency;
-  return typeof said === "number" && said > 0 ? said : null;
+  const reported = (worker.metadata as { concurrency?: unknown } | null)?.concurrency;
+  return typeof reported === "number" && reported > 0 ? reported : null;
 }
 
 const COLUMNS: Column<Worker>[] = [
@@ -182,7 +183,7 @@ const COLUMNS: Column<Worker>[] = [
   { key: "queues", title: "Queues", width: "minmax(130px, 1fr)", cell: (worker) => <span title={worker.queues.join(", ")}>{worker.queues.join(", ")}</span> },
   { key: "node", title: "Node", width: "minmax(90px, 0.6fr)", cell: (worker) => worker.node ?? <span className="quiet">–</span> },
   { key: "version", title: "Version", width: "84px", cell: (worker) => <span className="quiet">{worker.version || "–"}</span> },
-  { key: "started", title: "Up", width: "96px", align: "right", cell: (worker) => (worker.state === "alive" ? <Time at={worker.started_at} short /> : <span className="quiet">–</span>) },
+  { key: "started", title: "Uptime", width: "96px", align: "right", cell: (worker) => (worker.state === "alive" ? <Time at={worker.started_at} short /> : <span className="quiet">–</span>) },
 ];
 
 function Slots({ worker }: { worker: Worker }) {
@@ -198,24 +199,24 @@ function Slots({ worker }: { worker: Worker }) {
   );
 }
 
-/** One worker: what it runs now, and what it can run. */
-function One({ worker, onClose }: { worker: Worker; onClose: () => void }) {
+/** One worker: its running jobs and its definitions. */
+function WorkerDialog({ worker, onClose }: { worker: Worker; onClose: () => void }) {
   const jobs = useRead("GET /jobs", { query: { worker: worker.worker_id, status: ["running"], limit: 50 } }, { live: ["job"], every: 700, poll: 5000 });
   return (
     <Dialog title={`Worker ${worker.worker_id}`} className="wide" onClose={onClose}>
       <div className="one">
         <Facts
           facts={[
-            ["Host", `${worker.hostname}, process ${worker.pid}`],
+            ["Host", `${worker.hostname}, pid ${worker.pid}`],
             ["Started", <Time at={worker.started_at} />],
-            ["Lease ends", <Time at={worker.lease_expires_at} />],
-            ["Running", `${worker.running_count.toLocaleString()}, and ${worker.prefetched_count.toLocaleString()} prefetched`],
+            ["Lease expires", <Time at={worker.lease_expires_at} />],
+            ["Jobs", `${worker.running_count.toLocaleString()} running, ${worker.prefetched_count.toLocaleString()} prefetched`],
             ["Queues", worker.queues.join(", ")],
-            ["Can run", <span className="names">{worker.definitions.join(", ")}</span>],
+            ["Definitions", <span className="names">{worker.definitions.join(", ")}</span>],
           ]}
         />
-        <h3>Runs now</h3>
-        <Answered query={jobs}>
+        <h3>Running jobs</h3>
+        <Loaded query={jobs}>
           {(found) =>
             found.items.length ? (
               <ul className="now">
@@ -231,15 +232,15 @@ function One({ worker, onClose }: { worker: Worker; onClose: () => void }) {
                     <span className="quiet">{job.queue}</span>
                   </li>
                 ))}
-                {found.next && <li className="quiet">And more.</li>}
+                {found.next && <li className="quiet">More jobs are not shown.</li>}
               </ul>
             ) : (
-              <p className="quiet">Nothing.</p>
+              <p className="quiet">No running jobs.</p>
             )
           }
-        </Answered>
+        </Loaded>
         <Link to="/jobs" search={jobsWith({ worker: String(worker.worker_id) }) as never}>
-          All that it ran
+          Show all jobs of this worker
         </Link>
       </div>
     </Dialog>
@@ -264,12 +265,12 @@ const NODE_COLUMNS: Column<ClusterNode>[] = [
   { key: "seen", title: "Heartbeat", width: "104px", align: "right", cell: (node) => <Time at={node.last_seen_at} /> },
   { key: "workers", title: "Workers", width: "90px", align: "right", cell: (node) => node.workers.toLocaleString() },
   { key: "running", title: "Running", width: "90px", align: "right", cell: (node) => node.running_count.toLocaleString() },
-  { key: "open", title: "Parts of node jobs", width: "140px", align: "right", cell: (node) => node.open_count.toLocaleString() },
+  { key: "open", title: "Open node jobs", width: "140px", align: "right", cell: (node) => node.open_count.toLocaleString() },
   { key: "version", title: "Version", width: "90px", cell: (node) => <span className="quiet">{node.version || "–"}</span> },
   { key: "url", title: "Address", width: "minmax(120px, 1fr)", cell: (node) => <span className="quiet">{node.url ?? "–"}</span> },
 ];
 
-function Machines({ cluster }: { cluster: Cluster }) {
+function ClusterPanel({ cluster }: { cluster: Cluster }) {
   const { leader, nodes } = cluster;
   return (
     <Panel
@@ -277,11 +278,11 @@ function Machines({ cluster }: { cluster: Cluster }) {
       actions={
         leader ? (
           <span className="quiet" data-term={leader.term}>
-            <strong className="leader">{leader.node ?? leader.holder}</strong> leads since <Time at={leader.since} />, term {leader.term.toLocaleString()}
+            Leader: <strong className="leader">{leader.node ?? leader.holder}</strong>, elected <Time at={leader.since} />, term {leader.term.toLocaleString()}
           </span>
         ) : (
-          <Tag tone="bad" title="Schedules, retries and rescues wait until a process takes it over">
-            nobody leads
+          <Tag tone="bad" title="Scheduling, retries and rescue wait until a process is elected leader">
+            no leader
           </Tag>
         )
       }
@@ -289,7 +290,7 @@ function Machines({ cluster }: { cluster: Cluster }) {
       {nodes.length ? (
         <Table label="Nodes" columns={NODE_COLUMNS} rows={nodes} keyOf={(node) => node.name} rowHeight={40} maxHeight={280} />
       ) : (
-        <p className="body quiet">No worker has said on which node it is.</p>
+        <p className="body quiet">No nodes yet. A worker registers its node when it starts.</p>
       )}
     </Panel>
   );

@@ -1,4 +1,4 @@
-/** What can be done with a workflow as a whole. */
+/** Actions on a whole workflow. */
 
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -22,8 +22,8 @@ export function WorkflowActions({ root }: { root: JobPage }) {
     acts
       ? [
           ...(live ? [{ label: "Cancel this workflow", icon: "cancel" as const, act: () => dialog.open("cancel") }] : []),
-          ...(failed ? [{ label: "Retry what failed in this workflow", icon: "retry" as const, act: () => dialog.open("failed") }] : []),
-          ...(live ? [] : [{ label: "Retry all of this workflow", icon: "retry" as const, act: () => dialog.open("all") }]),
+          ...(failed ? [{ label: "Retry failed jobs of this workflow", icon: "retry" as const, act: () => dialog.open("failed") }] : []),
+          ...(live ? [] : [{ label: "Rerun this workflow", icon: "retry" as const, act: () => dialog.open("all") }]),
         ]
       : [],
   );
@@ -32,22 +32,22 @@ export function WorkflowActions({ root }: { root: JobPage }) {
     <>
       {live && (
         <Button icon="cancel" kind="danger" onClick={() => dialog.open("cancel")}>
-          Cancel tree
+          Cancel workflow
         </Button>
       )}
       {failed && (
         <Button icon="retry" kind="primary" onClick={() => dialog.open("failed")}>
-          Retry failed
+          Retry failed jobs
         </Button>
       )}
       {!live && (
         <Button icon="plus" onClick={() => dialog.open("all")}>
-          Retry all
+          Rerun workflow
         </Button>
       )}
-      {dialog.about === "cancel" && <CancelTree root={root} onClose={dialog.close} />}
+      {dialog.about === "cancel" && <CancelWorkflow root={root} onClose={dialog.close} />}
       {dialog.about === "failed" && <RetryFailed root={root} onClose={dialog.close} />}
-      {dialog.about === "all" && <RetryAll root={root} onClose={dialog.close} />}
+      {dialog.about === "all" && <Rerun root={root} onClose={dialog.close} />}
     </>
   );
 }
@@ -57,17 +57,17 @@ interface Props {
   onClose: () => void;
 }
 
-function CancelTree({ root, onClose }: Props) {
+function CancelWorkflow({ root, onClose }: Props) {
   const [reason, setReason] = useState("");
   const cancel = useChange("POST /jobs/{job_id}/cancel", {
-    said: ({ jobs = 1 }) => `${jobs.toLocaleString()} ${jobs === 1 ? "job was" : "jobs were"} canceled or asked to stop.`,
+    success: ({ jobs = 1 }) => `${jobs.toLocaleString()} ${jobs === 1 ? "job" : "jobs"} canceled or asked to stop.`,
     then: onClose,
   });
   return (
-    <Confirm title="Cancel the whole workflow?" action="Cancel the workflow" danger busy={cancel.isPending} onClose={onClose} onConfirm={() => cancel.mutate({ path: { job_id: root.id }, body: { tree: true, reason: reason || null } })}>
-      <p>What has not begun will not run; handlers that run are asked to stop. What has ended stays as it is.</p>
+    <Confirm title="Cancel this workflow?" action="Cancel workflow" danger busy={cancel.isPending} onClose={onClose} onConfirm={() => cancel.mutate({ path: { job_id: root.id }, body: { tree: true, reason: reason || null } })}>
+      <p>Jobs that have not started will not run, and running handlers are asked to stop. Finished jobs stay as they are.</p>
       <label className="field">
-        Reason, for the audit
+        Reason (recorded in the audit log)
         <input value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
       </label>
     </Confirm>
@@ -75,26 +75,26 @@ function CancelTree({ root, onClose }: Props) {
 }
 
 function RetryFailed({ root, onClose }: Props) {
-  const retry = useChange("POST /jobs/{job_id}/retry", { said: ({ jobs = 1 }) => `${jobs.toLocaleString()} ${jobs === 1 ? "job runs" : "jobs run"} again.`, then: onClose });
+  const retry = useChange("POST /jobs/{job_id}/retry", { success: ({ jobs = 1 }) => `${jobs.toLocaleString()} ${jobs === 1 ? "job" : "jobs"} queued again.`, then: onClose });
   return (
-    <Confirm title="Retry what failed?" action="Retry what failed" busy={retry.isPending} onClose={onClose} onConfirm={() => retry.mutate({ path: { job_id: root.id }, body: { tree: "failed" } })}>
-      <p>The workflow goes on where it failed: what has succeeded keeps its results, and what has not runs again.</p>
+    <Confirm title="Retry failed jobs?" action="Retry failed jobs" busy={retry.isPending} onClose={onClose} onConfirm={() => retry.mutate({ path: { job_id: root.id }, body: { tree: "failed" } })}>
+      <p>The workflow resumes where it failed. Jobs that succeeded keep their results, and all others run again.</p>
     </Confirm>
   );
 }
 
-function RetryAll({ root, onClose }: Props) {
+function Rerun({ root, onClose }: Props) {
   const navigate = useNavigate();
   const retry = useChange("POST /jobs/{job_id}/retry", {
-    said: "A new workflow was begun.",
+    success: "New workflow started.",
     then: ({ id }) => {
       onClose();
       void navigate({ to: "/workflows/$jobId", params: { jobId: id } });
     },
   });
   return (
-    <Confirm title="Run all of it again?" action="Begin a new workflow" busy={retry.isPending} onClose={onClose} onConfirm={() => retry.mutate({ path: { job_id: root.id }, body: { tree: "all" } })}>
-      <p>A new workflow begins with the same payload. This one and its results stay as they are.</p>
+    <Confirm title="Rerun this workflow?" action="Start new workflow" busy={retry.isPending} onClose={onClose} onConfirm={() => retry.mutate({ path: { job_id: root.id }, body: { tree: "all" } })}>
+      <p>This starts a new workflow with the same payload. The existing one and its results are kept.</p>
     </Confirm>
   );
 }

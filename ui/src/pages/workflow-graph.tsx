@@ -1,6 +1,6 @@
 /**
- * A workflow as a graph: what a job did one after the other, each fan-out one node whatever its size, with its bar. Failures are shown when
- * one asks for them. Loaded only where somebody looks at it.
+ * A workflow as a graph: the steps of a job in order. A fan-out of any size is one node with a progress bar, and its failed jobs can be
+ * expanded. This module is loaded on first use.
  */
 
 import dagre from "@dagrejs/dagre";
@@ -17,11 +17,11 @@ import { childrenOf, nameOf, nameOfFanOut } from "./workflow-rows";
 import { FanOutBar, FanOutWords, ruleOf } from "./workflow-tree";
 import "./workflow-graph.css";
 
-/** So many children are shown as nodes: all where there are no more, else those that failed. */
+/** The number of children that are shown as nodes. If there are more, only failed ones are shown. */
 const SHOWN = 12;
 const WIDTH = 236;
 const HEIGHT: Record<Kind, number> = { job: 62, steps: 62, "fan-out": 106, more: 34 };
-/** Of the button by which more is shown. */
+/** Height of the button that expands a node. */
 const TURN = 28;
 
 type Kind = "job" | "steps" | "fan-out" | "more";
@@ -32,7 +32,7 @@ interface JobLike {
   status: Status;
   fan_out_index: number | null;
   last_error: string | null;
-  /** Null: not known. */
+  /** Null if unknown. */
   fan_outs: number | null;
 }
 
@@ -98,7 +98,7 @@ export default function Graph({ root, selected, onSelect }: Props) {
   );
 }
 
-/** What was read of what is open: the children of fan-outs that are shown, and jobs with all that is around them. */
+/** The data of expanded nodes: children of fan-outs, and jobs with their fan-outs. */
 interface Read {
   children: ReadonlyMap<string, JobLike[]>;
   jobs: ReadonlyMap<string, JobPage>;
@@ -154,7 +154,7 @@ function laidOut(root: JobPage, opened: ReadonlySet<string>, read: Read): { node
     for (const part of partsOf(job)) {
       if (Array.isArray(part)) last = add(`${job.id} ${part[0]!.seq}`, { kind: "steps", steps: part }, last);
       else {
-        const opens = childrenOf(part) === 0 ? null : part.total <= SHOWN ? "its jobs" : part.failed > 0 ? "what failed" : null;
+        const opens = childrenOf(part) === 0 ? null : part.total <= SHOWN ? "jobs" : part.failed > 0 ? "failed jobs" : null;
         last = add(part.id, { kind: "fan-out", fanOut: part, name: nameOf(part, job), opens }, last);
         if (opened.has(part.id)) childrenBelow(part, last);
       }
@@ -169,7 +169,7 @@ function laidOut(root: JobPage, opened: ReadonlySet<string>, read: Read): { node
       if (whole) below(whole, id);
     }
     const more = fanOut.total <= SHOWN ? 0 : fanOut.failed - children.length;
-    if (children.length && more > 0) add(`${fanOut.id} more`, { kind: "more", words: `and ${more.toLocaleString()} more that failed` }, own, "child");
+    if (children.length && more > 0) add(`${fanOut.id} more`, { kind: "more", words: `${more.toLocaleString()} more failed jobs` }, own, "child");
   };
   below(root, add(`job:${root.id}`, { kind: "job", job: { ...root, fan_outs: root.fan_outs.length }, opens: false }));
 
@@ -184,7 +184,7 @@ function laidOut(root: JobPage, opened: ReadonlySet<string>, read: Read): { node
   return { nodes, edges };
 }
 
-/** What a job did, in order: its fan-outs one by one, and between them its other steps together. */
+/** The parts of a job in order: its fan-outs, and the steps between them in groups. */
 function partsOf(job: JobPage): (FanOut | Step[])[] {
   const parts: (FanOut | Step[])[] = [];
   const left = new Map(job.fan_outs.map((one) => [one.id, one]));
@@ -238,7 +238,7 @@ function JobNode({ data }: NodeProps<Box>) {
   if (data.kind !== "job") return null;
   const { job, opens } = data;
   return (
-    <Frame id={job.id} icon="jobs" title={`${job.definition_key}${job.fan_out_index === null ? "" : ` ${job.fan_out_index}`}`} opens={opens ? "its own" : null} turn={`job:${job.id}`}>
+    <Frame id={job.id} icon="jobs" title={`${job.definition_key}${job.fan_out_index === null ? "" : ` ${job.fan_out_index}`}`} opens={opens ? "steps" : null} turn={`job:${job.id}`}>
       <span className="row">
         <Badge status={job.status} />
         {job.last_error && <code className="quiet cut">{job.last_error.split("\n")[0]}</code>}
@@ -254,7 +254,7 @@ function StepsNode({ data }: NodeProps<Box>) {
   const open = steps.some(({ done }) => !done);
   return (
     <Frame id={null} icon={failed ? "alert" : open ? "clock" : "check"} title={steps.length === 1 ? steps[0]!.name : `${steps.length} steps`}>
-      <span className="quiet cut">{steps.length === 1 ? `${steps[0]!.kind}${open ? ", not done yet" : ""}` : steps.map(({ name }) => name).join(", ")}</span>
+      <span className="quiet cut">{steps.length === 1 ? `${steps[0]!.kind}${open ? ", pending" : ""}` : steps.map(({ name }) => name).join(", ")}</span>
     </Frame>
   );
 }

@@ -1,4 +1,4 @@
-/** What a job did with its time: it was queued, ran, backed off after a failure, waited for others. */
+/** The phases of a job over time: queued, running, in backoff, waiting. */
 
 import type { Attempt, Span, Status } from "../api/types";
 
@@ -9,22 +9,22 @@ export interface Phase {
   /** ms */
   from: number;
   to: number;
-  /** How a run ended, or that it goes on. */
+  /** The outcome of the attempt, or `running`. */
   status?: string;
   attempt?: number;
 }
 
 export const PHASES: Record<PhaseKind, string> = {
   queue: "queued",
-  run: "ran",
-  backoff: "backed off, or not yet due",
-  wait: "waited for others",
+  run: "running",
+  backoff: "scheduled or in backoff",
+  wait: "waiting",
 };
 
 export interface Timed {
   status: Status;
   created_at: string;
-  /** When it is due, or since when it is where it is. */
+  /** When the job is due, or when it entered its current status. */
   since: string | null;
   attempts: readonly (Span | Attempt)[];
 }

@@ -1,6 +1,6 @@
 /**
- * A workflow as rows: a job, its fan-outs, their children, and so on where one has opened them. Of tens of thousands of children only those
- * are read that are seen: a fan-out's total says how many rows it has, and pages of children are asked for by their index.
+ * A workflow as rows: a job, its fan-outs, their children, and so on for expanded rows. Of tens of thousands of children only the visible
+ * ones are loaded: a fan-out's total gives the number of rows, and pages of children are requested by index.
  */
 
 import { useQueries, useQueryClient } from "@tanstack/react-query";
@@ -15,8 +15,8 @@ export type Row =
   | { kind: "fan-out"; key: string; depth: number; fanOut: FanOut; name: string; parent: string }
   | { kind: "child"; key: string; depth: number; parent: string; fanOut: string; index: number; child: Child | undefined };
 
-/** A stretch of rows that are made alike, and where it begins. */
-interface Stretch {
+/** A range of rows of the same type, and the position where it starts. */
+interface RowRange {
   at: number;
   count: number;
   row: (offset: number) => Row;
@@ -26,7 +26,7 @@ interface Stretch {
 export interface Outline {
   count: number;
   row: (position: number) => Row;
-  /** Where a row is, or -1. */
+  /** The position of a row, or -1. */
   find: (key: string) => number;
 }
 
@@ -37,23 +37,23 @@ const POLL_MS = 4000;
 
 export const keyOfChild = (fanOut: string, index: number) => `${fanOut}.${index}`;
 
-/** A fan-out as the address names it: a job is named by its id alone. */
+/** The name of a fan-out in the address. A job's name is its id. */
 export const nameOfFanOut = (id: string) => `fan-out:${id}`;
 export const fanOutOf = (name: string) => (name.startsWith("fan-out:") ? name.slice(8) : null);
 
-/** What is open: the root and its fan-outs unless they were shut, the rest when it was opened. Both are in the list of what was turned. */
+/** Whether a row is expanded. The root and its fan-outs are by default, deeper rows are not; `turned` lists the exceptions. */
 export function isOpen(key: string, depth: number, turned: ReadonlySet<string>): boolean {
   return depth <= 1 !== turned.has(key);
 }
 
-/** How a fan-out is called: by the step that opened it. */
+/** The display name of a fan-out: the name of the step that created it. */
 export function nameOf(fanOut: FanOut, job: JobPage): string {
   const step = job.steps.find((one) => one.fan_out_id === fanOut.id);
   if (step) return step.occurrence > 1 ? `${step.name} ${step.occurrence}` : step.name;
-  return fanOut.strategy === "nursery" ? "spawned" : fanOut.strategy === "after" ? "what it waits for" : "fan-out";
+  return fanOut.strategy === "nursery" ? "spawned" : fanOut.strategy === "after" ? "dependencies" : "fan-out";
 }
 
-/** `after` counts jobs elsewhere: it has no children. */
+/** The strategy `after` counts dependencies outside the workflow, so it has no children. */
 export const childrenOf = (fanOut: FanOut) => (fanOut.strategy === "after" ? 0 : fanOut.total);
 
 export function outlineOf(
@@ -62,14 +62,14 @@ export function outlineOf(
   turned: ReadonlySet<string>,
   childAt: (fanOut: string, index: number) => Child | undefined,
 ): Outline {
-  const stretches: Stretch[] = [];
+  const ranges: RowRange[] = [];
   let count = 0;
   const one = (row: Row) => {
-    stretches.push({ at: count++, count: 1, row: () => row, holds: (key) => (key === row.key ? 0 : -1) });
+    ranges.push({ at: count++, count: 1, row: () => row, holds: (key) => (key === row.key ? 0 : -1) });
   };
   const children = (fanOut: FanOut, parent: string, depth: number, from: number, to: number) => {
     if (to <= from) return;
-    stretches.push({
+    ranges.push({
       at: count,
       count: to - from,
       row: (offset) => childRow(fanOut.id, parent, depth, from + offset),
@@ -110,25 +110,25 @@ export function outlineOf(
   return {
     count,
     row: (position) => {
-      let [low, high] = [0, stretches.length - 1];
+      let [low, high] = [0, ranges.length - 1];
       while (low < high) {
         const middle = (low + high + 1) >> 1;
-        if (stretches[middle]!.at <= position) low = middle;
+        if (ranges[middle]!.at <= position) low = middle;
         else high = middle - 1;
       }
-      return stretches[low]!.row(position - stretches[low]!.at);
+      return ranges[low]!.row(position - ranges[low]!.at);
     },
     find: (key) => {
-      for (const stretch of stretches) {
-        const offset = stretch.holds(key);
-        if (offset >= 0) return stretch.at + offset;
+      for (const range of ranges) {
+        const offset = range.holds(key);
+        if (offset >= 0) return range.at + offset;
       }
       return -1;
     },
   };
 }
 
-/** Children of a fan-out that were opened, by index. */
+/** The indexes of a fan-out's expanded children. */
 function opened(fanOut: string, turned: ReadonlySet<string>): number[] {
   const begin = `${fanOut}.`;
   return [...turned]
@@ -143,7 +143,7 @@ export interface Wanted {
   page: number;
 }
 
-/** Pages of children, and jobs that were opened: read, and read again when something of theirs moves. */
+/** Load pages of children and expanded jobs, and refetch them when they change. */
 export function useBranches(rootId: string, live: boolean, wanted: readonly Wanted[], jobs: readonly string[]) {
   const tenant = useTenant();
   const client = useQueryClient();

@@ -1,4 +1,4 @@
-/** What is selected in a workflow, in short: a job, a fan-out, or, where nothing is, what failed. */
+/** The details panel of a workflow: the selected job or fan-out, or a summary with the failed jobs. */
 
 import { Link } from "@tanstack/react-router";
 import { useChange, useRead } from "../api/hooks";
@@ -9,7 +9,7 @@ import { Button } from "../parts/Button";
 import { Id } from "../parts/Code";
 import { Json } from "../parts/Json";
 import { Facts } from "../parts/Page";
-import { Answered, NotFound } from "../parts/States";
+import { Loaded, NotFound } from "../parts/States";
 import { Duration, Since, Time } from "../parts/Time";
 import { jobsWith } from "./job-filter";
 import { fanOutOf } from "./workflow-rows";
@@ -17,9 +17,9 @@ import { FanOutBar, FanOutWords, ruleOf } from "./workflow-tree";
 
 interface Props {
   root: JobPage;
-  /** A job's or a fan-out's; empty: nothing. */
+  /** The id of a job or the name of a fan-out. Empty if nothing is selected. */
   id: string;
-  /** Where that is what is selected, and it was read. */
+  /** The selected fan-out, if it is loaded. */
   fanOut?: FanOut;
   onSelect: (id: string) => void;
 }
@@ -47,12 +47,12 @@ function OfAll({ root, onSelect }: Pick<Props, "root" | "onSelect">) {
       <div className="body">
         <Facts
           facts={[
-            ["Asked for", <Time at={root.created_at} />],
-            [root.finished_at ? "Took" : "Goes on for", <Since from={root.created_at} to={root.finished_at} />],
-            ["Waits for", root.wait_on && <code>{root.wait_on.split(" ")[0]}</code>],
+            ["Enqueued", <Time at={root.created_at} />],
+            ["Duration", <Since from={root.created_at} to={root.finished_at} />],
+            ["Waiting for", root.wait_on && <code>{root.wait_on.split(" ")[0]}</code>],
           ]}
         />
-        <Failures query={{ root: root.id }} title="What failed" onSelect={onSelect} />
+        <Failures query={{ root: root.id }} title="Failed jobs" onSelect={onSelect} />
         {root.last_error && <pre className="error">{root.last_error}</pre>}
       </div>
     </>
@@ -65,7 +65,7 @@ function OfFanOut({ fanOut, onSelect }: { fanOut: FanOut; onSelect: (id: string)
       <header>
         <h2>Fan-out</h2>
         <Link to="/jobs" search={jobsWith({ "fan-out": fanOut.id }) as never}>
-          As a list
+          Show as list
         </Link>
       </header>
       <div className="body">
@@ -75,19 +75,19 @@ function OfFanOut({ fanOut, onSelect }: { fanOut: FanOut; onSelect: (id: string)
         </p>
         <Facts
           facts={[
-            ["Rule", ruleOf(fanOut)],
-            ["Opened", <Time at={fanOut.created_at} />],
-            [fanOut.decided_at ? "Took" : "Goes on for", <Since from={fanOut.created_at} to={fanOut.decided_at} />],
+            ["Strategy", ruleOf(fanOut)],
+            ["Created", <Time at={fanOut.created_at} />],
+            ["Duration", <Since from={fanOut.created_at} to={fanOut.decided_at} />],
             ["Times out", fanOut.timeout_at && !fanOut.decision && <Time at={fanOut.timeout_at} />],
           ]}
         />
-        <Failures query={{ fan_out: fanOut.id }} title="What failed" onSelect={onSelect} />
+        <Failures query={{ fan_out: fanOut.id }} title="Failed jobs" onSelect={onSelect} />
       </div>
     </>
   );
 }
 
-/** Up to twenty failures, by their errors; the rest is a list of jobs. */
+/** Up to twenty failed jobs with their errors, and a link to the rest. */
 function Failures({ query, title, onSelect }: { query: { root?: string; fan_out?: string }; title: string; onSelect: (id: string) => void }) {
   const failed = useRead("GET /jobs", { query: { ...query, status: ["failed", "dead_letter"], limit: 20 } }, { live: ["job"], when: (event) => !query.root || event.root_id === query.root, every: 1500 });
   const items = failed.data?.items.filter(({ id }) => id !== query.root);
@@ -109,7 +109,7 @@ function Failures({ query, title, onSelect }: { query: { root?: string; fan_out?
       </ul>
       {failed.data?.next && (
         <Link to="/jobs" search={jobsWith({ ...(query.root ? { root: query.root } : { "fan-out": query.fan_out! }), status: ["failed", "dead_letter"] }) as never}>
-          All of them
+          Show all failed jobs
         </Link>
       )}
     </section>
@@ -118,13 +118,13 @@ function Failures({ query, title, onSelect }: { query: { root?: string; fan_out?
 
 function OfJob({ root, id, onSelect }: Props) {
   const job = useRead("GET /jobs/{job_id}", { path: { job_id: id } }, { live: ["job", "fan_out"], when: (event) => event.id === id || event.parent_id === id });
-  return <Answered query={job} what="job of this workflow">{(found) => (found.root_id ?? found.id) === root.id ? <JobInShort root={root} job={found} onSelect={onSelect} /> : <NotFound what="job of this workflow" />}</Answered>;
+  return <Loaded query={job} what="job">{(found) => (found.root_id ?? found.id) === root.id ? <JobInShort root={root} job={found} onSelect={onSelect} /> : <NotFound what="job" />}</Loaded>;
 }
 
 function JobInShort({ root, job, onSelect }: { root: JobPage; job: JobPage; onSelect: (id: string) => void }) {
   const session = useSession();
-  const retry = useChange("POST /jobs/{job_id}/retry", { said: "It is queued again." });
-  const cancel = useChange("POST /jobs/{job_id}/cancel", { said: ({ status }) => (status === "canceled" ? "Canceled." : "It was asked to stop.") });
+  const retry = useChange("POST /jobs/{job_id}/retry", { success: "Job queued again." });
+  const cancel = useChange("POST /jobs/{job_id}/cancel", { success: ({ status }) => (status === "canceled" ? "Job canceled." : "Cancellation requested.") });
   const acts = session.can("POST /jobs/{job_id}/cancel") && job.id !== root.id;
   const retryable = isFinal(job.status) && job.status !== "succeeded";
   return (
@@ -141,29 +141,29 @@ function JobInShort({ root, job, onSelect }: { root: JobPage; job: JobPage; onSe
             ["Id", <Link to="/jobs/$jobId" params={{ jobId: job.id }}><Id id={job.id} /></Link>],
             ["Index", job.fan_out_index],
             ["Queue", job.queue],
-            ["Attempts", `${job.attempt_count} of at most ${job.max_attempts}`],
-            ["Asked for", <Time at={job.created_at} />],
+            ["Attempts", `${job.attempt_count} of ${job.max_attempts} used`],
+            ["Enqueued", <Time at={job.created_at} />],
             ["Due", job.status === "scheduled" && <Time at={job.run_at} />],
             ["Started", job.started_at && <Time at={job.started_at} />],
             ["Run time", job.started_at && <Since from={job.started_at} to={job.finished_at} />],
-            ["Own time", job.own_s !== null && <Duration seconds={job.own_s} />],
+            ["Handler time", job.own_s !== null && <Duration seconds={job.own_s} />],
             ["Waiting time", job.waiting_s !== null && <Duration seconds={job.waiting_s} />],
             ["Worker", job.last_worker],
-            ["Waits for", job.wait_on && <code>{job.wait_on.split(" ")[0]}</code>],
+            ["Waiting for", job.wait_on && <code>{job.wait_on.split(" ")[0]}</code>],
           ]}
         />
         <div className="actions">
           <Link className="button normal" to="/jobs/$jobId" params={{ jobId: job.id }}>
-            Open
+            Open job
           </Link>
           {acts && retryable && (
             <Button icon="retry" busy={retry.isPending} onClick={() => retry.mutate({ path: { job_id: job.id } })}>
-              Retry
+              Retry job
             </Button>
           )}
           {acts && !isFinal(job.status) && (
             <Button icon="cancel" kind="danger" busy={cancel.isPending} onClick={() => cancel.mutate({ path: { job_id: job.id }, body: { tree: job.fan_outs.length > 0 } })}>
-              Cancel
+              Cancel job
             </Button>
           )}
         </div>
@@ -176,7 +176,7 @@ function JobInShort({ root, job, onSelect }: { root: JobPage; job: JobPage; onSe
             </p>
           </div>
         ))}
-        {job.id !== root.id && job.fan_outs.length > 0 && <Failures query={{ fan_out: job.fan_outs[0]!.id }} title="What failed below it" onSelect={onSelect} />}
+        {job.id !== root.id && job.fan_outs.length > 0 && <Failures query={{ fan_out: job.fan_outs[0]!.id }} title="Failed sub-jobs" onSelect={onSelect} />}
         <section>
           <h3>Payload</h3>
           <Json value={job.payload} label="payload" open={1} />

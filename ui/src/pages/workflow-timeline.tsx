@@ -1,6 +1,6 @@
 /**
- * Time from left to right, one lane for each job: when it was queued, ran, backed off, waited; and one for each fan-out: how many ran at once. Only lanes that are seen are drawn, and of
- * those what falls into the stretch that one looks at. Ctrl and the wheel zoom where the pointer is, dragging moves.
+ * A timeline with one lane for each job (queued, running, in backoff, waiting) and one for each fan-out (the number of jobs that ran
+ * concurrently). Only the visible part is rendered. Ctrl and the mouse wheel zoom at the pointer, dragging moves.
  */
 
 import { useCallback, useEffect, useRef, useState, type ReactNode } from "react";
@@ -21,10 +21,10 @@ export interface Range {
 export const TIMELINE_TRACKS = "minmax(220px, 300px) minmax(300px, 1fr)";
 const LEAST_MS = 5;
 const TICKS = 6;
-/** Of a fan-out's own lane. */
+/** The number of buckets in a fan-out's lane. */
 const PARTS = 160;
 
-/** The stretch that is looked at: all of it, as it grows, or a part that is in the address (`zoom`: ms since the beginning). */
+/** The visible range: everything, as it grows, or the part that is in the address (`zoom`: ms since the start). */
 export function useRange(root: JobPage, zoom: string, setZoom: (zoom: string) => void) {
   const now = useNow(root.finished_at === null);
   const begin = Date.parse(root.created_at);
@@ -57,7 +57,7 @@ export function TimelineTools({ ranging }: { ranging: Ranging }) {
   useKeys("Timeline", {
     "+": ["Zoom in", () => scale(0.5)],
     "-": ["Zoom out", () => scale(2)],
-    "0": ["All of it", fit],
+    "0": ["Fit to width", fit],
     "[": ["Earlier", () => move(-width / 3)],
     "]": ["Later", () => move(width / 3)],
   });
@@ -78,14 +78,14 @@ export function TimelineTools({ ranging }: { ranging: Ranging }) {
           –
         </Button>
         <Button onClick={fit} disabled={!zoomed}>
-          All of it
+          Fit to width
         </Button>
       </div>
     </div>
   );
 }
 
-/** The scale, above the lanes; it takes the wheel and the drag for all of them. */
+/** The time axis above the lanes. It handles the mouse wheel and dragging for all lanes. */
 export function TimelineHead({ ranging }: { ranging: Ranging }) {
   const { range } = ranging;
   const own = useRef<HTMLSpanElement>(null);
@@ -143,11 +143,11 @@ export function Lane({ row, ranging, root }: { row: Row; ranging: Ranging; root:
   const { now, range } = ranging;
   if (row.kind === "fan-out") return <FanOutLane row={row} ranging={ranging} />;
   if (row.kind === "job") return <RootLane root={root} ranging={ranging} />;
-  if (!row.child) return <span role="gridcell" className="td lane" aria-label="loading" />;
+  if (!row.child) return <span role="gridcell" className="td lane" aria-label="Loading" />;
   return <Phases phases={phasesOf({ ...row.child, since: row.child.run_at }, now)} range={range} />;
 }
 
-/** One lane for all children: how many ran at once, and where attempts failed. Of what is looked at when one has zoomed. */
+/** One lane for all children of a fan-out: how many ran concurrently, and failed attempts, in the visible range. */
 function FanOutLane({ row: { fanOut, name, parent }, ranging: { now, range, zoomed } }: { row: Extract<Row, { kind: "fan-out" }>; ranging: Ranging }) {
   const from = Date.parse(fanOut.created_at);
   const to = fanOut.decided_at ? Date.parse(fanOut.decided_at) : now;
@@ -157,7 +157,7 @@ function FanOutLane({ row: { fanOut, name, parent }, ranging: { now, range, zoom
   const most = Math.max(0, ...items.map(({ running }) => running));
   const first = items[0] && Date.parse(items[0].at);
   const width = items[1] && first !== undefined ? Date.parse(items[1].at) - first : 0;
-  const title = `${name}: ${duration((to - from) / 1000)}${fanOut.decision ? `, ${fanOut.decision}` : ""}; at most ${most} at once`;
+  const title = `${name}: ${duration((to - from) / 1000)}${fanOut.decision ? `, ${fanOut.decision}` : ""}; max concurrency ${most}`;
   return (
     <LaneBox range={range} title={title}>
       <Piece range={range} from={from} to={to} className="ph-fan-out" title={title} />
@@ -179,9 +179,9 @@ function RootLane({ root, ranging }: { root: JobPage; ranging: Ranging }) {
 
 function Phases({ phases, range }: { phases: Phase[]; range: Range }) {
   return (
-    <LaneBox range={range} title={phases.map(said).join("; ")}>
+    <LaneBox range={range} title={phases.map(described).join("; ")}>
       {phases.map((phase) => (
-        <Piece key={`${phase.kind} ${phase.from}`} range={range} from={phase.from} to={phase.to} className={`ph-${phase.kind} ${phase.status ? `s-${phase.status}` : ""}`} title={said(phase)} />
+        <Piece key={`${phase.kind} ${phase.from}`} range={range} from={phase.from} to={phase.to} className={`ph-${phase.kind} ${phase.status ? `s-${phase.status}` : ""}`} title={described(phase)} />
       ))}
     </LaneBox>
   );
@@ -205,7 +205,7 @@ function Piece({ range, from, to, className, title }: { range: Range; from: numb
   return <span className={`phase ${className}`} title={title} style={{ left: `${left}%`, width: `${Math.max(0, right - left)}%` }} />;
 }
 
-function said(phase: Phase): string {
+function described(phase: Phase): string {
   const took = duration((phase.to - phase.from) / 1000);
   const when = absolute(new Date(phase.from).toISOString()).split(" (")[0];
   const words = phase.kind === "run" ? `attempt ${phase.attempt}: ${phase.status}` : PHASES[phase.kind];
@@ -214,7 +214,7 @@ function said(phase: Phase): string {
 
 const part = (at: number, { from, to }: Range) => ((at - from) / (to - from)) * 100;
 
-/** Round moments, a few of them: the time of day, and as fine as they stand apart. */
+/** A few round times for the axis. The label's precision depends on their distance. */
 function ticksOf({ from, to }: Range): { at: number; words: string }[] {
   const step = stepOf((to - from) / TICKS);
   const offset = new Date(from).getTimezoneOffset() * 60_000;

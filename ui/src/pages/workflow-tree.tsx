@@ -1,4 +1,4 @@
-/** Rows of a workflow, only those that are seen: the names as a tree on the left, beside them what a view shows of each. */
+/** The visible rows of a workflow: names as a tree on the left, and the cells of the view next to them. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useId, useRef, useState, type ReactNode } from "react";
@@ -13,14 +13,14 @@ interface Props {
   label: string;
   outline: Outline;
   turned: ReadonlySet<string>;
-  /** A job's id, or a fan-out's after its word. */
+  /** The id of a job or the name of a fan-out. */
   selected: string;
-  /** The row to bring into view when it is first there. */
+  /** The row to scroll to when it is first rendered. */
   sought: string | null;
   onSelect: (id: string) => void;
   onTurn: (key: string) => void;
   onSeen: (first: number, last: number) => void;
-  /** Grid tracks of what is beside the names, its heads, and its cells for a row. */
+  /** Grid tracks, column heads and cells of the view, next to the names. */
   tracks: string;
   heads: ReactNode;
   cells: (row: Row) => ReactNode;
@@ -123,7 +123,7 @@ export function Rows({ label, outline, turned, selected, sought, onSelect, onTur
                     type="button"
                     className="plain"
                     tabIndex={-1}
-                    aria-label={`${isOpen(row.key, row.depth, turned) ? "Shut" : "Open"} ${wordsOf(row)}`}
+                    aria-label={`${isOpen(row.key, row.depth, turned) ? "Collapse" : "Expand"} ${wordsOf(row)}`}
                     onClick={(event) => {
                       event.stopPropagation();
                       onTurn(row.key);
@@ -145,7 +145,7 @@ export function Rows({ label, outline, turned, selected, sought, onSelect, onTur
   );
 }
 
-/** As the address names what is selected; null while it is not read. */
+/** The name of a row in the address, or null while its job is loading. */
 export function idOf(row: Row): string | null {
   return row.kind === "job" ? row.job.id : row.kind === "fan-out" ? nameOfFanOut(row.fanOut.id) : (row.child?.id ?? null);
 }
@@ -201,7 +201,7 @@ export function TreeCells({ row }: { row: Row }) {
       </>
     );
   const job = row.kind === "job" ? row.job : row.child;
-  if (!job) return <span role="gridcell" className="td quiet across" aria-label="loading" />;
+  if (!job) return <span role="gridcell" className="td quiet across" aria-label="Loading" />;
   const began = "attempts" in job ? (job.attempts.find(({ claimed_at }) => claimed_at)?.started_at ?? (job.status === "running" ? job.run_at : null)) : job.started_at;
   return (
     <>
@@ -216,14 +216,14 @@ export function TreeCells({ row }: { row: Row }) {
       </span>
       <span role="gridcell" className="td">
         <span className="mono quiet" title={job.last_error ?? ""}>
-          {job.last_error?.split("\n")[0] ?? (job.wait_on ? `waits for ${job.wait_on.split(" ")[0]!.replace("_", "-")}` : "")}
+          {job.last_error?.split("\n")[0] ?? (job.wait_on ? `waiting for ${job.wait_on.split(" ")[0]!.replace("_", "-")}` : "")}
         </span>
       </span>
     </>
   );
 }
 
-/** Done, failed, running, pending; and the line at which it is enough. */
+/** The progress of a fan-out, with a line at the number of successes that it needs. */
 export function FanOutBar({ fanOut, label = "Sub-jobs" }: { fanOut: Counts; label?: string }) {
   const ended = fanOut.succeeded + fanOut.failed + fanOut.canceled;
   return (
@@ -233,7 +233,7 @@ export function FanOutBar({ fanOut, label = "Sub-jobs" }: { fanOut: Counts; labe
         total={fanOut.total}
         needed={fanOut.needed}
         shares={[
-          { status: "succeeded", count: fanOut.succeeded, label: "done" },
+          { status: "succeeded", count: fanOut.succeeded, label: "succeeded" },
           { status: "failed", count: fanOut.failed },
           { status: "canceled", count: fanOut.canceled },
           { status: "running", count: fanOut.running },
@@ -266,8 +266,8 @@ export function FanOutWords({ fanOut }: { fanOut: FanOut }) {
   );
 }
 
-/** What must hold for it to succeed. */
+/** The condition under which a fan-out succeeds. */
 export function ruleOf({ strategy, needed, total }: FanOut): string {
   if (strategy === "threshold" || strategy === "quorum") return `${strategy}: ${needed.toLocaleString()} of ${total.toLocaleString()} needed`;
-  return { fail_fast: "all must succeed", collect_all: "collects all", nursery: "spawned", after: "runs after them" }[strategy] ?? strategy;
+  return { fail_fast: "all must succeed", collect_all: "collects all results", nursery: "spawned jobs", after: "dependencies must finish" }[strategy] ?? strategy;
 }

@@ -1,4 +1,4 @@
-/** A workflow: a job and all that hangs below it, as a tree, over time, and as a graph. What is selected in one is so in all three. */
+/** A workflow: a root job and its descendants as a tree, a timeline and a graph, which share one selection. */
 
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, Navigate, useParams } from "@tanstack/react-router";
@@ -11,7 +11,7 @@ import { Badge } from "../parts/Badge";
 import { Copy } from "../parts/Code";
 import { Icon } from "../parts/Icon";
 import { Page } from "../parts/Page";
-import { Answered, Empty, Loading } from "../parts/States";
+import { Loaded, Empty, Loading } from "../parts/States";
 import { Tabs } from "../parts/Tabs";
 import { useKeys } from "../shell/keys";
 import { WorkflowActions } from "./workflow-actions";
@@ -25,9 +25,9 @@ const Graph = lazy(() => import("./workflow-graph"));
 
 export const workflowParams = searchOf({
   view: oneOf("tree", "timeline", "graph"),
-  /** A job's id, or a fan-out's after its word. */
+  /** The selection: the id of a job or the name of a fan-out. */
   at: text,
-  /** What was opened that is shut at first, and the other way round. */
+  /** Rows whose state differs from the default: expanded or collapsed. */
   turned: list,
   zoom: text,
 });
@@ -36,7 +36,7 @@ export default function Workflow() {
   const { jobId } = useParams({ strict: false }) as { jobId: string };
   const job = useRead("GET /jobs/{job_id}", { path: { job_id: jobId } }, { live: ["job", "fan_out"], when: (event) => event.id === jobId || event.parent_id === jobId, every: 600, poll: 10_000 });
   return (
-    <Answered query={job} what="workflow">
+    <Loaded query={job} what="workflow">
       {(found) =>
         found.root_id && found.root_id !== found.id ? (
           <Navigate to="/workflows/$jobId" params={{ jobId: found.root_id }} search={workflowParams.link({ at: found.id }) as never} replace />
@@ -44,7 +44,7 @@ export default function Workflow() {
           <Shown key={found.id} root={found} />
         )
       }
-    </Answered>
+    </Loaded>
   );
 }
 
@@ -74,7 +74,7 @@ function Shown({ root }: { root: JobPage }) {
           <Link to="/jobs/$jobId" params={{ jobId: root.id }}>
             <code>{root.id}</code>
           </Link>
-          <Copy text={root.id} label="Copy the id" />
+          <Copy text={root.id} label="Copy id" />
         </>
       }
       title={
@@ -85,10 +85,10 @@ function Shown({ root }: { root: JobPage }) {
       }
       actions={<WorkflowActions root={root} />}
     >
-      <Whole root={root} />
+      <WorkflowProgress root={root} />
       <div className="workflow">
         <Tabs
-          label="Ways to look at it"
+          label="Views"
           chosen={view}
           onChoose={(key) => setSearch({ view: key }, { replace: true })}
           tabs={[
@@ -116,11 +116,11 @@ function Shown({ root }: { root: JobPage }) {
   );
 }
 
-/** So many fan-outs of one job the API lists. */
+/** The number of fan-outs of a job that the API lists. */
 const MOST = 100;
 
-/** How far all of it is: the root's own fan-outs together. */
-function Whole({ root }: { root: JobPage }) {
+/** The progress of the workflow: all fan-outs of the root. */
+function WorkflowProgress({ root }: { root: JobPage }) {
   const sum = (count: (fanOut: JobPage["fan_outs"][number]) => number) => root.fan_outs.reduce((all, one) => all + count(one), 0);
   const all = {
     total: sum(({ total }) => total),
@@ -130,15 +130,15 @@ function Whole({ root }: { root: JobPage }) {
     canceled: sum(({ canceled }) => canceled),
     running: sum(({ running }) => running),
   };
-  if (!all.total) return <Empty title="It has no sub-jobs yet" icon="tree" />;
+  if (!all.total) return <Empty title="No sub-jobs yet" icon="tree" />;
   const ended = all.succeeded + all.failed + all.canceled;
   return (
     <div className="whole">
-      <FanOutBar fanOut={all} label="The whole workflow" />
+      <FanOutBar fanOut={all} label="Workflow progress" />
       <span>
         <strong>{`${Math.floor((100 * ended) / all.total)} %`}</strong>
-        <span className="quiet">{` ${ended.toLocaleString()} of ${all.total.toLocaleString()} sub-jobs ended`}</span>
-        {root.fan_outs.length >= MOST && <span className="quiet">{` of its first ${MOST} fan-outs`}</span>}
+        <span className="quiet">{` ${ended.toLocaleString()} of ${all.total.toLocaleString()} sub-jobs finished`}</span>
+        {root.fan_outs.length >= MOST && <span className="quiet">{` in the first ${MOST} fan-outs`}</span>}
         {all.failed > 0 && <span className="bad">{`, ${all.failed.toLocaleString()} failed`}</span>}
       </span>
     </div>
@@ -152,7 +152,7 @@ interface Known {
 
 const NOTHING: Known = { children: new Map(), branches: new Map() };
 
-/** The rows, with what has been read of them; `onSeen` says which are looked at, and those are read. */
+/** The rows with the data loaded so far. `onSeen` reports the visible rows, whose data is then loaded. */
 function useOutline(root: JobPage, turned: ReadonlySet<string>) {
   const [known, setKnown] = useState(NOTHING);
   const [seen, setSeen] = useState<readonly [number, number]>([0, 60]);
@@ -169,7 +169,7 @@ function useOutline(root: JobPage, turned: ReadonlySet<string>) {
 
 const stable = (value: unknown) => JSON.stringify(value);
 
-/** The pages of children that are seen, and those of children that were opened. */
+/** The pages of children to load: visible ones, and those of expanded rows. */
 function wantedOf(root: JobPage, known: Known, turned: ReadonlySet<string>, outline: Outline, [first, last]: readonly [number, number]): Wanted[] {
   const pages = new Map<string, Wanted>();
   const want = (parent: string, fanOut: string, index: number) => {
@@ -186,7 +186,7 @@ function wantedOf(root: JobPage, known: Known, turned: ReadonlySet<string>, outl
   return [...pages.values()].sort((a, b) => (a.fanOut < b.fanOut ? -1 : a.fanOut > b.fanOut ? 1 : a.page - b.page));
 }
 
-/** The row of what is selected. Where it is in something shut, that is opened. */
+/** The row of the selection. Collapsed rows above it are expanded. */
 function useSought(root: JobPage, at: string, turned: ReadonlySet<string>, open: (keys: string[]) => void): string | null {
   const client = useQueryClient();
   const tenant = useTenant();
@@ -213,7 +213,7 @@ function useSought(root: JobPage, at: string, turned: ReadonlySet<string>, open:
     };
     seek().then(
       (key) => !gone && setSought(key),
-      () => undefined, // it is none of this workflow's, and the panel says so
+      () => undefined, // not part of this workflow; the details panel shows that
     );
     return () => {
       gone = true;

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { Status } from "../api/types";
 
-/** In the order of a job's life; what the words mean is docs/reference/states.md. */
+/** In the order of a job's life. docs/reference/states.md explains them. */
 export const STATUSES: readonly Status[] = [
   "scheduled",
   "queued",
@@ -17,7 +17,7 @@ export const LIVE: readonly Status[] = ["scheduled", "queued", "running", "waiti
 export const isFinal = (status: Status) => !LIVE.includes(status);
 export const wordOf = (status: string) => status.replaceAll("_", " ");
 
-/** A status: a coloured mark and its word, so that nobody needs the colour. */
+/** A status as a colored dot and text, so that it is readable without the color. */
 export function Badge({ status, children }: { status: string; children?: ReactNode }) {
   return (
     <span className={`badge s-${status}`} data-status={status}>
@@ -27,7 +27,7 @@ export function Badge({ status, children }: { status: string; children?: ReactNo
   );
 }
 
-/** A word in a quiet frame: a kind, a source, a mode. */
+/** A small framed label, for a type, a source or a mode. */
 export function Tag({ children, title, tone }: { children: ReactNode; title?: string; tone?: "good" | "warn" | "bad" }) {
   return (
     <span className={`tag ${tone ?? ""}`} title={title}>

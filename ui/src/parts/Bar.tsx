@@ -1,7 +1,7 @@
-/** How far many things are: done, failed, running, pending, told apart by colour and in words. */
+/** A progress bar over many jobs: done, failed, running, pending, by color and in its label. */
 
 export interface Share {
-  /** A status of jobs, for its colour. */
+  /** The job status that gives the color. */
   status: string;
   count: number;
   label?: string;
@@ -11,7 +11,7 @@ interface Props {
   shares: readonly Share[];
   total: number;
   label: string;
-  /** A line where it is enough: so many of the total. */
+  /** How many are enough; drawn as a line. */
   needed?: number | null;
 }
 
@@ -19,7 +19,7 @@ export function Bar({ shares, total, label, needed }: Props) {
   const words = shares.filter(({ count }) => count > 0).map(({ status, count, label }) => `${count} ${label ?? status}`);
   const done = shares.reduce((sum, { count }) => sum + count, 0);
   return (
-    <div className="bar" role="img" aria-label={`${label}: ${words.join(", ") || "nothing yet"} of ${total}`} title={`${words.join(", ")} of ${total}`} data-done={done} data-total={total}>
+    <div className="bar" role="img" aria-label={`${label}: ${words.join(", ") || "none"} of ${total}`} title={`${words.join(", ")} of ${total}`} data-done={done} data-total={total}>
       {shares.map(({ status, count }) =>
         count > 0 ? <span key={status} className={`share s-${status}`} style={{ width: `${(100 * count) / Math.max(total, 1)}%` }} /> : null,
       )}

@@ -1,16 +1,15 @@
 /**
- * A chart over time, drawn as SVG: bars that are stacked, or lines on a logarithmic scale. Small on purpose: a few hundred points,
- * a scale, words on hover.
- * Where a stretch has no point its value is zero (bars) or nothing (lines).
+ * A time series chart in SVG: stacked bars, or lines on a logarithmic scale. Deliberately small: a few hundred points, a scale, and values
+ * on hover. A bucket without a value is zero (bars) or a gap (lines).
  */
 
 import { useEffect, useId, useRef, useState, type RefObject } from "react";
 
 export interface Series {
   label: string;
-  /** A CSS colour, by a variable of the theme. */
+  /** A CSS color, from a variable of the theme. */
   color: string;
-  /** By the beginning of each stretch, in ms. */
+  /** By the start of each bucket, in ms. */
   values: ReadonlyMap<number, number | null>;
 }
 
@@ -19,10 +18,10 @@ interface Props {
   kind: "bars" | "lines";
   from: number;
   to: number;
-  /** ms of a stretch. */
+  /** Length of a bucket, in ms. */
   step: number;
   series: readonly Series[];
-  /** How a value is told. */
+  /** Formats a value for display. */
   format: (value: number) => string;
   height?: number;
 }
@@ -34,17 +33,17 @@ const TOP = 8;
 export function Chart({ label, kind, from, to, step, series, format, height = 160 }: Props) {
   const [at, setAt] = useState<number | null>(null);
   const title = useId();
-  const stretches = Array.from({ length: Math.max(1, Math.ceil((to - from) / step)) }, (_, index) => from + index * step);
-  const sums = stretches.map((moment) =>
+  const buckets = Array.from({ length: Math.max(1, Math.ceil((to - from) / step)) }, (_, index) => from + index * step);
+  const sums = buckets.map((moment) =>
     kind === "bars"
       ? series.reduce((sum, one) => sum + (one.values.get(moment) ?? 0), 0)
       : Math.max(0, ...series.map((one) => one.values.get(moment) ?? 0)),
   );
   const scale = kind === "lines" ? logarithmic(series) : linear(Math.max(...sums, 0));
   const [box, whole] = useWidth();
-  const width = (whole - LEFT) / stretches.length;
+  const width = (whole - LEFT) / buckets.length;
   const y = (value: number) => TOP + (height - TOP - BOTTOM) * (1 - scale.at(value));
-  const shown = at === null ? null : stretches[at];
+  const shown = at === null ? null : buckets[at];
   const times = ticks(from, to);
   return (
     <figure className="chart">
@@ -54,7 +53,7 @@ export function Chart({ label, kind, from, to, step, series, format, height = 16
             <li key={one.label}>
               <span className="swatch" style={{ background: one.color }} aria-hidden="true" />
               {one.label}
-              {shown !== null && shown !== undefined && <strong>{said(one.values.get(shown), format, kind)}</strong>}
+              {shown !== null && shown !== undefined && <strong>{formatted(one.values.get(shown), format, kind)}</strong>}
             </li>
           ))}
         </ul>
@@ -70,7 +69,7 @@ export function Chart({ label, kind, from, to, step, series, format, height = 16
         onMouseMove={(event) => {
           const frame = event.currentTarget.getBoundingClientRect();
           const x = event.clientX - frame.left - LEFT;
-          setAt(x < 0 ? null : Math.min(stretches.length - 1, Math.floor(x / width)));
+          setAt(x < 0 ? null : Math.min(buckets.length - 1, Math.floor(x / width)));
         }}
       >
         <title id={title}>{label}</title>
@@ -89,7 +88,7 @@ export function Chart({ label, kind, from, to, step, series, format, height = 16
         ))}
         {at !== null && <rect className="cursor" x={LEFT + at * width} y={TOP} width={width} height={height - TOP - BOTTOM} />}
         {kind === "bars" ? (
-          stretches.map((moment, index) => {
+          buckets.map((moment, index) => {
             let below = 0;
             return series.map((one) => {
               const value = one.values.get(moment) ?? 0;
@@ -109,14 +108,14 @@ export function Chart({ label, kind, from, to, step, series, format, height = 16
             });
           })
         ) : (
-          series.map((one) => <path key={one.label} className="line" d={path(stretches, one, width, y)} stroke={one.color} />)
+          series.map((one) => <path key={one.label} className="line" d={path(buckets, one, width, y)} stroke={one.color} />)
         )}
       </svg>
     </figure>
   );
 }
 
-/** How wide it is drawn: as there is room, so that words have their own size. */
+/** The available width. Drawing at that size keeps the text unscaled. */
 function useWidth(): [RefObject<SVGSVGElement | null>, number] {
   const box = useRef<SVGSVGElement>(null);
   const [width, setWidth] = useState(480);
@@ -128,11 +127,11 @@ function useWidth(): [RefObject<SVGSVGElement | null>, number] {
   return [box, width];
 }
 
-/** A line that begins anew after each gap; a point alone is a short stroke. */
-function path(stretches: number[], { values }: Series, width: number, y: (value: number) => number): string {
+/** A line that is interrupted at gaps. A single point is a short stroke. */
+function path(buckets: number[], { values }: Series, width: number, y: (value: number) => number): string {
   let drawn = "";
   let before = false;
-  stretches.forEach((moment, index) => {
+  buckets.forEach((moment, index) => {
     const value = values.get(moment);
     const here = value !== null && value !== undefined;
     const x = (LEFT + (index + 0.5) * width).toFixed(1);
@@ -142,12 +141,12 @@ function path(stretches: number[], { values }: Series, width: number, y: (value:
   return drawn;
 }
 
-function said(value: number | null | undefined, format: (value: number) => string, kind: "bars" | "lines"): string {
+function formatted(value: number | null | undefined, format: (value: number) => string, kind: "bars" | "lines"): string {
   return value === null || value === undefined ? (kind === "bars" ? format(0) : "–") : format(value);
 }
 
 interface Scale {
-  /** Where a value is, from 0 to 1. */
+  /** The position of a value, from 0 to 1. */
   at: (value: number) => number;
   ticks: number[];
 }
@@ -159,7 +158,7 @@ function linear(largest: number): Scale {
 
 const ROUND = [0.001, 0.01, 0.1, 1, 10, 60, 600, 3600, 36_000, 86_400, 864_000];
 
-/** By what is round in seconds: a second and an hour are seen on one chart. */
+/** With ticks at round durations, so that seconds and hours fit on one chart. */
 function logarithmic(series: readonly Series[]): Scale {
   const values = series.flatMap((one) => [...one.values.values()]).filter((value): value is number => typeof value === "number");
   const low = Math.max(0, ROUND.findLastIndex((round) => round <= Math.min(...values, 1)));
@@ -173,7 +172,7 @@ function logarithmic(series: readonly Series[]): Scale {
   };
 }
 
-/** The next larger of 1, 2, 5 × a power of ten: a scale that is easily read. */
+/** The next larger value of 1, 2 or 5 times a power of ten. */
 function nice(value: number): number {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));

@@ -1,9 +1,9 @@
-/** Text that is code or output, and copying it. */
+/** Blocks of code or output, ids, and copy buttons. */
 
 import { useEffect, useRef, useState } from "react";
 import { Button } from "./Button";
 
-/** Copies what `text` gives when it is pressed. */
+/** A button that copies `text`. A function is called when the button is pressed. */
 export function Copy({ text, label, words }: { text: string | (() => string); label: string; words?: string }) {
   const [done, setDone] = useState(false);
   useEffect(() => {
@@ -22,7 +22,7 @@ export function Copy({ text, label, words }: { text: string | (() => string); la
   );
 }
 
-/** The clipboard needs a secure context; over plain HTTP a selection does it. */
+/** The clipboard API needs a secure context. Over plain HTTP, copy from a temporary text area. */
 async function write(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
@@ -33,7 +33,7 @@ async function write(text: string): Promise<void> {
   area.remove();
 }
 
-/** A block of text as it is. `tail`: it grows at its end, and who looks at the end goes on seeing it. */
+/** A block of preformatted text. With `tail` it stays scrolled to its end while it grows. */
 export function Code({ text, label, tail }: { text: string; label: string; tail?: boolean }) {
   const box = useRef<HTMLPreElement>(null);
   const stuck = useRef(true);
@@ -61,7 +61,7 @@ export function Code({ text, label, tail }: { text: string; label: string; tail?
   );
 }
 
-/** An id: short to read, whole to copy and in the title. Of a UUIDv7 the end differs, and the beginning is its time. */
+/** A shortened id, with the full one in the title. UUIDv7s of the same time differ at the end, so both ends are shown. */
 export function Id({ id }: { id: string }) {
   return (
     <code className="id" title={id}>

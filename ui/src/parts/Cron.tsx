@@ -1,11 +1,11 @@
-/** When a schedule fires: in words, and its next times. */
+/** A schedule in words, and its next firings. */
 
 import { useEffect, useState } from "react";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { PageOfInstant } from "../api/types";
 import { duration, relative } from "./Time";
 
-/** A cron expression in words; null while that is not known, or can't be. The library comes when it is needed. */
+/** A cron expression in words; null while the library loads and for invalid expressions. */
 export function useCronWords(cron: string | null): string | null {
   const [words, setWords] = useState<string | null>(null);
   useEffect(() => {
@@ -15,8 +15,8 @@ export function useCronWords(cron: string | null): string | null {
     import("cronstrue")
       .then(({ default: cronstrue }) => cronstrue.toString(cron, { use24HourTimeFormat: true, throwExceptionOnParseError: true }))
       .then(
-        (said) => !gone && setWords(said),
-        () => undefined, // what the server makes of it is shown beside it
+        (found) => !gone && setWords(found),
+        () => undefined, // the server's error is shown next to it
       );
     return () => {
       gone = true;
@@ -36,8 +36,8 @@ export function CronWords({ cron, every, timezone }: { cron: string | null; ever
   );
 }
 
-/** The next times, as clocks there show them, with what a change of clocks does. */
-export function NextTimes({ query }: { query: UseQueryResult<PageOfInstant, Error> }) {
+/** The next firings in the schedule's time zone, with the effects of daylight saving time. */
+export function NextFirings({ query }: { query: UseQueryResult<PageOfInstant, Error> }) {
   if (query.error)
     return (
       <p role="alert" className="bad">
@@ -45,7 +45,7 @@ export function NextTimes({ query }: { query: UseQueryResult<PageOfInstant, Erro
       </p>
     );
   return (
-    <ol className="next-times" aria-label="Next times">
+    <ol className="next-times" aria-label="Next firings">
       {query.data?.items.map(({ instant, local, note }) => (
         <li key={instant}>
           <time dateTime={instant} title={instant}>
@@ -55,12 +55,12 @@ export function NextTimes({ query }: { query: UseQueryResult<PageOfInstant, Erro
           {note && <span className="warn note">{note}</span>}
         </li>
       ))}
-      {query.data?.items.length === 0 && <li className="quiet">Never again</li>}
+      {query.data?.items.length === 0 && <li className="quiet">No further firings</li>}
     </ol>
   );
 }
 
-/** As it is written there: "Sun 29 Mar 2026, 03:00 +02:00", whatever this browser's zone is. */
+/** Local time in the schedule's time zone: "Sun 29 Mar 2026, 03:00 +02:00", independent of the browser's. */
 function clock(local: string): string {
   const found = /^(\d{4})-(\d\d)-(\d\d)T(\d\d:\d\d)(?::(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:\d\d)?/.exec(local);
   if (!found) return local;

@@ -1,11 +1,11 @@
-/** Dialogs are the browser's own: focus stays inside, Escape closes, and what is behind can't be reached. */
+/** Modal dialogs with the browser's `<dialog>`: it traps the focus, closes on Escape and makes the page behind it inert. */
 
 import { useEffect, useId, useRef, useState, type ReactNode } from "react";
 import { Button } from "./Button";
 
 interface Props {
   title?: string;
-  /** Instead of a title that is seen. */
+  /** The accessible name, if there is no visible title. */
   label?: string;
   className?: string;
   onClose: () => void;
@@ -48,7 +48,7 @@ export function Dialog({ title, label, className = "", onClose, children }: Prop
 interface Asked {
   title: string;
   children?: ReactNode;
-  /** What the button says that does it. */
+  /** The text of the confirm button. */
   action: string;
   danger?: boolean;
   busy?: boolean;
@@ -57,7 +57,7 @@ interface Asked {
   onClose: () => void;
 }
 
-/** Ask before something is done that many would regret. */
+/** A confirmation before an action. */
 export function Confirm({ title, children, action, danger, busy, disabled, onConfirm, onClose }: Asked) {
   return (
     <Dialog title={title} onClose={onClose}>
@@ -69,7 +69,7 @@ export function Confirm({ title, children, action, danger, busy, disabled, onCon
       >
         {children}
         <footer className="actions">
-          <Button onClick={onClose}>Keep as it is</Button>
+          <Button onClick={onClose}>Go back</Button>
           <Button kind={danger ? "danger" : "primary"} type="submit" busy={busy} disabled={disabled} autoFocus>
             {action}
           </Button>
@@ -79,7 +79,7 @@ export function Confirm({ title, children, action, danger, busy, disabled, onCon
   );
 }
 
-/** A dialog's being open, as a pair. `open` may carry what it is about. */
+/** The state of a dialog. `about` is the value that it was opened with. */
 export function useDialog<T = true>(): { about: T | null; open: (about: T) => void; close: () => void } {
   const [about, setAbout] = useState<T | null>(null);
   return { about, open: setAbout, close: () => setAbout(null) };

@@ -1,8 +1,8 @@
-/** Fields of forms that more than one page has. */
+/** Form fields that several pages use. */
 
 interface WholeProps {
   label: string;
-  /** Null: empty. */
+  /** Null if the field is empty. */
   value: number | null;
   least: number;
   most?: number;
@@ -10,12 +10,12 @@ interface WholeProps {
   about?: string;
 }
 
-/** A number, or nothing. */
-export function Whole({ label, value, least, most = 2_147_483_647, onChange, about }: WholeProps) {
+/** An optional number. */
+export function NumberField({ label, value, least, most = 2_147_483_647, onChange, about }: WholeProps) {
   return (
     <label className="field">
       {label}
-      <input type="number" min={least} max={most} step="any" value={value ?? ""} placeholder="no limit" onChange={(event) => onChange(event.target.value === "" ? null : Number(event.target.value))} />
+      <input type="number" min={least} max={most} step="any" value={value ?? ""} placeholder="No limit" onChange={(event) => onChange(event.target.value === "" ? null : Number(event.target.value))} />
       {about && <small>{about}</small>}
     </label>
   );

@@ -1,4 +1,4 @@
-/** A few line icons of our own; always beside a word or a label, so they say nothing to a screen reader. */
+/** Line icons. They are always next to a text or a label, so they are hidden from screen readers. */
 
 const PATHS = {
   overview: "M3 3h6v8H3zM11 3h6v5h-6zM11 10h6v7h-6zM3 13h6v4H3z",

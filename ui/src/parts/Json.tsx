@@ -1,4 +1,4 @@
-/** JSON to look at: a tree that opens where one looks, text only, numbers as they are written. */
+/** A collapsible JSON viewer. Values are rendered as text only, and numbers exactly as they were written. */
 
 import { useState } from "react";
 import { Exact, stringify } from "../api/json";
@@ -9,7 +9,7 @@ const AT_ONCE = 100;
 const LONG = 600;
 const SECRET = /pass(word|wd|phrase)?$|secret|token$|api[-_]?key|authorization|credential|private[-_]?key/i;
 
-/** `open`: how many levels are open at first. */
+/** `open`: the number of levels that are expanded at first. */
 export function Json({ value, label, open = 2 }: { value: unknown; label: string; open?: number }) {
   return (
     <div className="json" role="group" aria-label={label}>
@@ -58,7 +58,7 @@ function Node({ name, value, open }: { name?: string; value: unknown; open: numb
             ))}
             {count < entries.length && (
               <button type="button" className="plain link" onClick={() => setCount(count + AT_ONCE * 10)}>
-                {`${entries.length - count} more`}
+                {`Show ${(entries.length - count).toLocaleString()} more`}
               </button>
             )}
           </div>
@@ -69,13 +69,13 @@ function Node({ name, value, open }: { name?: string; value: unknown; open: numb
   );
 }
 
-/** What bears the name of a secret is not shown to who looks over a shoulder. */
+/** Values of fields with the name of a secret are hidden until they are revealed. */
 function Hidden({ value }: { value: unknown }) {
   const [shown, setShown] = useState(false);
   if (shown) return <Leaf value={value} />;
   return (
     <button type="button" className="plain link" onClick={() => setShown(true)}>
-      •••••• show
+      •••••• reveal
     </button>
   );
 }
@@ -90,7 +90,7 @@ function Leaf({ value }: { value: unknown }) {
     <span className="json-string">
       {text.slice(0, LONG)}…{" "}
       <button type="button" className="plain link" onClick={() => setWhole(true)}>
-        {`all ${value.length.toLocaleString()} characters`}
+        {`show all ${value.length.toLocaleString()} characters`}
       </button>
     </span>
   );

@@ -1,4 +1,4 @@
-/** What opens below a button: choices, boxes, actions. It closes on Escape, and when one goes elsewhere. */
+/** A menu that opens below a button. It closes on Escape and when the focus leaves it. */
 
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { Button } from "./Button";
@@ -7,7 +7,7 @@ import type { IconName } from "./Icon";
 interface Props {
   label: string;
   icon?: IconName;
-  /** On the button; without it the icon stands alone. */
+  /** The text of the button. Default: only the icon. */
   words?: ReactNode;
   disabled?: boolean;
   children: (close: () => void) => ReactNode;

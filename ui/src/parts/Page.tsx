@@ -2,11 +2,11 @@ import type { ReactNode } from "react";
 
 interface Props {
   title: ReactNode;
-  /** Above the title: where this belongs. */
+  /** Breadcrumbs above the title. */
   above?: ReactNode;
-  /** Beside the title: what can be done. */
+  /** Buttons next to the title. */
   actions?: ReactNode;
-  /** The page has the window's height, and a part of it scrolls. */
+  /** The page fills the window, and a part of it scrolls. */
   fill?: boolean;
   children?: ReactNode;
 }
@@ -26,7 +26,7 @@ export function Page({ title, above, actions, fill, children }: Props) {
   );
 }
 
-/** A part of a page with a heading of its own. */
+/** A section of a page with its own heading. */
 export function Panel({ title, actions, className = "", children }: { title?: ReactNode; actions?: ReactNode; className?: string; children: ReactNode }) {
   return (
     <section className={`panel ${className}`}>
@@ -41,7 +41,7 @@ export function Panel({ title, actions, className = "", children }: { title?: Re
   );
 }
 
-/** Names and values, one below the other. What has no value is left out. */
+/** A list of names and values. Entries without a value are omitted. */
 export function Facts({ facts }: { facts: [label: string, value: ReactNode][] }) {
   return (
     <dl className="facts">

@@ -1,6 +1,6 @@
 /**
- * A form made from a JSON Schema: a field for each property, of its kind. What the schema says in a way that a form can't, and what a
- * schema leaves open, is written as JSON. Where `templates` may be used each field takes `{{event.a.b}}` too.
+ * A form generated from a JSON Schema, with a field of the matching type for each property. Parts that a form can't express, and parts that
+ * the schema leaves open, are edited as JSON. With `templates`, each field also accepts `{{event.a.b}}`.
  *
  *     <SchemaForm schema={definition.arg_schema} value={payload} onChange={setPayload} templates />
  */
@@ -17,7 +17,7 @@ interface Props {
   schema: unknown;
   value: Payload;
   onChange: (value: Payload) => void;
-  /** Whether what is written is valid JSON: who saves must know. */
+  /** Called with an error while the input is not valid JSON, and with null when it is. The form must not be saved in between. */
   onFault: (fault: string | null) => void;
   templates?: boolean;
 }
@@ -34,7 +34,7 @@ export function SchemaForm({ schema, value, onChange, onFault, templates }: Prop
   const way = root ? chosen : "json";
   return (
     <Tabs
-      label="How it is written"
+      label="Edit as"
       chosen={way}
       onChoose={(next) => {
         faults.current.clear();
@@ -49,7 +49,7 @@ export function SchemaForm({ schema, value, onChange, onFault, templates }: Prop
       {way === "form" && root ? (
         <Properties schema={root} root={root} value={value} onChange={onChange} templates={templates ?? false} path="" report={report} />
       ) : (
-        <JsonField label="Payload" value={value} rows={10} onFault={onFault} onChange={(next) => (isObject(next) ? onChange(next) : onFault("It is no JSON object."))} />
+        <JsonField label="Payload" value={value} rows={10} onFault={onFault} onChange={(next) => (isObject(next) ? onChange(next) : onFault("Must be a JSON object."))} />
       )}
     </Tabs>
   );
@@ -60,14 +60,14 @@ interface Inner {
   root: Schema;
   templates: boolean;
   path: string;
-  /** What is written at a path is no JSON; null: it is again. */
+  /** Called with an error while the input at a path is not valid JSON, and with null when it is. */
   report: (path: string, fault: string | null) => void;
 }
 
 function Properties({ schema, root, value, onChange, templates, path, report }: Inner & { value: Payload; onChange: (value: Payload) => void }) {
   const properties = schema["properties"] as Record<string, unknown>;
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
-  // What must be there comes first: a schema from the database has no order of its own.
+  // Required fields first: a schema from the database has no order of its own.
   const entries = Object.entries(properties).sort(([a], [b]) => Number(required.includes(b)) - Number(required.includes(a)));
   const others = Object.keys(value).filter((key) => !(key in properties));
   const set = (key: string, next: unknown) => {
@@ -111,7 +111,7 @@ function Property({ name, required, schema, root, templates, path, report, value
     <span>
       {typeof schema["title"] === "string" && schema["title"].toLowerCase() !== name.replaceAll("_", " ") ? schema["title"] : name}
       {required && (
-        <span className="bad" title="It must be there">
+        <span className="bad" title="Required">
           {" *"}
         </span>
       )}
@@ -187,7 +187,7 @@ function Property({ name, required, schema, root, templates, path, report, value
   return <JsonField label={label} value={value} rows={3} hint={hint} onChange={onChange} onFault={(fault) => report(path, fault)} />;
 }
 
-/** A number as it is written, so that a large one stays itself; or a template. */
+/** A number, kept as text so that large ones stay exact, or a template. */
 function NumberField({ value, integer, templates, common, placeholder, onChange }: { value: unknown; integer: boolean; templates: boolean; common: object; placeholder: string; onChange: (value: unknown) => void }) {
   const [text, setText] = useState(() => (value === undefined ? "" : typeof value === "string" ? value : stringify(value)));
   const good = text === "" || (integer ? /^-?\d+$/ : /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/).test(text) || (templates && isTemplate(text));
@@ -216,7 +216,7 @@ interface JsonProps {
   onFault: (fault: string | null) => void;
 }
 
-/** Any JSON; it counts when it is whole, and until then `onFault` has said so. Empty is nothing. */
+/** A field for any JSON. While the text is not valid, `onFault` has the error and the value is not changed. Empty means undefined. */
 export function JsonField({ label, value, rows, hint, onChange, onFault }: JsonProps) {
   const id = useId();
   const [text, setText] = useState(() => (value === undefined ? "" : stringify(value, 2)));
@@ -227,7 +227,7 @@ export function JsonField({ label, value, rows, hint, onChange, onFault }: JsonP
     try {
       value = next.trim() === "" ? undefined : parse(next);
     } catch (error) {
-      const words = `It is no JSON yet: ${(error as Error).message}`;
+      const words = `Not valid JSON: ${(error as Error).message}`;
       setFault(words);
       onFault(words);
       return;
@@ -259,7 +259,7 @@ function kindOf(schema: Schema): Kind {
   return type.length === 1 && typeof only === "string" && ["string", "number", "integer", "boolean", "object"].includes(only) ? (only as Kind) : "other";
 }
 
-/** Without references within the schema, and without the null that says that it may be left out. */
+/** Resolve references within the schema, and remove the `null` alternative of optional fields. */
 function resolved(schema: unknown, root: Schema, depth = 0): Schema {
   if (!isObject(schema) || depth > 20) return {};
   const ref = schema["$ref"];
@@ -281,19 +281,19 @@ function resolved(schema: unknown, root: Schema, depth = 0): Schema {
 const without = (schema: Schema, ...keys: string[]) => Object.fromEntries(Object.entries(schema).filter(([key]) => !keys.includes(key)));
 
 function boundsOf(schema: Schema): string {
-  const said: string[] = [];
+  const hints: string[] = [];
   const bound = (key: string, words: string) => {
     const value = schema[key];
-    if (typeof value === "number" || typeof value === "string" || value instanceof Exact) said.push(`${words} ${value instanceof Exact ? value.text : value}`);
+    if (typeof value === "number" || typeof value === "string" || value instanceof Exact) hints.push(`${words} ${value instanceof Exact ? value.text : value}`);
   };
   bound("minimum", "at least");
   bound("maximum", "at most");
   bound("pattern", "like");
-  bound("format", "as a");
-  return said.join(", ");
+  bound("format", "format:");
+  return hints.join(", ");
 }
 
-const defaultWords = (schema: Schema) => (schema["default"] === undefined ? "" : `${stringify(schema["default"])} if left out`);
+const defaultWords = (schema: Schema) => (schema["default"] === undefined ? "" : `Default: ${stringify(schema["default"])}`);
 
 export const isTemplate = (value: unknown) => typeof value === "string" && /\{\{.*\}\}/.test(value);
 

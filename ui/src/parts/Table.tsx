@@ -1,10 +1,11 @@
 /**
- * A list of any length: only the rows that are seen are drawn. Columns are tracks of a grid, so that head and rows stay together.
+ * A virtualized table: only visible rows are rendered, so the list can have any length. Columns are grid tracks, which keeps head and rows
+ * aligned.
  *
  *     <Table label="Jobs" columns={columns} rows={rows} keyOf={(job) => job.id} onOpen={open} onEnd={fetchNextPage} />
  *
- * Columns should stay the same from drawing to drawing (`useMemo`), so that rows that have not changed are not drawn again.
- * j and k move, Enter opens, x selects. The cell that names the row should hold a link, so that it works with a mouse's middle button too.
+ * Memoize `columns` (`useMemo`), so that unchanged rows are not rendered again. j and k move, Enter opens, x selects. The cell that names the
+ * row should contain a link, so that a middle click works too.
  */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
@@ -14,7 +15,7 @@ import { useKeys } from "../shell/keys";
 export interface Column<Row> {
   key: string;
   title: ReactNode;
-  /** A grid track with a least width in px: "120px", "minmax(160px, 2fr)". */
+  /** A grid track with a minimum width in px: "120px", "minmax(160px, 2fr)". */
   width: string;
   align?: "right";
   cell: (row: Row) => ReactNode;
@@ -25,16 +26,16 @@ interface Props<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
-  /** More could be there: asked for when the end comes near. */
+  /** Called near the end of the list, to load more. */
   onEnd?: () => void;
   onOpen?: (row: Row) => void;
-  /** Keys of the selected rows; without it there are no boxes. */
+  /** Keys of the selected rows. Without it there are no checkboxes. */
   selected?: ReadonlySet<string>;
   onSelect?: (selected: Set<string>) => void;
-  /** Below the last row. */
+  /** Content below the last row. */
   foot?: ReactNode;
   rowHeight?: number;
-  /** As high as its rows, up to this many px; without it the table fills what is around it. */
+  /** Maximum height in px. Default: the table fills its container. */
   maxHeight?: number;
   isActive?: (row: Row) => boolean;
 }
@@ -49,7 +50,7 @@ export function Table<Row>(props: Props<Row>) {
     getScrollElement: () => box.current,
     estimateSize: () => rowHeight,
     overscan: 12,
-    // The same function while the rows are the same: with another one all rows are measured anew.
+    // Keep the function stable while the rows are the same: a new one makes the virtualizer measure all rows again.
     getItemKey: useCallback((index: number) => (rows[index] === undefined ? index : keyOf(rows[index])), [rows, keyOf]),
   });
   const seen = virtual.getVirtualItems();
@@ -74,13 +75,13 @@ export function Table<Row>(props: Props<Row>) {
   };
   useKeys(label, {
     j: ["Next row", () => move(1)],
-    k: ["Row before", () => move(-1)],
-    ...(onOpen ? { Enter: ["Open the row", () => rows[at] && onOpen(rows[at])] as const } : {}),
-    ...(onSelect ? { x: ["Select the row", () => rows[at] && toggle(keyOf(rows[at]), false)] as const } : {}),
+    k: ["Previous row", () => move(-1)],
+    ...(onOpen ? { Enter: ["Open row", () => rows[at] && onOpen(rows[at])] as const } : {}),
+    ...(onSelect ? { x: ["Select row", () => rows[at] && toggle(keyOf(rows[at]), false)] as const } : {}),
   });
 
   const widths = [...(onSelect ? ["36px"] : []), ...columns.map(({ width }) => width)].join(" ");
-  // A row is never narrower than its columns: each row for itself would shift them.
+  // All rows share one minimum width, otherwise their columns would not line up.
   const tracks = useMemo(() => ({ gridTemplateColumns: widths, minWidth: widths.split(/ (?![^(]*\))/).reduce((sum, width) => sum + least(width), 0) }), [widths]);
   const all = rows.length > 0 && rows.every((row) => selected?.has(keyOf(row)));
   const handlers = useRef({ press: (_: Row, __: number, ___: MouseEvent) => {}, toggle });
@@ -107,7 +108,7 @@ export function Table<Row>(props: Props<Row>) {
             <span role="columnheader" className="td pick">
               <input
                 type="checkbox"
-                aria-label="Select all that are loaded"
+                aria-label="Select all loaded rows"
                 checked={all}
                 onChange={() => onSelect(all ? new Set() : new Set(rows.map(keyOf)))}
               />
@@ -165,13 +166,13 @@ interface RowProps {
   height: number;
   columns: readonly Column<unknown>[];
   tracks: CSSProperties;
-  /** Undefined: there are no boxes. */
+  /** Undefined if there are no checkboxes. */
   picked: boolean | undefined;
   className: string;
   handlers: RefObject<Handlers>;
 }
 
-/** Drawn again only when something of it has changed: with each frame of scrolling that is just the rows that come. */
+/** Memoized, so that scrolling renders only the rows that come into view. */
 const MemoRow = memo(function TableRow({ id, row, index, start, height, columns, tracks, picked, className, handlers }: RowProps) {
   return (
     <div

@@ -1,4 +1,4 @@
-/** Times and durations. One clock for the page moves what is relative. */
+/** Times and durations. One timer per page updates relative times. */
 
 import { useSyncExternalStore } from "react";
 
@@ -22,7 +22,7 @@ function watch(watcher: () => void): () => void {
   };
 }
 
-/** What is shown of the time of this browser, in ms, which moves once a second: drawn again only when that changes. */
+/** Text that depends on the current time in ms. It is computed once a second and rendered only if it has changed. */
 function useMoving(shown: (now: number) => string): string {
   return useSyncExternalStore(watch, () => {
     if (ticking === undefined) now = Date.now();
@@ -34,7 +34,7 @@ const ABSOLUTE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeS
 
 export const absolute = (at: string) => `${ABSOLUTE.format(new Date(at))} (${at})`;
 
-/** A moment: relative, with the whole of it in the title. */
+/** A relative time, with the absolute time in the title. */
 export function Time({ at, short }: { at: string | null | undefined; short?: boolean }) {
   const shown = useMoving((now) => (at ? relative(at, now, short) : ""));
   if (!at) return <span className="quiet">–</span>;
@@ -45,7 +45,7 @@ export function Time({ at, short }: { at: string | null | undefined; short?: boo
   );
 }
 
-/** How long it has been since a moment, or was between two. */
+/** The duration since a time, or between two. */
 export function Since({ from, to }: { from: string | null | undefined; to?: string | null }) {
   const shown = useMoving((now) => (from ? duration(((to ? Date.parse(to) : now) - Date.parse(from)) / 1000) : ""));
   if (!from) return <span className="quiet">–</span>;
@@ -72,7 +72,7 @@ const UNITS: [string, number][] = [
   ["s", 1],
 ];
 
-/** 0.012 is "12 ms", 75 is "1 min 15 s". `rough`: the largest unit alone. */
+/** 0.012 is "12 ms", 75 is "1 min 15 s". `rough`: only the largest unit. */
 export function duration(seconds: number, rough = false): string {
   if (seconds < 0) return "0 s";
   if (seconds < 0.0005) return "0 ms";

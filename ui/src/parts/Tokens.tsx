@@ -1,6 +1,6 @@
 /**
- * Filters as tokens: `status:failed` `queue:mail` and words that are just text. One types a field's name or a value and takes what is
- * suggested, or writes `field:value` and Enter.
+ * A filter of tokens such as `status:failed` and `queue:mail`, and plain text. The user types a field name or a value and selects a
+ * suggestion, or types `field:value` and presses Enter.
  */
 
 import { useId, useMemo, useRef, useState, type Ref } from "react";
@@ -8,13 +8,11 @@ import { Icon } from "./Icon";
 
 export interface Field {
   key: string;
-  /** What it is about. */
+  /** A short description. */
   about: string;
   /** Known values, for suggestions. */
   values?: readonly string[];
-  /** Any value may be typed: true unless said. */
-  free?: boolean;
-  /** It may be there more than once. */
+  /** The field may be used more than once. */
   many?: boolean;
 }
 
@@ -24,7 +22,7 @@ interface Props {
   fields: readonly Field[];
   tokens: readonly Token[];
   onChange: (tokens: Token[]) => void;
-  /** What a word without a field means. */
+  /** The field of text that is typed without one. */
   textField: string;
   placeholder?: string;
   inputRef?: Ref<HTMLInputElement>;

@@ -1,6 +1,6 @@
 /**
- * What is around a tenant's pages in a frame: the pages that are the tenant's, and nothing that leads out of it. `?theme=dark` or `light`
- * in the frame's address fits it to what is around it.
+ * The layout of the embedded view: a tenant's pages in a frame, with no links to anything else. `?theme=dark` or `?theme=light` in the
+ * frame's address selects the theme.
  */
 
 import { Link, Outlet } from "@tanstack/react-router";
@@ -23,7 +23,7 @@ export function EmbedShell() {
   const live = useLiveState();
   useEffect(() => watch(null), []);
   useEffect(listenToKeys, []);
-  useKeys("Everywhere", { "?": ["Show this", () => setKeys(true)] });
+  useKeys("Everywhere", { "?": ["Show keyboard shortcuts", () => setKeys(true)] });
   const places = PLACES.flatMap(({ places }) => places).filter((place) => session.can(place.needs));
   return (
     <div className="embed">
@@ -34,7 +34,7 @@ export function EmbedShell() {
             {place.label}
           </Link>
         ))}
-        <span className={`live live-${live}`} data-live={live} title={live === "live" ? "Live" : "Asks every few seconds"}>
+        <span className={`live live-${live}`} data-live={live} title={live === "live" ? "Live" : "Polling every few seconds"}>
           <span aria-hidden="true" />
           <span className="hidden">{live}</span>
         </span>
@@ -47,12 +47,12 @@ export function EmbedShell() {
   );
 }
 
-export function Ended() {
+export function SessionEnded() {
   useEffect(tellEnded, []);
   return (
     <main>
-      <Empty title="This view has ended" icon="clock">
-        <p className="quiet">Open the page around it again.</p>
+      <Empty title="This session has ended" icon="clock">
+        <p className="quiet">Reload the page that contains this view.</p>
       </Empty>
     </main>
   );

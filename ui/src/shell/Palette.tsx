@@ -1,4 +1,4 @@
-/** The command palette: where to go and what to do, by typing. Pages add to it with `useCommands`. */
+/** The command palette: type to open a page or run an action. Pages add actions with `useCommands`. */
 
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo, useRef, useState } from "react";
@@ -17,7 +17,7 @@ export interface Command {
 const added = new Set<{ current: Command[] }>();
 const UUID = /^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i;
 
-/** Commands that are there while the component is. */
+/** Add commands for as long as the component is mounted. */
 export function useCommands(commands: Command[]): void {
   const own = useRef(commands);
   own.current = commands;
@@ -43,11 +43,11 @@ export function Palette({ onClose }: { onClose: () => void }) {
       <input
         autoFocus
         role="combobox"
-        aria-label="What to do"
+        aria-label="Search commands"
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={found.length ? `palette-${chosen}` : undefined}
-        placeholder="Go to a page, open a job by its id, or do something…"
+        placeholder="Search pages and actions, or paste a job id…"
         value={typed}
         onChange={(event) => {
           setTyped(event.target.value);
@@ -75,7 +75,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             {command.label}
           </li>
         ))}
-        {!found.length && <li className="quiet">Nothing is called like that.</li>}
+        {!found.length && <li className="quiet">No matching commands</li>}
       </ul>
     </Dialog>
   );
@@ -94,7 +94,7 @@ function usePlaces(): Command[] {
       ...places,
       { label: "Theme: dark", icon: "moon", act: () => setTheme("dark") },
       { label: "Theme: light", icon: "sun", act: () => setTheme("light") },
-      { label: "Theme: as the system", icon: "system", act: () => setTheme("system") },
+      { label: "Theme: system", icon: "system", act: () => setTheme("system") },
       { label: "Sign out", icon: "out", act: () => void signOut() },
     ];
   }, [navigate, session, signOut]);

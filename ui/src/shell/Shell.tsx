@@ -1,4 +1,4 @@
-/** What is around every page: navigation, the tenant, the stream's state, the palette, the map of keys. */
+/** The layout around every page: navigation, tenant selector, connection state, command palette, keyboard shortcuts. */
 
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
@@ -25,13 +25,13 @@ export function Shell() {
     document.addEventListener("keydown", pressed);
     return () => document.removeEventListener("keydown", pressed);
   }, []);
-  useKeys("Everywhere", { ...useGoing(), "?": ["Show this", () => setOpen("keys")] });
+  useKeys("Everywhere", { ...useGoing(), "?": ["Show keyboard shortcuts", () => setOpen("keys")] });
   useTitle();
 
   return (
     <div className="shell">
       <a className="skip" href="#main">
-        Skip to the page
+        Skip to main content
       </a>
       <header className="side">
         <Link to="/" className="brand" aria-label="plait, overview">
@@ -87,7 +87,7 @@ function Navigation() {
   );
 }
 
-/** Whose jobs are shown: a super-admin's choice, everybody else's own. */
+/** Whose jobs are shown: super-admins select a tenant, all others see their own. */
 function TenantSwitch() {
   const session = useSession();
   const tenant = useTenant();
@@ -116,7 +116,7 @@ function TenantSwitch() {
 }
 
 const MAC = /Mac|iPhone|iPad/.test(navigator.platform);
-const LIVE_WORDS = { connecting: "Connecting…", live: "Live", polling: "Polling: the stream is interrupted" };
+const LIVE_WORDS = { connecting: "Connecting…", live: "Live", polling: "Polling: the event stream is interrupted" };
 
 function Foot({ onKeys }: { onKeys: () => void }) {
   const session = useSession();
@@ -126,7 +126,7 @@ function Foot({ onKeys }: { onKeys: () => void }) {
   const themes: [Theme, string, "sun" | "moon" | "system"][] = [
     ["light", "Light", "sun"],
     ["dark", "Dark", "moon"],
-    ["system", "As the system", "system"],
+    ["system", "System", "system"],
   ];
   return (
     <footer>
@@ -142,7 +142,7 @@ function Foot({ onKeys }: { onKeys: () => void }) {
             </button>
           ))}
         </div>
-        <button type="button" className="plain" aria-label="Keyboard" title="Keyboard (?)" onClick={onKeys}>
+        <button type="button" className="plain" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" onClick={onKeys}>
           <Icon name="keyboard" />
         </button>
       </div>

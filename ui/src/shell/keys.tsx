@@ -1,9 +1,9 @@
 /**
- * Keys: a page says which it has and what they do, and `?` shows all that are there now.
+ * Keyboard shortcuts. A page registers its own, and `?` lists all that are active.
  *
  *     useKeys("Jobs", { "/": ["Filter", focus], "g j": ["Go to jobs", go] });
  *
- * Two keys with a space between are pressed one after the other. Nothing happens while somebody types.
+ * Two keys separated by a space are pressed one after the other. Shortcuts are ignored while the focus is in a text field.
  */
 
 import { useEffect, useRef, useSyncExternalStore } from "react";
@@ -62,7 +62,7 @@ export function listenToKeys(): () => void {
   return () => document.removeEventListener("keydown", pressed);
 }
 
-/** What has the focus is pressed by this key itself. */
+/** Whether the browser activates the focused element with this key. */
 function presses(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest("a, button, summary, [role=option]") !== null;
 }
@@ -80,7 +80,7 @@ export function KeyHelp({ onClose }: { onClose: () => void }) {
     () => version,
   );
   return (
-    <Dialog title="Keyboard" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       {[...entries].map(({ group, map }) => (
         <section key={group} className="keys">
           <h3>{group}</h3>

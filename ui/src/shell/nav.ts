@@ -1,4 +1,4 @@
-/** The pages, in the order of the navigation, and who sees them. */
+/** The pages in the order of the navigation, with the route that a role must be allowed to call to see each. */
 
 import type { IconName } from "../parts/Icon";
 import type { Route } from "../api/client";
@@ -7,31 +7,31 @@ export interface Place {
   to: string;
   label: string;
   icon: IconName;
-  /** Shown to who may call this. */
+  /** Shown to roles that may call this route. */
   needs: Route;
-  /** Pressed after `g`. */
+  /** The shortcut, after `g`. */
   key: string;
 }
 
 export const PLACES: readonly { group: string; places: readonly Place[] }[] = [
   {
-    group: "Work",
+    group: "Jobs",
     places: [
       { to: "/", label: "Overview", icon: "overview", needs: "GET /jobs/summary", key: "o" },
       { to: "/jobs", label: "Jobs", icon: "jobs", needs: "GET /jobs", key: "j" },
       { to: "/dead-letters", label: "Dead letters", icon: "dead", needs: "GET /jobs", key: "d" },
-    ],
-  },
-  {
-    group: "What makes jobs",
-    places: [
-      { to: "/triggers", label: "Triggers", icon: "triggers", needs: "GET /jobs/triggers", key: "t" },
-      { to: "/events", label: "Events", icon: "events", needs: "GET /events", key: "e" },
       { to: "/definitions", label: "Definitions", icon: "definitions", needs: "GET /admin/jobs/definitions", key: "f" },
     ],
   },
   {
-    group: "What runs them",
+    group: "Triggers",
+    places: [
+      { to: "/triggers", label: "Triggers", icon: "triggers", needs: "GET /jobs/triggers", key: "t" },
+      { to: "/events", label: "Events", icon: "events", needs: "GET /events", key: "e" },
+    ],
+  },
+  {
+    group: "Infrastructure",
     places: [
       { to: "/queues", label: "Queues", icon: "queues", needs: "GET /queues", key: "q" },
       { to: "/workers", label: "Workers and nodes", icon: "workers", needs: "GET /workers", key: "w" },
@@ -41,8 +41,8 @@ export const PLACES: readonly { group: string; places: readonly Place[] }[] = [
     group: "Administration",
     places: [
       { to: "/tenants", label: "Tenants", icon: "tenants", needs: "GET /tenants", key: "n" },
-      { to: "/keys", label: "Keys", icon: "keys", needs: "GET /keys", key: "k" },
-      { to: "/audit", label: "Audit", icon: "audit", needs: "GET /audit", key: "a" },
+      { to: "/keys", label: "API keys", icon: "keys", needs: "GET /keys", key: "k" },
+      { to: "/audit", label: "Audit log", icon: "audit", needs: "GET /audit", key: "a" },
     ],
   },
 ];

@@ -1,4 +1,4 @@
-/** Dark, light, or as the system is: by a data attribute on the document's root, which the style sheet reads. */
+/** The theme: dark, light or system. It is set as a data attribute on the root element, which the style sheet reads. */
 
 import { useSyncExternalStore } from "react";
 
@@ -18,7 +18,7 @@ export function setTheme(chosen: Theme): void {
   try {
     localStorage.setItem(KEY, chosen);
   } catch {
-    // Storage may be forbidden; then the choice holds for this page.
+    // If storage is blocked, the choice lasts until the page is closed.
   }
   for (const watcher of watchers) watcher();
 }

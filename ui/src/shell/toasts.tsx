@@ -1,4 +1,4 @@
-/** Short words about what has just happened: `toast.good("Canceled")`, `toast.bad(error.message)`. */
+/** Short notifications: `toast.good("Job canceled")`, `toast.bad(error.message)`. */
 
 import { Link } from "@tanstack/react-router";
 import { useSyncExternalStore } from "react";
