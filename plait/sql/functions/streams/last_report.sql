@@ -1,4 +1,4 @@
--- last_report: what earlier attempts reported last: progress, and the state of the job.
+-- last_report: the last report of earlier attempts: progress, and the state of the job.
 --
 --   moves    nothing
 --   locks    nothing
