@@ -1,8 +1,10 @@
 """Fixtures of plait's own tests, from the kit that users get."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
 import hypothesis
@@ -25,6 +27,17 @@ def _secrets_of_this_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process remembers the secrets that it has read: those of other tests must not be hidden in this one."""
     monkeypatch.setattr(redaction, "_values", set())
     monkeypatch.setattr(redaction, "_forms", ())
+
+
+@pytest.fixture(autouse=True)
+def _modules_of_this_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Apps that a test wrote and imported are forgotten: another test may write one of the same name."""
+    known = set(sys.modules)
+    yield
+    for name in set(sys.modules) - known:
+        file = getattr(sys.modules[name], "__file__", None)
+        if file is not None and Path(file).is_relative_to(tmp_path_factory.getbasetemp()):
+            del sys.modules[name]
 
 
 @pytest.fixture(scope="session")

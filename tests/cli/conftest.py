@@ -67,9 +67,8 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def write_app(tmp_path: Path) -> Iterator[WriteApp]:
-    """Write an app's file; what was imported from it is forgotten afterwards."""
-    known = set(sys.modules)
+def write_app(tmp_path: Path) -> WriteApp:
+    """Write an app's file."""
 
     def write(text: str = SHOP, name: str = "shop.py") -> Path:
         path = tmp_path / name
@@ -77,11 +76,7 @@ def write_app(tmp_path: Path) -> Iterator[WriteApp]:
         path.write_text(textwrap.dedent(text))
         return path
 
-    yield write
-    for name in set(sys.modules) - known:
-        file = getattr(sys.modules[name], "__file__", None)
-        if file is not None and Path(file).is_relative_to(tmp_path):
-            del sys.modules[name]
+    return write
 
 
 @pytest.fixture
