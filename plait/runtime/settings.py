@@ -55,7 +55,11 @@ class Settings(BaseSettings):
     api_url: str | None = Field(None, description="public URL of this machine's API")
 
     lease: float = Field(30, gt=0, description="seconds without a heartbeat after which a worker is declared lost")
-    heartbeat: float = Field(10, gt=0, description="seconds between a worker's heartbeats")
+    heartbeat: float | None = Field(
+        None,
+        gt=0,
+        description="seconds between a worker's heartbeats; at most half of the lease. Default: a third of the lease, at most 10",
+    )
     loop_timeout: float | None = Field(
         None,
         ge=0,
@@ -218,6 +222,11 @@ class Settings(BaseSettings):
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON")
 
     @property
+    def heartbeat_s(self) -> float:
+        """The seconds between a worker's heartbeats. By default two of them may fail before the lease expires."""
+        return min(10.0, self.lease / 3) if self.heartbeat is None else self.heartbeat
+
+    @property
     def statement_s(self) -> float:
         """The timeout of plait's own statements in seconds."""
         return min(self.statement_timeout, self.lease / 2)
@@ -255,6 +264,10 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
+        if self.heartbeat is not None and self.heartbeat > self.lease / 2:
+            raise ValueError(
+                f"PLAIT_HEARTBEAT must be at most half of PLAIT_LEASE ({self.lease:g} s), got {self.heartbeat:g} s"
+            )
         if self.oidc_issuer is not None:
             if not (self.oidc_client_id and self.oidc_redirect_url):
                 raise ValueError("PLAIT_OIDC_ISSUER requires PLAIT_OIDC_CLIENT_ID and PLAIT_OIDC_REDIRECT_URL")

@@ -179,7 +179,7 @@ class Worker:
         heartbeat = Heartbeat(
             store.database,
             worker,
-            every_s=self._settings.heartbeat,
+            every_s=self._settings.heartbeat_s,
             lease_s=self._settings.lease,
             running=lambda: self._slots.running_count,
             prefetched=lambda: self._slots.prefetched_count,
