@@ -164,6 +164,7 @@ def test_a_waiting_job_with_a_grace_period_is_being_canceled(plait_on: Plait, da
         return str(handle.id)
 
     job = asyncio.run(wait())
+    assert "  it waits for the signal 'docs'\n" in plait_on("jobs", "show", job).out
     for _ in range(2):
         ran = plait_on("jobs", "cancel", job)
         assert (ran.code, ran.out) == (0, f"{job}  cancellation requested; its handler runs to clean up\n")
