@@ -11,11 +11,12 @@ import msgspec
 
 from plait.model.durations import seconds
 from plait.model.errors import InvalidArguments, SignalTimeout
-from plait.model.texts import is_storable, is_text, message_of, shown
+from plait.model.texts import is_text, message_of, shown
 from plait.sdk.annotations import decoder_of
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import encode, encode_signal
 from plait.sdk.durable import durable
+from plait.sdk.names import check_signal_name
 from plait.sdk.until_sent import until_sent
 
 T = TypeVar("T")
@@ -54,7 +55,7 @@ async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: A
 
     Raises SignalTimeout if none arrives in time. `type` validates and decodes the payload; a type that cannot be decoded from JSON is rejected immediately.
     """
-    _check_name(name)
+    check_signal_name(name)
     decoder = decoder_of(type)
     delay_s = None if timeout is None else seconds(timeout, what="timeout")
     owner = durable()
@@ -108,7 +109,7 @@ async def wait_for_event(
 
 async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
     """Send a signal from a handler to another job of its tenant. This is a step, so it is sent once. In other code use `handle.signal(…)`."""
-    _check_name(name)
+    check_signal_name(name)
     target = job_id if isinstance(job_id, UUID) else UUID(job_id)
     text, large = encode_signal(payload)
     owner = durable()
@@ -128,8 +129,3 @@ def _decoded(decoder: msgspec.json.Decoder[Any], text: str | None, fault: str) -
         return decoder.decode(text or "null")
     except Exception as error:  # noqa: BLE001 - a model's validators may raise anything
         raise InvalidArguments(f"{fault}: {message_of(error)}") from None
-
-
-def _check_name(name: object) -> None:
-    if not (isinstance(name, str) and 1 <= len(name) <= 180 and is_storable(name)):
-        raise InvalidArguments(f"a signal's name must be text of 1 to 180 characters, got {shown(name)}")

@@ -1,0 +1,33 @@
+"""The names of signals, updates and streams, and reasons: checked where they are given, with the limits of the database."""
+
+from typing import Final
+
+from plait.model.errors import InvalidArguments
+from plait.model.texts import is_storable, is_text, shown
+
+SIGNAL: Final = 180
+"""The step that waits for a signal has the name `signal …`, of at most 200 characters."""
+UPDATE: Final = 170
+STREAM: Final = 100
+
+
+def check_signal_name(name: object) -> None:
+    _check(name, "a signal's name", SIGNAL)
+
+
+def check_update_name(name: object) -> None:
+    _check(name, "an update's name", UPDATE)
+
+
+def check_stream_name(name: object) -> None:
+    _check(name, "a stream's name", STREAM)
+
+
+def check_reason(reason: object) -> None:
+    if reason is not None and not (isinstance(reason, str) and is_storable(reason)):
+        raise InvalidArguments(f"reason must be text without NUL, got {shown(reason)}")
+
+
+def _check(name: object, what: str, most: int) -> None:
+    if not (isinstance(name, str) and is_text(name, most=most) and is_storable(name)):
+        raise InvalidArguments(f"{what} must be text of 1 to {most} characters, got {shown(name)}")
