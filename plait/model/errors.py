@@ -7,7 +7,7 @@
       │     ├── ChangedMeanwhile  AlreadyExists  Busy
       ├── DatabaseUnreachable (NoAnswer)  SchemaOutdated  UnsafeRole  NotGranted
       ├── NotLeader
-      ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable (TooLarge)
+      ├── InvalidConfiguration  InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable (TooLarge)
       ├── InvalidTrigger  InvalidTemplate  InvalidSchema  InvalidEndpoint  CommandFailed  RequestFailed
       ├── StorageFailed  ArtifactMissing  ArtifactAltered
       ├── LeaseLost  NotDurable  DeterminismError  SignalTimeout  StreamFull  StreamClosed  StateNotReached  UpdateRejected  SubJobFailure  FanOutError
@@ -166,6 +166,10 @@ class NotLeader(PlaitError):
         where = f"use {leader_url}" if leader_url else "the leader's address is not known"
         super().__init__(f"this process is not the leader: {where}")
         self.leader_url = leader_url
+
+
+class InvalidConfiguration(PlaitError):
+    """A setting of this process is not valid: an environment variable, or an argument of Settings."""
 
 
 class InvalidDefinition(PlaitError):

@@ -4,15 +4,16 @@ import re
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from plait.model.durations import age
-from plait.model.errors import PlaitError
+from plait.model.errors import InvalidConfiguration, PlaitError
 from plait.model.oidc_grants import parsed
+from plait.runtime.setting_errors import explain
 
 _ORIGIN: Final = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?")
 
@@ -23,9 +24,9 @@ Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256
 
 def _age(value: Any) -> timedelta | None:
     try:
-        return age(value)
+        return age(value, what="")
     except PlaitError as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(str(error).strip()) from None
 
 
 Age = Annotated[timedelta | None, BeforeValidator(_age)]
@@ -34,6 +35,19 @@ Age = Annotated[timedelta | None, BeforeValidator(_age)]
 
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="PLAIT_", extra="ignore", frozen=True)
+
+    if not TYPE_CHECKING:  # type checkers know the fields
+
+        def __init__(self, **given: Any) -> None:
+            try:
+                super().__init__(**given)
+            except ValidationError as error:
+                raise InvalidConfiguration(explain(error, given)) from None
+            except SettingsError as error:  # a variable with JSON
+                name = re.search(r'field "(\w+)"', str(error))
+                raise InvalidConfiguration(
+                    f"PLAIT_{name[1].upper()} must be valid JSON: {error.__cause__}" if name else str(error)
+                ) from None
 
     database_url: str | None = Field(None, description="URL of the Postgres to use. Default: an embedded Postgres")
     direct_url: str | None = Field(None, description="URL of the same server that bypasses a pooler, for LISTEN")
