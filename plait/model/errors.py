@@ -369,20 +369,24 @@ class PermanentError(Outcome):
     """Fail the job now, without further retries."""
 
 
-class RetryLater(Outcome):
+class _Delayed(Outcome):
+    def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
+        from plait.model.durations import seconds  # which imports this module
+
+        super().__init__(message)
+        try:
+            seconds(delay, what=f"{type(self).__name__}: delay")
+        except InvalidDefinition as error:
+            raise InvalidArguments(str(error)) from None
+        self.delay = delay
+
+
+class RetryLater(_Delayed):
     """Fail this attempt, and retry after `delay`."""
 
-    def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
-        super().__init__(message)
-        self.delay = delay
 
-
-class Snooze(Outcome):
+class Snooze(_Delayed):
     """Run the job again after `delay`. Does not count against `max_attempts`."""
-
-    def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
-        super().__init__(message)
-        self.delay = delay
 
 
 class Skip(Outcome):

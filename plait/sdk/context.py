@@ -96,8 +96,10 @@ class Current:
         given: dict[str, Any] = {}
         for name, value in (("done", done), ("total", total)):
             if value is not None:
-                if not math.isfinite(value):
-                    raise InvalidArguments(f"progress: {name} must be a finite number, got {shown(value)}")
+                if type(value) is bool or not isinstance(value, int | float) or not 0 <= value < math.inf:
+                    raise InvalidArguments(
+                        f"progress: {name} must be a finite number of at least 0, got {shown(value)}"
+                    )
                 given[name] = value
         if message is not None:
             given["message"] = clean(str(message), MAX_MESSAGE)

@@ -16,7 +16,7 @@ from plait.sdk.annotations import decoder_of
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import encode, encode_signal
 from plait.sdk.durable import durable
-from plait.sdk.names import check_signal_name
+from plait.sdk.names import check_signal_name, job_id_of
 from plait.sdk.until_sent import until_sent
 
 T = TypeVar("T")
@@ -36,8 +36,8 @@ async def sleep(duration: Duration, *, name: str = "sleep") -> None:
 
 async def sleep_until(moment: datetime, *, name: str = "sleep_until") -> None:
     """Durable sleep until this time; returns immediately if it has passed."""
-    if moment.utcoffset() is None:
-        raise InvalidArguments(f"sleep_until requires a datetime with a time zone, got {shown(moment)}")
+    if not isinstance(moment, datetime) or moment.utcoffset() is None:
+        raise InvalidArguments(f"sleep_until: moment must be a datetime with a time zone, got {shown(moment)}")
     owner = durable()
     with await owner.begin(name, "sleep") as step:
         step.check(moment.isoformat())
@@ -110,7 +110,7 @@ async def wait_for_event(
 async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
     """Send a signal from a handler to another job of its tenant. This is a step, so it is sent once. In other code use `handle.signal(…)`."""
     check_signal_name(name)
-    target = job_id if isinstance(job_id, UUID) else UUID(job_id)
+    target = job_id_of(job_id)
     text, large = encode_signal(payload)
     owner = durable()
     with await owner.begin(f"send {name}", "call") as step:
