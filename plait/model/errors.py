@@ -369,25 +369,31 @@ class PermanentError(Outcome):
     """Fail the job now, without further retries."""
 
 
-class _Delayed(Outcome):
-    def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
-        from plait.model.durations import seconds  # which imports this module
-
-        super().__init__(message)
-        try:
-            seconds(delay, what=f"{type(self).__name__}: delay")
-        except InvalidDefinition as error:
-            raise InvalidArguments(str(error)) from None
-        self.delay = delay
-
-
-class RetryLater(_Delayed):
+class RetryLater(Outcome):
     """Fail this attempt, and retry after `delay`."""
 
+    def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
+        super().__init__(message)
+        self.delay = _checked("RetryLater", delay)
 
-class Snooze(_Delayed):
+
+class Snooze(Outcome):
     """Run the job again after `delay`. Does not count against `max_attempts`."""
+
+    def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
+        super().__init__(message)
+        self.delay = _checked("Snooze", delay)
 
 
 class Skip(Outcome):
     """Skip the job: it ends as skipped, without an error."""
+
+
+def _checked(what: str, delay: float | str | timedelta) -> float | str | timedelta:
+    from plait.model.durations import seconds  # which imports this module
+
+    try:
+        seconds(delay, what=f"{what}: delay")
+    except InvalidDefinition as error:
+        raise InvalidArguments(str(error)) from None
+    return delay

@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 from plait.model.durations import age
 from plait.model.errors import InvalidConfiguration, PlaitError
 from plait.model.oidc_grants import parsed
+from plait.model.texts import shown
 from plait.runtime.setting_errors import explain
 
 _ORIGIN: Final = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?")
@@ -250,6 +251,13 @@ class Settings(BaseSettings):
         statuses = ("succeeded", "skipped", "canceled", "failed", "dead_letter")
         return {status: getattr(self, f"keep_{status}") for status in statuses}
 
+    @field_validator("database_url", "direct_url")
+    @classmethod
+    def _servers(cls, given: str | None) -> str | None:
+        if given:
+            check_database_url(given)
+        return given
+
     @field_validator("api_embed")
     @classmethod
     def _origins(cls, given: str) -> str:
@@ -291,6 +299,12 @@ class Settings(BaseSettings):
             for granted in self.oidc_roles.values():
                 parsed(granted)
         return self
+
+
+def check_database_url(given: object) -> None:
+    """Raises a ValueError for text that is not a URL of a Postgres server."""
+    if not isinstance(given, str) or not given.startswith(("postgresql://", "postgres://")):
+        raise ValueError(f"must be a Postgres URL, such as postgresql://user@host/database, got {shown(given)}")
 
 
 def networks_in(text: str) -> tuple[Network, ...]:

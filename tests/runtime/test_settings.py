@@ -26,6 +26,11 @@ def test_a_heartbeat_of_more_than_half_the_lease_is_refused() -> None:
     [
         ("LEASE", "abc", "PLAIT_LEASE must be a number, got 'abc'"),
         ("LEASE", "0", "PLAIT_LEASE must be more than 0, got '0'"),
+        (
+            "DATABASE_URL",
+            "http://x",
+            "PLAIT_DATABASE_URL must be a Postgres URL, such as postgresql://user@host/database, got 'http://x'",
+        ),
         ("LISTEN", "maybe", "PLAIT_LISTEN must be true or false, got 'maybe'"),
         ("API_PORT", "1.5", "PLAIT_API_PORT must be a whole number, got '1.5'"),
         ("API_PORT", "70000", "PLAIT_API_PORT must be at most 65535, got '70000'"),
@@ -61,3 +66,10 @@ def test_the_command_line_exits_with_2(monkeypatch: pytest.MonkeyPatch, capsys: 
     monkeypatch.setenv("PLAIT_LEASE", "abc")
     assert invoke(["jobs", "list"]) == 2
     assert capsys.readouterr().err == "plait: PLAIT_LEASE must be a number, got 'abc'\n"
+
+
+def test_an_option_with_another_servers_url_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["jobs", "list", "--url", "http://x"]) == 2
+    assert capsys.readouterr().err == (
+        "plait: url must be a Postgres URL, such as postgresql://user@host/database, got 'http://x'\n"
+    )

@@ -22,7 +22,7 @@ from plait import (
     transaction,
     version,
 )
-from plait.model.errors import InvalidDefinition
+from plait.model.errors import InvalidConfiguration, InvalidDefinition
 
 BAD_NAMES: list[Any] = [5, None, "", "x" * 500, "a\0b", b"x"]
 
@@ -149,3 +149,10 @@ def test_each_cause_of_a_wrong_cancel_grace_has_its_own_error(app: Plait) -> Non
 def test_the_maximum_of_a_backoff_is_not_below_its_base() -> None:
     with pytest.raises(InvalidDefinition, match=r"^backoff max must be at least backoff base \('1h'\), got '1s'$"):
         Backoff(base="1h", max="1s")
+
+
+@pytest.mark.parametrize("url", ["http://x", 5, "localhost/plait", "mysql://ada:hunter2@db/plait"])
+def test_the_url_of_an_app_is_one_of_postgres(url: Any) -> None:
+    with pytest.raises(InvalidConfiguration, match=r"^url must be a Postgres URL, such as .*, got ") as caught:
+        Plait(url)
+    assert "hunter2" not in str(caught.value)
