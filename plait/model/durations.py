@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 from typing import Any
 
-from plait.model.errors import InvalidDefinition
+from plait.model.errors import InvalidArguments, InvalidDefinition
 from plait.model.texts import shown
 
 MAX_S = 3.2e9
@@ -22,6 +22,14 @@ def seconds(value: float | str | timedelta, *, what: str = "a duration") -> floa
     if not 0 <= result <= MAX_S:
         raise InvalidDefinition(f"{what} must be between 0 and 100 years, got {shown(value)}")
     return result
+
+
+def check_delay(value: float | str | timedelta, *, what: str) -> None:
+    """Raises an error of the caller's code, not of a definition."""
+    try:
+        seconds(value, what=what)
+    except InvalidDefinition as error:
+        raise InvalidArguments(str(error)) from None
 
 
 FOREVER = "forever"

@@ -318,7 +318,11 @@ class FanOutError(PlaitError):
         timed_out: bool = False,
     ) -> None:
         failed = f"{len(failures)}/{total_count} sub-jobs failed"
-        super().__init__(f"fan-out failed: timeout exceeded ({failed})" if timed_out else f"fan-out failed: {failed}")
+        told = f"fan-out failed: timeout exceeded ({failed})" if timed_out else f"fan-out failed: {failed}"
+        # A failure explains more than a cancellation.
+        first = min(failures, key=lambda one: one.status == "canceled", default=None)
+        super().__init__(told if first is None else f"{told}; {first}"[:1000])
+        self.__cause__ = first
         self.fan_out_id = fan_out_id
         self.strategy = strategy
         self.total_count = total_count
@@ -373,27 +377,23 @@ class RetryLater(Outcome):
     """Fail this attempt, and retry after `delay`."""
 
     def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
+        from plait.model.durations import check_delay  # which imports this module
+
         super().__init__(message)
-        self.delay = _checked("RetryLater", delay)
+        check_delay(delay, what="RetryLater: delay")
+        self.delay = delay
 
 
 class Snooze(Outcome):
     """Run the job again after `delay`. Does not count against `max_attempts`."""
 
     def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
+        from plait.model.durations import check_delay  # which imports this module
+
         super().__init__(message)
-        self.delay = _checked("Snooze", delay)
+        check_delay(delay, what="Snooze: delay")
+        self.delay = delay
 
 
 class Skip(Outcome):
     """Skip the job: it ends as skipped, without an error."""
-
-
-def _checked(what: str, delay: float | str | timedelta) -> float | str | timedelta:
-    from plait.model.durations import seconds  # which imports this module
-
-    try:
-        seconds(delay, what=f"{what}: delay")
-    except InvalidDefinition as error:
-        raise InvalidArguments(str(error)) from None
-    return delay
