@@ -22,6 +22,8 @@ from datetime import timedelta
 from typing import Any, ClassVar
 from uuid import UUID
 
+from plait.model.duration_syntax import fault_of
+
 
 class PlaitError(Exception):
     """An error in plait."""
@@ -377,10 +379,9 @@ class RetryLater(Outcome):
     """Fail this attempt, and retry after `delay`."""
 
     def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
-        from plait.model.durations import check_delay  # which imports this module
-
         super().__init__(message)
-        check_delay(delay, what="RetryLater: delay")
+        if (fault := fault_of(delay, "RetryLater: delay")) is not None:
+            raise InvalidArguments(fault)
         self.delay = delay
 
 
@@ -388,10 +389,9 @@ class Snooze(Outcome):
     """Run the job again after `delay`. Does not count against `max_attempts`."""
 
     def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
-        from plait.model.durations import check_delay  # which imports this module
-
         super().__init__(message)
-        check_delay(delay, what="Snooze: delay")
+        if (fault := fault_of(delay, "Snooze: delay")) is not None:
+            raise InvalidArguments(fault)
         self.delay = delay
 
 

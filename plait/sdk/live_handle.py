@@ -162,8 +162,7 @@ class LiveHandle:
     def stream_items(self, name: str, *, after: int = 0, type: Any = Any) -> AsyncIterator[tuple[int, Any]]:  # noqa: A002 - reads well where it is used
         """Like `stream`, with the number of each item, from which a reader can continue (`after`)."""
         check_stream_name(name)
-        if isinstance(after, bool) or not isinstance(after, int) or after < 0:
-            raise InvalidArguments(f"after must be a whole number of at least 0, got {shown(after)}")
+        _check_position(after)
         return self._items(name, after, decoder_of(type))
 
     async def _items(self, name: str, after: int, decoder: msgspec.json.Decoder[Any]) -> AsyncIterator[tuple[int, Any]]:
@@ -210,6 +209,11 @@ class LiveHandle:
 
     async def _tenant_id(self) -> UUID:
         return await self._app.tenant_id(self._tenant)
+
+
+def _check_position(after: object) -> None:
+    if type(after) is not int or after < 0:
+        raise InvalidArguments(f"after must be a whole number of at least 0, got {shown(after)}")
 
 
 async def _values(items: AsyncIterator[tuple[int, Any]]) -> AsyncIterator[Any]:

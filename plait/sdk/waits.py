@@ -36,7 +36,7 @@ async def sleep(duration: Duration, *, name: str = "sleep") -> None:
 
 async def sleep_until(moment: datetime, *, name: str = "sleep_until") -> None:
     """Durable sleep until this time; returns immediately if it has passed."""
-    if not isinstance(moment, datetime) or moment.utcoffset() is None:
+    if not _has_zone(moment):
         raise InvalidArguments(f"sleep_until: moment must be a datetime with a time zone, got {shown(moment)}")
     owner = durable()
     with await owner.begin(name, "sleep") as step:
@@ -129,3 +129,7 @@ def _decoded(decoder: msgspec.json.Decoder[Any], text: str | None, fault: str) -
         return decoder.decode(text or "null")
     except Exception as error:  # noqa: BLE001 - a model's validators may raise anything
         raise InvalidArguments(f"{fault}: {message_of(error)}") from None
+
+
+def _has_zone(moment: object) -> bool:
+    return isinstance(moment, datetime) and moment.utcoffset() is not None

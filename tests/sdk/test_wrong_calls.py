@@ -24,6 +24,9 @@ from plait import (
 )
 from plait.model.errors import InvalidConfiguration, InvalidDefinition
 
+FIVE: Any = 5
+TWO: Any = "2"
+FAIL_FAST: Any = "fail_fast"
 BAD_NAMES: list[Any] = [5, None, "", "x" * 500, "a\0b", b"x"]
 
 
@@ -71,7 +74,7 @@ def app() -> Plait:
     [
         (lambda app: app.handle("abc"), "job_id must be a UUID or its text, got 'abc'"),
         (lambda app: app.handle(None), "job_id must be a UUID or its text, got None"),
-        (lambda _: sub(5), "job must be a job or its name, got 5"),
+        (lambda _: sub(FIVE), "job must be a job or its name, got 5"),
         (lambda _: sub(""), "a job's name must be text of 1 to 200 characters without NUL and surrogates, got ''"),
         (lambda _: Snooze(-1), "Snooze: delay must be between 0 and 100 years, got -1"),
         (
@@ -94,19 +97,19 @@ def test_a_wrong_argument_is_refused(app: Plait, wrong: Callable[[Plait], Any], 
     ("wrong", "message"),
     [
         (
-            lambda _: fan_out([], "fail_fast"),
+            lambda _: fan_out([], FAIL_FAST),
             "strategy must be fail_fast(), collect_all(), threshold(share) or quorum(count), got 'fail_fast'",
         ),
-        (lambda _: fan_out(5), "fan_out arguments must be an iterable of sub(job, …), got 5"),
+        (lambda _: fan_out(FIVE), "fan_out arguments must be an iterable of sub(job, …), got 5"),
         (lambda job: job.map(5), "calls must be an iterable with the arguments of each job, got 5"),
         (lambda job: job.enqueue_many(5), "calls must be an iterable with the arguments of each job, got 5"),
-        (lambda _: sleep_until(5), "sleep_until: moment must be a datetime with a time zone, got 5"),
-        (lambda _: version(5), "change_id must be text of 1 to 180 characters, got 5"),
+        (lambda _: sleep_until(FIVE), "sleep_until: moment must be a datetime with a time zone, got 5"),
+        (lambda _: version(FIVE), "change_id must be text of 1 to 180 characters, got 5"),
         (
-            lambda _: version("v", "2"),
+            lambda _: version("v", TWO),
             "versions must be whole numbers of at least 0, and earliest must not be above latest, got earliest 0, latest '2'",
         ),
-        (lambda _: transaction(5), "function must be an `async def` function of a connection, got 5"),
+        (lambda _: transaction(FIVE), "function must be an `async def` function of a connection, got 5"),
         (lambda _: signal("abc", "go"), "job_id must be a UUID or its text, got 'abc'"),
     ],
 )
