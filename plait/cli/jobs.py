@@ -35,7 +35,7 @@ STATUSES = " or ".join([", ".join(list(Status)[:-1]), list(Status)[-1]])
 
 
 def _canceled(status: Status) -> str | None:
-    """What a cancellation did, by the status after it; None for a job that ended otherwise before."""
+    """The effect of a cancellation, by the status after it; None for a job that had ended otherwise."""
     match status:
         case Status.CANCELED:
             return "canceled"
