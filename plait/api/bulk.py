@@ -336,10 +336,8 @@ async def _change(store: Store, wanted: Wanted, job_id: UUID, tenant_id: UUID, b
     jobs = store.auditing(entry).jobs
     try:
         if wanted.action == "cancel":
-            return await jobs.cancel(job_id, tenant_id=tenant_id, reason=wanted.reason) in (
-                Status.CANCELED,
-                Status.RUNNING,
-            )
+            status = await jobs.cancel(job_id, tenant_id=tenant_id, reason=wanted.reason)
+            return status is Status.CANCELED or not status.final  # requested to stop, in any state with cancel_grace
         await jobs.retry(job_id, tenant_id=tenant_id)
     except DatabaseUnreachable:
         raise

@@ -49,7 +49,7 @@ class Reschedule(BaseModel):
 class Signal(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    name: str = Field(min_length=1, max_length=200)
+    name: str = Field(min_length=1, max_length=180)
     payload: Any = None
     id: UUID | None = Field(None, description="Makes a repeated request safe: the same id is the same signal.")
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import typer
 
-from plait.model.errors import DatabaseUnreachable, InvalidArguments, PlaitError, SchemaOutdated
+from plait.model.errors import DatabaseUnreachable, InvalidArguments, InvalidConfiguration, PlaitError, SchemaOutdated
 
 _INSUFFICIENT_PRIVILEGE = "42501"
 
@@ -68,7 +68,7 @@ def exit_code(error: BaseException) -> int:
     match error:
         case DatabaseUnreachable() | SchemaOutdated():
             return ExitCode.DATABASE
-        case BadUsage() | InvalidArguments():
+        case BadUsage() | InvalidArguments() | InvalidConfiguration():
             return ExitCode.USAGE
         case KeyboardInterrupt():
             return ExitCode.INTERRUPTED

@@ -32,7 +32,17 @@ Tenant = Annotated[
 Text = str | None
 
 STATUSES = " or ".join([", ".join(list(Status)[:-1]), list(Status)[-1]])
-MOVED = {Status.CANCELED: "canceled", Status.RUNNING: "cancellation requested; the job runs until its handler stops"}
+
+
+def _canceled(status: Status) -> str | None:
+    """The effect of a cancellation, by the status after it; None for a job that had ended otherwise."""
+    match status:
+        case Status.CANCELED:
+            return "canceled"
+        case Status.RUNNING:
+            return "cancellation requested; the job runs until its handler stops"
+        case _:  # with cancel_grace, a job that waits is queued again for its handler, which may wait again
+            return None if status.final else "cancellation requested; its handler runs to clean up"
 
 
 async def list_(
@@ -167,7 +177,7 @@ async def cancel(
     whole_tree: Annotated[bool, typer.Option("--tree", help="Also cancel all descendants.")] = False,
     tenant: Tenant = None,
 ) -> int:
-    """Cancel jobs. A running job is requested to stop; a final job is not changed."""
+    """Cancel jobs. A running job, or a waiting one with cancel_grace, is requested to stop; a final job is not changed."""
 
     async def do(store: "Store", job: "JobRow") -> Status:
         if whole_tree:
@@ -178,7 +188,7 @@ async def cancel(
             return (await find_job(store, job.id, tenant)).status
         return await store.jobs.cancel(job.id, tenant_id=job.tenant_id, reason=reason)
 
-    return await _each(cli, ids, tenant, do, MOVED.get, "already final: {status}")
+    return await _each(cli, ids, tenant, do, _canceled, "already final: {status}")
 
 
 async def retry(

@@ -19,6 +19,7 @@ class Rescue:
             log.warning(
                 "rescued",
                 lost=rescued.lost,
+                workers=rescued.workers,
                 requeued=rescued.requeued,
                 dead=rescued.dead,
                 canceled=rescued.canceled,

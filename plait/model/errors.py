@@ -7,7 +7,7 @@
       │     ├── ChangedMeanwhile  AlreadyExists  Busy
       ├── DatabaseUnreachable (NoAnswer)  SchemaOutdated  UnsafeRole  NotGranted
       ├── NotLeader
-      ├── InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable (TooLarge)
+      ├── InvalidConfiguration  InvalidArguments  InvalidPayload  InvalidDefinition  InvalidResult  NotSerializable (TooLarge)
       ├── InvalidTrigger  InvalidTemplate  InvalidSchema  InvalidEndpoint  CommandFailed  RequestFailed
       ├── StorageFailed  ArtifactMissing  ArtifactAltered
       ├── LeaseLost  NotDurable  DeterminismError  SignalTimeout  StreamFull  StreamClosed  StateNotReached  UpdateRejected  SubJobFailure  FanOutError
@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar
 from uuid import UUID
+
+from plait.model.duration_syntax import fault_of
 
 
 class PlaitError(Exception):
@@ -166,6 +168,10 @@ class NotLeader(PlaitError):
         where = f"use {leader_url}" if leader_url else "the leader's address is not known"
         super().__init__(f"this process is not the leader: {where}")
         self.leader_url = leader_url
+
+
+class InvalidConfiguration(PlaitError):
+    """A setting of this process is not valid: an environment variable, or an argument of Settings."""
 
 
 class InvalidDefinition(PlaitError):
@@ -314,7 +320,11 @@ class FanOutError(PlaitError):
         timed_out: bool = False,
     ) -> None:
         failed = f"{len(failures)}/{total_count} sub-jobs failed"
-        super().__init__(f"fan-out failed: timeout exceeded ({failed})" if timed_out else f"fan-out failed: {failed}")
+        told = f"fan-out failed: timeout exceeded ({failed})" if timed_out else f"fan-out failed: {failed}"
+        # A failure explains more than a cancellation.
+        first = min(failures, key=lambda one: one.status == "canceled", default=None)
+        super().__init__(told if first is None else f"{told}; {first}"[:1000])
+        self.__cause__ = first
         self.fan_out_id = fan_out_id
         self.strategy = strategy
         self.total_count = total_count
@@ -370,6 +380,8 @@ class RetryLater(Outcome):
 
     def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
         super().__init__(message)
+        if (fault := fault_of(delay, "RetryLater: delay")) is not None:
+            raise InvalidArguments(fault)
         self.delay = delay
 
 
@@ -378,6 +390,8 @@ class Snooze(Outcome):
 
     def __init__(self, delay: float | str | timedelta, message: str = "") -> None:
         super().__init__(message)
+        if (fault := fault_of(delay, "Snooze: delay")) is not None:
+            raise InvalidArguments(fault)
         self.delay = delay
 
 

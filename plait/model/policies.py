@@ -30,8 +30,10 @@ class Backoff:
             return longest
 
     def __post_init__(self) -> None:
-        seconds(self.base, what="backoff base")
-        seconds(self.max, what="backoff max")
+        if seconds(self.max, what="backoff max") < seconds(self.base, what="backoff base"):
+            raise InvalidDefinition(
+                f"backoff max must be at least backoff base ({shown(self.base)}), got {shown(self.max)}"
+            )
         for name, value, low, high in (("factor", self.factor, 1, 100), ("jitter", self.jitter, 0, 1)):
             if type(value) not in (int, float) or not low <= value <= high:
                 raise InvalidDefinition(f"backoff {name} must be a number between {low} and {high}, got {shown(value)}")

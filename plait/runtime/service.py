@@ -155,7 +155,10 @@ class Signals:
             for received in max(by_descriptor, by_handler, key=len)[told:]:
                 told += 1
                 self.received = received
-                log.info("stopping immediately" if told > 1 else "stopping", signal=received.name)
+                if told > 1:
+                    log.info("stopping immediately", signal=received.name)
+                else:
+                    log.info("stopping", signal=received.name, grace_s=self._grace_s)
                 with contextlib.suppress(RuntimeError):  # the loop is closed
                     self._loop.call_soon_threadsafe(self._stop.request)
                 guard.end_after(0.0 if told > 1 else self._grace_s)

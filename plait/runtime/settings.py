@@ -4,15 +4,17 @@ import re
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from plait.model.durations import age
-from plait.model.errors import PlaitError
+from plait.model.errors import InvalidConfiguration, PlaitError
 from plait.model.oidc_grants import parsed
+from plait.model.texts import shown
+from plait.runtime.setting_errors import explain
 
 _ORIGIN: Final = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?")
 
@@ -23,9 +25,9 @@ Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256
 
 def _age(value: Any) -> timedelta | None:
     try:
-        return age(value)
+        return age(value, what="")
     except PlaitError as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(str(error).strip()) from None
 
 
 Age = Annotated[timedelta | None, BeforeValidator(_age)]
@@ -34,6 +36,19 @@ Age = Annotated[timedelta | None, BeforeValidator(_age)]
 
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="PLAIT_", extra="ignore", frozen=True)
+
+    if not TYPE_CHECKING:  # type checkers know the fields
+
+        def __init__(self, **given: Any) -> None:
+            try:
+                super().__init__(**given)
+            except ValidationError as error:
+                raise InvalidConfiguration(explain(error, given)) from None
+            except SettingsError as error:  # a variable with JSON
+                name = re.search(r'field "(\w+)"', str(error))
+                raise InvalidConfiguration(
+                    f"PLAIT_{name[1].upper()} must be valid JSON: {error.__cause__}" if name else str(error)
+                ) from None
 
     database_url: str | None = Field(None, description="URL of the Postgres to use. Default: an embedded Postgres")
     direct_url: str | None = Field(None, description="URL of the same server that bypasses a pooler, for LISTEN")
@@ -55,7 +70,11 @@ class Settings(BaseSettings):
     api_url: str | None = Field(None, description="public URL of this machine's API")
 
     lease: float = Field(30, gt=0, description="seconds without a heartbeat after which a worker is declared lost")
-    heartbeat: float = Field(10, gt=0, description="seconds between a worker's heartbeats")
+    heartbeat: float | None = Field(
+        None,
+        gt=0,
+        description="seconds between a worker's heartbeats; at most half of the lease. Default: a third of the lease, at most 10",
+    )
     loop_timeout: float | None = Field(
         None,
         ge=0,
@@ -218,6 +237,11 @@ class Settings(BaseSettings):
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON")
 
     @property
+    def heartbeat_s(self) -> float:
+        """The seconds between a worker's heartbeats. By default two of them may fail before the lease expires."""
+        return min(10.0, self.lease / 3) if self.heartbeat is None else self.heartbeat
+
+    @property
     def statement_s(self) -> float:
         """The timeout of plait's own statements in seconds."""
         return min(self.statement_timeout, self.lease / 2)
@@ -226,6 +250,13 @@ class Settings(BaseSettings):
         """The retention of final jobs, by status."""
         statuses = ("succeeded", "skipped", "canceled", "failed", "dead_letter")
         return {status: getattr(self, f"keep_{status}") for status in statuses}
+
+    @field_validator("database_url", "direct_url")
+    @classmethod
+    def _servers(cls, given: str | None) -> str | None:
+        if given:
+            check_database_url(given)
+        return given
 
     @field_validator("api_embed")
     @classmethod
@@ -255,6 +286,10 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
+        if self.heartbeat is not None and self.heartbeat > self.lease / 2:
+            raise ValueError(
+                f"PLAIT_HEARTBEAT must be at most half of PLAIT_LEASE ({self.lease:g} s), got {self.heartbeat:g} s"
+            )
         if self.oidc_issuer is not None:
             if not (self.oidc_client_id and self.oidc_redirect_url):
                 raise ValueError("PLAIT_OIDC_ISSUER requires PLAIT_OIDC_CLIENT_ID and PLAIT_OIDC_REDIRECT_URL")
@@ -264,6 +299,12 @@ class Settings(BaseSettings):
             for granted in self.oidc_roles.values():
                 parsed(granted)
         return self
+
+
+def check_database_url(given: object) -> None:
+    """Raises a ValueError for text that is not a URL of a Postgres server."""
+    if not isinstance(given, str) or not given.startswith(("postgresql://", "postgres://")):
+        raise ValueError(f"must be a Postgres URL, such as postgresql://user@host/database, got {shown(given)}")
 
 
 def networks_in(text: str) -> tuple[Network, ...]:

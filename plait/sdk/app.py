@@ -29,8 +29,9 @@ from plait.sdk.enqueuer import Enqueuer
 from plait.sdk.events import NewEvent
 from plait.sdk.handle import Handle
 from plait.sdk.job import Decorator, Job
+from plait.sdk.names import job_id_of
 from plait.sdk.node_jobs import NodeJob, NodeOptions, PartOptions, apart, leading
-from plait.sdk.options import check_tenant
+from plait.sdk.options import check_tenant, unknown_option
 from plait.sdk.portal import Portal
 from plait.sdk.sub_jobs import Sub
 from plait.sdk.target import Target
@@ -89,6 +90,8 @@ class Plait:
     def job(self, function: Any = None, /, **options: Unpack[JobOptions]) -> Any:
         """Define a job from a function. `async def` runs on the worker's event loop, `def` in a thread. With isolation="process" it runs in a separate
         process, which a timeout can kill. Options: plait.sdk.definition.JobOptions."""
+        if (unknown := unknown_option(options, JobOptions.__annotations__)) is not None:
+            raise InvalidDefinition(f"@app.job: {unknown}")
 
         def decorate(function: Callable[..., Any]) -> Job[..., Any]:
             definition = define(function, **options)
@@ -251,8 +254,7 @@ class Plait:
     ) -> Handle[Any]:
         """A handle for an existing job. With the name of its definition, results are decoded by type."""
         known = self.definitions.get(definition) if definition else None
-        job_id = job_id if isinstance(job_id, UUID) else UUID(job_id)
-        return Handle(self, known.codec if known else None, job_id=job_id, tenant=tenant)
+        return Handle(self, known.codec if known else None, job_id=job_id_of(job_id), tenant=tenant)
 
     @property
     def holder(self) -> str:

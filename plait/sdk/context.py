@@ -96,8 +96,10 @@ class Current:
         given: dict[str, Any] = {}
         for name, value in (("done", done), ("total", total)):
             if value is not None:
-                if not math.isfinite(value):
-                    raise InvalidArguments(f"progress: {name} must be a finite number, got {shown(value)}")
+                if type(value) is bool or not _is_count(value):
+                    raise InvalidArguments(
+                        f"progress: {name} must be a finite number of at least 0, got {shown(value)}"
+                    )
                 given[name] = value
         if message is not None:
             given["message"] = clean(str(message), MAX_MESSAGE)
@@ -137,6 +139,10 @@ class Current:
         """A stream of items that others read while the job runs: `await current().stream("tokens").write(x)`; the caller reads
         `async for x in handle.stream("tokens")`."""
         return self.open_stream(name)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | float) and 0 <= value < math.inf
 
 
 class Attempt(Protocol):

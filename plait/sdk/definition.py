@@ -218,10 +218,12 @@ def define(
             f"job {name}: backoff must be a Backoff, such as Backoff({example}), got {shown(backoff)}"
         )
     cancel_grace_s = None if cancel_grace is None else seconds(cancel_grace, what=f"job {name}: cancel_grace")
-    if cancel_grace_s is not None and (cancel_grace_s <= 0 or isolation or not inspect.iscoroutinefunction(function)):
-        raise InvalidDefinition(
-            f"job {name}: cancel_grace must be more than 0, and the job an async def without isolation"
-        )
+    if cancel_grace_s is not None and cancel_grace_s <= 0:
+        raise InvalidDefinition(f"job {name}: cancel_grace must be more than 0, got {shown(cancel_grace)}")
+    if cancel_grace_s is not None and isolation:
+        raise InvalidDefinition(f"job {name}: cancel_grace must be omitted with isolation, got {shown(isolation)}")
+    if cancel_grace_s is not None and not inspect.iscoroutinefunction(function):
+        raise InvalidDefinition(f"job {name}: cancel_grace requires an `async def` function, got a `def` function")
     codec = Codec(function, name)
     codec.check(early=True)
     limits = Limits(max_running=max_running, rate=rate, key_max_running=key_max_running, key_rate=key_rate)

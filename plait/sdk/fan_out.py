@@ -18,8 +18,10 @@ from plait.model.errors import FanOutError, InvalidArguments, SubJobFailure, Too
 from plait.model.ids import new_id
 from plait.model.states import Status
 from plait.model.strategies import Strategy, collect_all, fail_fast
+from plait.model.texts import shown
 from plait.sdk.artifacts import is_reference
 from plait.sdk.durable import Durable, durable
+from plait.sdk.names import check_iterable
 from plait.sdk.options import Options
 from plait.sdk.results import Result, read_failure
 from plait.sdk.sub_jobs import Duration, Sub, SubKind
@@ -56,7 +58,14 @@ async def fan_out(
     """
     given = Options(queue=queue, priority=priority, retries=retries, timeout=sub_timeout)
     opened = await _open(
-        subs, strategy or fail_fast(), given, name, timeout, cancel_remaining, cancel_on_parent_failure, nested
+        subs,
+        fail_fast() if strategy is None else strategy,
+        given,
+        name,
+        timeout,
+        cancel_remaining,
+        cancel_on_parent_failure,
+        nested,
     )
     if opened is None:
         return []
@@ -88,7 +97,7 @@ async def fan_out_stream(
     given = Options(queue=queue, priority=priority, retries=retries, timeout=sub_timeout)
     opened = await _open(
         subs,
-        strategy or collect_all(),
+        collect_all() if strategy is None else strategy,
         given,
         name,
         timeout,
@@ -213,6 +222,11 @@ async def _open(
     streamed: bool = False,
 ) -> Opened | None:
     """Open the fan-out and wait; if it is recorded already, wait for its rest. None if there are no sub-jobs (T20)."""
+    if not isinstance(strategy, Strategy):
+        raise InvalidArguments(
+            f"strategy must be fail_fast(), collect_all(), threshold(share) or quorum(count), got {shown(strategy)}"
+        )
+    check_iterable(subs, "fan_out arguments must be an iterable of sub(job, …)")
     owner = durable()
     asked = iter(subs)
     try:

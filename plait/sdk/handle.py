@@ -20,6 +20,7 @@ from plait.model.states import Status
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import Codec
 from plait.sdk.live_handle import Connected, LiveHandle
+from plait.sdk.names import check_reason
 from plait.sdk.results import read_failure
 from plait.store.job_rows import JobRow, NodeRow, OutcomeRow, TreeCanceled
 
@@ -59,6 +60,7 @@ class Handle(LiveHandle, Generic[R]):
 
     async def cancel(self, reason: str | None = None) -> Status:
         """Cancel the job; returns its status. A running job stays `running` until its handler has stopped."""
+        check_reason(reason)
         jobs = (await self._app.store()).jobs
         return await jobs.cancel(self.id, tenant_id=await self._tenant_id(), reason=reason)
 
@@ -70,6 +72,7 @@ class Handle(LiveHandle, Generic[R]):
 
     async def cancel_tree(self, reason: str | None = None) -> TreeCanceled:
         """Cancel the job and all its descendants."""
+        check_reason(reason)
         jobs = (await self._app.store()).jobs
         return await jobs.cancel_tree(self.id, tenant_id=await self._tenant_id(), reason=reason)
 

@@ -17,7 +17,8 @@ from plait.sdk.enqueuer import Enqueuer
 from plait.sdk.fan_out import fan_out
 from plait.sdk.handle import Handle
 from plait.sdk.live_handle import Connected
-from plait.sdk.options import Options, OptionsDict
+from plait.sdk.names import check_iterable
+from plait.sdk.options import Options, OptionsDict, unknown_option
 from plait.sdk.results import Result
 from plait.sdk.send_once import send_once
 from plait.sdk.sub_jobs import Duration, Sub
@@ -69,6 +70,8 @@ class Job(Generic[P, R]):
 
     def options(self, **options: Unpack[OptionsDict]) -> "Job[P, R]":
         """The same job with other options: `.options(queue=…, delay=…, dedupe_key=…).enqueue(…)`."""
+        if (unknown := unknown_option(options, OptionsDict.__annotations__)) is not None:
+            raise InvalidJob(f"{self.definition.name}.options: {unknown}")
         return Job(self._app, self.definition, self._function, dataclasses.replace(self._options, **options))
 
     async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
@@ -144,6 +147,7 @@ class Job(Generic[P, R]):
     async def enqueue_many(self, calls: Iterable[Any]) -> list[Handle[R]]:
         """Enqueue many jobs at once, even tens of thousands: all or none are stored. A call is a tuple of arguments, a mapping of arguments by
         name, or the single argument."""
+        _check_calls(calls)
         if self._options.conn is not None:
             return await self._enqueue_on_conn(list(chain.from_iterable(self._parts(calls, None))))
         tenant_id = await self._app.tenant_id(self._options.tenant)
@@ -168,6 +172,7 @@ class Job(Generic[P, R]):
 
     def enqueue_many_sync(self, calls: Iterable[Any]) -> list[Handle[R]]:
         """Like `enqueue_many`, for sync code."""
+        _check_calls(calls)
         if self._options.conn is not None:
             return self._enqueue_on_conn_sync(list(chain.from_iterable(self._parts(calls, None))))
         return self._app.call_sync(self.enqueue_many(calls))
@@ -185,6 +190,7 @@ class Job(Generic[P, R]):
     ) -> list[Result[R]]:
         """In a durable function: fan out to one job for each call, and wait for the results. A call is the same as in `enqueue_many`; set queue,
         priority, retries and timeout with `.options(…)`."""
+        _check_calls(calls)
         nothing = Options()
         return await fan_out(
             (Sub(self, *_call(call), nothing) for call in calls),
@@ -296,6 +302,10 @@ class Job(Generic[P, R]):
             tenant=tenant_id or new.tenant_id,
             deduplicated=job_id != new.id,
         )
+
+
+def _check_calls(calls: Iterable[Any]) -> None:
+    check_iterable(calls, "calls must be an iterable with the arguments of each job")
 
 
 def _call(call: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

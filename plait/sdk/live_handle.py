@@ -17,6 +17,7 @@ from plait.model.tokens import hash_of, new_token
 from plait.sdk.annotations import decoder_of
 from plait.sdk.artifacts import Artifacts
 from plait.sdk.codec import encode, encode_signal
+from plait.sdk.names import check_signal_name, check_stream_name, check_update_name
 from plait.sdk.send_once import send_once
 from plait.sdk.waiter import Waiter
 from plait.store import Store
@@ -61,6 +62,7 @@ class LiveHandle:
     ) -> Status:
         """Send the job a signal: `wait_for_signal(name)` returns its payload. Returns the job's status. With `conn=` the signal is part of that
         transaction. Sending it again with the same `id` (a UUID, or text such as a webhook's delivery id) has no effect."""
+        check_signal_name(name)
         text, large = encode_signal(payload)
         signal_id = _signal_id(self.id, id)
         if conn is not None:
@@ -93,6 +95,7 @@ class LiveHandle:
     ) -> Any:
         """Send the job an update and wait for its reply: `wait_for_update(name)` receives it and calls `reply(…)`. Raises UpdateRejected with the
         validator's error, or if the job ends first; TimeoutError if there is no reply in time. The job may still process the update then."""
+        check_update_name(name)
         timeout_s = seconds(timeout, what="timeout")
         update_id, decoder = new_id(), decoder_of(type)
         limit = asyncio.timeout(timeout_s)
@@ -151,21 +154,24 @@ class LiveHandle:
             if news.ended and not news.items:
                 raise StateNotReached(f"job {self.id} is {news.status}; its last state was {shown(value)}")
 
-    async def stream(self, name: str, *, after: int = 0, type: Any = Any) -> AsyncIterator[Any]:  # noqa: A002 - reads well where it is used
+    def stream(self, name: str, *, after: int = 0, type: Any = Any) -> AsyncIterator[Any]:  # noqa: A002 - reads well where it is used
         """The items that the job writes to a stream, from the first one, as they arrive: `async for x in handle.stream("tokens")`. The loop ends when
         the stream is closed or the job is final. `after`: the number of items to skip. `type` validates and decodes each item."""
-        decoder = decoder_of(type)
-        async for _, item in self.stream_items(name, after=after):
+        return _values(self.stream_items(name, after=after, type=type))
+
+    def stream_items(self, name: str, *, after: int = 0, type: Any = Any) -> AsyncIterator[tuple[int, Any]]:  # noqa: A002 - reads well where it is used
+        """Like `stream`, with the number of each item, from which a reader can continue (`after`)."""
+        check_stream_name(name)
+        _check_position(after)
+        return self._items(name, after, decoder_of(type))
+
+    async def _items(self, name: str, after: int, decoder: msgspec.json.Decoder[Any]) -> AsyncIterator[tuple[int, Any]]:
+        follower, tenant_id = (await self._app.waiter()).follower, await self._tenant_id()
+        async for number, item in follower.stream(self.id, tenant_id, name, after=after):
             try:
-                yield decoder.decode(item)
+                yield number, decoder.decode(item)
             except msgspec.ValidationError as error:
                 raise InvalidResult(f"an item of the stream {name!r} does not fit: {error}") from None
-
-    async def stream_items(self, name: str, *, after: int = 0) -> AsyncIterator[tuple[int, str]]:
-        """Like `stream`, with each item's number, from which a reader can continue (`after`), and as JSON text."""
-        follower, tenant_id = (await self._app.waiter()).follower, await self._tenant_id()
-        async for item in follower.stream(self.id, tenant_id, name, after=after):
-            yield item
 
     async def stream_token(self, ttl: float | str | timedelta = "1h") -> str:
         """A token for `GET /jobs/{id}/streams/{name}` of the HTTP API: it allows reading this job's streams and nothing else. For browsers."""
@@ -186,6 +192,7 @@ class LiveHandle:
             return self._app.call_sync(self.signal(name, payload, id=id))
         if is_async(conn):
             raise InvalidArguments("conn is an async connection: use signal")
+        check_signal_name(name)
         text = encode(payload, what="the signal's payload")
         signal_id = str(_signal_id(self.id, id))
         return Status(signal_sync_on(conn, str(self.id), name, text, self._tenant_text(), signal_id))
@@ -202,6 +209,16 @@ class LiveHandle:
 
     async def _tenant_id(self) -> UUID:
         return await self._app.tenant_id(self._tenant)
+
+
+def _check_position(after: object) -> None:
+    if type(after) is not int or after < 0:
+        raise InvalidArguments(f"after must be a whole number of at least 0, got {shown(after)}")
+
+
+async def _values(items: AsyncIterator[tuple[int, Any]]) -> AsyncIterator[Any]:
+    async for _, item in items:
+        yield item
 
 
 class _Reply(msgspec.Struct):

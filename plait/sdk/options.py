@@ -1,8 +1,9 @@
 """The options of one enqueue. None means "not set"; 0 is a value."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from typing import Any, Literal, TypedDict
 from uuid import UUID
 
@@ -106,6 +107,16 @@ class OptionsDict(TypedDict, total=False):
     after: Sequence[Any] | None
     on_dependency_failure: Literal["cancel", "run"] | None
     conn: Any
+
+
+def unknown_option(given: Iterable[str], valid: Collection[str]) -> str | None:
+    """The message for the first option that does not exist: the nearest one, if there is one, and all valid ones."""
+    for name in given:
+        if name not in valid:
+            near = get_close_matches(name, valid, n=1)
+            meant = f", did you mean {near[0]!r}?" if near else ""
+            return f"there is no option {shown(name)}{meant} (options: {', '.join(sorted(valid))})"
+    return None
 
 
 def check_tenant(tenant: str | UUID | None) -> None:

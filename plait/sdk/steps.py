@@ -15,6 +15,7 @@ from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import Codec, ResultCodec, encode
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, durable
+from plait.sdk.names import check_change_id
 from plait.sdk.operations import Step
 from plait.sdk.retrying import RetryOn, Tries, refuse_ambiguous
 from plait.sdk.step_errors import MAX_ERROR, rebuild_error
@@ -154,8 +155,10 @@ async def transaction(
 ) -> R:
     """Run `await function(conn, …)` in a transaction of plait's own database. Its writes and the checkpoint commit together, so its effects happen
     exactly once, even after a crash. `conn` is an asyncpg connection."""
-    owner = durable()
     inside, all_args, all_kwargs = _unwrapped(function, args, kwargs)
+    if not callable(inside):
+        raise InvalidArguments(f"function must be an `async def` function of a connection, got {shown(inside)}")
+    owner = durable()
     codec = _codec(inside)
     with await owner.begin(_name(name, getattr(inside, "__name__", "")), "transaction") as step:
         step.check(_hash(None, all_args, all_kwargs))
@@ -202,9 +205,11 @@ async def version(change_id: str, latest: int = 1, *, earliest: int = 0) -> int:
     A job that reaches this for the first time gets `latest`, and keeps it. A job that passed this place before the change gets `earliest`: use
     the old path for it. Raise `earliest` when no such job is left.
     """
-    if not 0 <= earliest <= latest:
+    check_change_id(change_id)
+    if type(earliest) is not int or type(latest) is not int or not 0 <= earliest <= latest:
         raise InvalidArguments(
-            f"versions must be 0 or more, and earliest must not be above latest, got earliest {earliest}, latest {latest}"
+            "versions must be whole numbers of at least 0, and earliest must not be above latest, "
+            f"got earliest {shown(earliest)}, latest {shown(latest)}"
         )
     owner = durable()
     if change_id not in owner.versions:

@@ -15,10 +15,10 @@ from typing import Any, Final, NoReturn, Protocol
 
 from plait.model.errors import InvalidArguments, LeaseLost, NotDurable, StreamClosed, StreamFull
 from plait.model.redaction import hide_known
-from plait.model.texts import is_storable, is_text, shown
 from plait.sdk.batches import Batches
 from plait.sdk.branches import Branches, in_step
 from plait.sdk.codec import encode
+from plait.sdk.names import check_stream_name
 from plait.sdk.operations import Step
 from plait.store.streams import CLOSED, FULL, STALE, StreamItem
 from plait.store.trees import Lease
@@ -105,8 +105,7 @@ class OwnStream:
     """A `plait.sdk.context.Stream` of an attempt."""
 
     def __init__(self, name: str, streams: AttemptStreams) -> None:
-        if not (is_text(name, most=100) and is_storable(name)):
-            raise InvalidArguments(f"a stream's name must be text of 1 to 100 characters, got {shown(name)}")
+        check_stream_name(name)
         self.name = name
         self._streams = streams
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from plait.model.errors import InvalidArguments
 from plait.model.ids import new_id
-from plait.model.texts import is_storable, shown
+from plait.model.texts import is_storable, is_text, shown
 from plait.sdk.codec import encode
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable
@@ -59,6 +59,7 @@ def sub(
 ) -> Sub:
     """A sub-job for `fan_out`: a job or its name, its arguments, and options for this one. If a parameter of the job has the name of an option, pass
     it by position."""
+    check_job(job)
     options = _NONE
     if not (queue is None and priority is None and retries is None and timeout is None):
         options = Options(queue=queue, priority=priority, retries=retries, timeout=timeout)
@@ -111,13 +112,20 @@ class SubKind:
 
 def resolved(owner: Durable, job: Target | str) -> tuple[str, Definition | None, Options]:
     """A job or its name: the name, its definition if this app has it, and its own options."""
+    check_job(job)
     if isinstance(job, str):
-        if not is_storable(job):
-            raise InvalidArguments(f"a job's name must not contain NUL or surrogates, got {shown(job)}")
         return job, owner.definitions.get(job), _NONE
-    if not isinstance(getattr(job, "definition", None), Definition):
-        raise InvalidArguments(f"job must be a job or its name, got {shown(job)}")
     return job.definition.name, job.definition, job.given
+
+
+def check_job(job: object) -> None:
+    if isinstance(job, str):
+        if not (is_text(job, most=200) and is_storable(job)):
+            raise InvalidArguments(
+                f"a job's name must be text of 1 to 200 characters without NUL and surrogates, got {shown(job)}"
+            )
+    elif not isinstance(getattr(job, "definition", None), Definition):
+        raise InvalidArguments(f"job must be a job or its name, got {shown(job)}")
 
 
 def _nearest(name: str, *options: Options) -> Any:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from plait.embedded.postgres import EmbeddedPostgres
 from plait.embedded.postgres_place import choose_data_dir
+from plait.model.errors import InvalidConfiguration
 from plait.runtime.objects import Objects, open_objects
+from plait.runtime.settings import check_database_url
 from plait.store import Store
 from plait.store.database import STATEMENT_S
 from plait.store.migrate import migrate
@@ -15,6 +17,11 @@ from plait.store.roles import DEV_LOGIN, ensure_dev_login
 
 class Target:
     def __init__(self, url: str | None, *, data_dir: Path | None = None, pooler: bool = False) -> None:
+        if url:
+            try:
+                check_database_url(url)
+            except ValueError as error:
+                raise InvalidConfiguration(f"url {error}") from None
         self._url = url
         self._session_user: str | None = None
         self._pooler = pooler

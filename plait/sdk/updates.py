@@ -11,10 +11,11 @@ from uuid import UUID
 import msgspec
 
 from plait.model.errors import InvalidArguments
-from plait.model.texts import is_storable, is_text, message_of, shown
+from plait.model.texts import message_of
 from plait.sdk.annotations import decoder_of
 from plait.sdk.codec import encode
 from plait.sdk.durable import Durable, durable
+from plait.sdk.names import check_update_name
 from plait.sdk.until_sent import until_sent
 from plait.sdk.waits import Duration, wait_for_signal
 
@@ -67,8 +68,7 @@ async def wait_for_update(
     """The next update with this name, sent before or after this call, in the order of arrival. If its payload is not of the `type`, or the validator
     raises, it is rejected: its caller gets the error, and the wait continues. The validator, `def` or `async def`, is a step: it runs once for
     each update. Raises SignalTimeout if none arrives within `timeout`, which starts again after a rejected update."""
-    if not (is_text(name, most=170) and is_storable(name)):
-        raise InvalidArguments(f"an update's name must be text of 1 to 170 characters, got {shown(name)}")
+    check_update_name(name)
     owner = durable()
     while True:
         asked = await wait_for_signal(f"update {name}", timeout=timeout, type=_Asked)

@@ -11,11 +11,12 @@ import msgspec
 
 from plait.model.durations import seconds
 from plait.model.errors import InvalidArguments, SignalTimeout
-from plait.model.texts import is_storable, is_text, message_of, shown
+from plait.model.texts import is_text, message_of, shown
 from plait.sdk.annotations import decoder_of
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import encode, encode_signal
 from plait.sdk.durable import durable
+from plait.sdk.names import check_signal_name, job_id_of
 from plait.sdk.until_sent import until_sent
 
 T = TypeVar("T")
@@ -35,8 +36,8 @@ async def sleep(duration: Duration, *, name: str = "sleep") -> None:
 
 async def sleep_until(moment: datetime, *, name: str = "sleep_until") -> None:
     """Durable sleep until this time; returns immediately if it has passed."""
-    if moment.utcoffset() is None:
-        raise InvalidArguments(f"sleep_until requires a datetime with a time zone, got {shown(moment)}")
+    if not _has_zone(moment):
+        raise InvalidArguments(f"sleep_until: moment must be a datetime with a time zone, got {shown(moment)}")
     owner = durable()
     with await owner.begin(name, "sleep") as step:
         step.check(moment.isoformat())
@@ -54,7 +55,7 @@ async def wait_for_signal(name: str, *, timeout: Duration | None = None, type: A
 
     Raises SignalTimeout if none arrives in time. `type` validates and decodes the payload; a type that cannot be decoded from JSON is rejected immediately.
     """
-    _check_name(name)
+    check_signal_name(name)
     decoder = decoder_of(type)
     delay_s = None if timeout is None else seconds(timeout, what="timeout")
     owner = durable()
@@ -108,8 +109,8 @@ async def wait_for_event(
 
 async def signal(job_id: UUID | str, name: str, payload: Any = None) -> None:
     """Send a signal from a handler to another job of its tenant. This is a step, so it is sent once. In other code use `handle.signal(…)`."""
-    _check_name(name)
-    target = job_id if isinstance(job_id, UUID) else UUID(job_id)
+    check_signal_name(name)
+    target = job_id_of(job_id)
     text, large = encode_signal(payload)
     owner = durable()
     with await owner.begin(f"send {name}", "call") as step:
@@ -130,6 +131,5 @@ def _decoded(decoder: msgspec.json.Decoder[Any], text: str | None, fault: str) -
         raise InvalidArguments(f"{fault}: {message_of(error)}") from None
 
 
-def _check_name(name: object) -> None:
-    if not (isinstance(name, str) and 1 <= len(name) <= 180 and is_storable(name)):
-        raise InvalidArguments(f"a signal's name must be text of 1 to 180 characters, got {shown(name)}")
+def _has_zone(moment: object) -> bool:
+    return isinstance(moment, datetime) and moment.utcoffset() is not None

@@ -38,6 +38,8 @@ class Rescued:
     dead: int
     canceled: int
     resumed: int
+    workers: list[str]
+    """The lost workers: ids, hosts and process ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,7 @@ class Leader:
     async def rescue(self, *, limit: int = 1000, cancel_grace_s: float = 30, jitter_s: float = 1) -> Rescued:
         """Requeue the jobs of lost workers, each within `jitter_s`. Repeats while there is more: a worker's jobs move in a later call than its loss."""
         lost = requeued = dead = canceled = resumed = 0
+        workers: list[str] = []
         while True:
             row = await self._db.fetchrow(
                 "select * from plait.rescue($1, p_cancel_grace_s => $2, p_jitter_s => $3)",
@@ -101,8 +104,11 @@ class Leader:
             dead += row["o_dead"]
             canceled += row["o_canceled"]
             resumed += row["o_resumed"]
+            workers += row["o_workers"]
             if row["o_lost"] == 0 and row["o_requeued"] + row["o_dead"] + row["o_canceled"] < limit:
-                return Rescued(lost=lost, requeued=requeued, dead=dead, canceled=canceled, resumed=resumed)
+                return Rescued(
+                    lost=lost, requeued=requeued, dead=dead, canceled=canceled, resumed=resumed, workers=workers
+                )
 
     async def resume(self, limit: int = 1000) -> Resumed:
         """Resume jobs whose wait is over, and cancel open children of decided fan-outs."""

@@ -103,6 +103,10 @@ async def replay(
     function = definition.function if isinstance(definition, Definition) else handler
     if not inspect.iscoroutinefunction(function):
         raise InvalidArguments(f"handler must be a job or an `async def` function, got {shown(handler)}")
+    if isinstance(definition, Definition) and definition.name != read.definition:
+        raise InvalidArguments(
+            f"handler must be the job of the history, {read.definition!r}, got the job {definition.name!r}"
+        )
     codec = definition.codec if isinstance(definition, Definition) else Codec(function, read.definition)
     store = cast("Store", _RecordedStore(read))
     artifacts = cast("Artifacts", _NoArtifacts())

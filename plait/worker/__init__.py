@@ -1,6 +1,6 @@
 """The worker: claims jobs, runs their handlers, and settles their outcomes.
 
-    worker.py     the service: starts everything, drains, deregisters
+    worker.py     the service: starts everything, drains (draining.py), deregisters
     pump.py       the database pump, the only caller of `plait.cycle`: sends outcomes, claims jobs, two round trips at most
     slots.py      running and prefetched jobs, and which may start next
     execute.py    one handler: on the loop, in a thread (threads.py), in a process (processes.py, child.py, channel.py)

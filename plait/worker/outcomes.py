@@ -26,6 +26,7 @@ from plait.model.errors import (
     RetryLater,
     Skip,
     Snooze,
+    SubJobFailure,
     TooLarge,
 )
 from plait.model.redaction import hide_known
@@ -163,9 +164,20 @@ def _failure(error: BaseException | str, ending: Ending) -> dict[str, Any] | Non
     ):
         chain.append(cause)
     told: dict[str, Any] | None = None
-    for one in reversed(chain):
-        told = {"type": _type(one), "message": message_of(one, MAX_CAUSE), "cause": told}
+    causes = [*((_type(one), message_of(one, MAX_CAUSE)) for one in chain), *_of_child(chain[-1])]
+    for kind, message in reversed(causes[:MAX_CAUSES]):
+        told = {"type": kind, "message": message, "cause": told}
     return told
+
+
+def _of_child(error: BaseException) -> Iterator[tuple[str, str]]:
+    """The types and messages of the errors of a sub-job's handler, as stored with the sub-job."""
+    if isinstance(error, SubJobFailure) and error.error_type is not None:
+        yield error.error_type, error.error_message or ""
+        cause = error.cause
+        while cause is not None:
+            yield cause.type, cause.message
+            cause = cause.cause
 
 
 def _cause(error: BaseException) -> BaseException | None:

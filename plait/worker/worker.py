@@ -1,7 +1,6 @@
 """The worker as a service: it registers, runs until a stop is requested, drains, and deregisters."""
 
 import asyncio
-import contextlib
 import os
 import time
 from collections.abc import Collection, Coroutine, Iterable, Mapping
@@ -27,6 +26,7 @@ from plait.store.listener import Listener
 from plait.store.workers import Beat, Claimed, Settlement
 from plait.telemetry import tracing
 from plait.worker.cached_handlers import CachedHandlers
+from plait.worker.draining import drain
 from plait.worker.execute import Executor, abandoned, log_failure
 from plait.worker.heartbeat import Heartbeat
 from plait.worker.metrics import WorkerMetrics
@@ -179,7 +179,7 @@ class Worker:
         heartbeat = Heartbeat(
             store.database,
             worker,
-            every_s=self._settings.heartbeat,
+            every_s=self._settings.heartbeat_s,
             lease_s=self._settings.lease,
             running=lambda: self._slots.running_count,
             prefetched=lambda: self._slots.prefetched_count,
@@ -190,11 +190,12 @@ class Worker:
         )
         heartbeat.start()
         log.info("worker started", worker_id=worker, queues=self._queues)
+        released = 0
         try:
             async with asyncio.TaskGroup() as group:
                 pumping = group.create_task(self._pump.run(worker))
                 if await self._until_stopped(stop, pumping):
-                    await self._drain(stop)
+                    released = await self._drain(stop)
                     self._pump.stop()
                     lost = group.create_task(self._lost.wait())
                     await asyncio.wait({pumping, lost}, timeout=FLUSH_S, return_when=asyncio.FIRST_COMPLETED)
@@ -206,7 +207,7 @@ class Worker:
                     await briefly(self._registration.settle_late(store), LEAVE_S)
                 return stop.requested
             await briefly(store.workers.leave(worker), FLUSH_S)  # else the lease expires
-            log.info("worker stopped", worker_id=worker)
+            log.info("worker stopped", worker_id=worker, released=released)
             return True
         finally:
             await heartbeat.close()
@@ -224,23 +225,17 @@ class Worker:
                 wait.cancel()
         return not self._lost.is_set() and not pumping.done()
 
-    async def _drain(self, stop: Stop) -> None:
-        """Graceful shutdown: release jobs that have not started, and let the others finish. After the grace period, or at the second request, stop and release them."""
+    async def _drain(self, stop: Stop) -> int:
+        """Graceful shutdown: release jobs that have not started, and let the others finish. Returns how many jobs it has released."""
         self._pump.claiming = False
-        self._give_back(self._slots.give_back())
+        waiting = self._slots.give_back()
+        self._give_back(waiting)
         if self.id is not None:
             store = await self._app.store()
             # Else its node takes part in new node jobs until it is gone.
             await briefly(store.workers.drain(self.id), LEAVE_S)
-        deadline = time.monotonic() + self._settings.grace
-        while self._slots.running_count and not self._lost.is_set():
-            if stop.hard or time.monotonic() >= deadline:
-                for run in self._slots.running:
-                    run.stop(Stopping.RELEASE)
-            self._empty.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(0.05):
-                    await self._empty.wait()
+        grace_s, empty, lost = self._settings.grace, self._empty, self._lost
+        return len(waiting) + await drain(self._slots, stop, worker=self.id, grace_s=grace_s, empty=empty, lost=lost)
 
     def _accept(self, claimed: list[Claimed], wanted: dict[str, int]) -> None:
         now, definitions, runtime = time.monotonic(), self._definitions, self._runtime

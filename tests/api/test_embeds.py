@@ -2,9 +2,9 @@
 
 import httpx
 import pytest
-from pydantic import ValidationError
 
 from plait.api.guard import COOKIE
+from plait.model.errors import InvalidConfiguration
 from plait.runtime.settings import Settings
 
 from ..world import World
@@ -97,5 +97,5 @@ async def test_what_is_secret_is_not_kept(api: Calling, world: World) -> None:
     "origin", ["*", "app.example.com", "https://a; script-src *", "https://a/path", "javascript:x"]
 )
 def test_what_is_no_origin_is_refused(origin: str) -> None:
-    with pytest.raises(ValidationError, match="must be origins like"):
+    with pytest.raises(InvalidConfiguration, match="must be origins like"):
         Settings(api_embed=origin)

@@ -4,10 +4,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
 
 from plait.api.forwarding import Forwarding
+from plait.model.errors import InvalidConfiguration
 from plait.runtime.settings import Settings, networks_in
 
 from ..world import World
@@ -59,7 +59,7 @@ async def test_a_trusted_proxy_says_whether_it_was_tls(peer: str, proto: str, sc
 
 @pytest.mark.parametrize("text", ["10.0.0.0/99", "proxy.example.com", "10.0.0.1/8"])
 def test_proxies_are_addresses_and_networks(text: str) -> None:
-    with pytest.raises(ValidationError, match=r"must be addresses or networks like 10\.0\.0\.0/8, got"):
+    with pytest.raises(InvalidConfiguration, match=r"must be addresses or networks like 10\.0\.0\.0/8, got"):
         Settings(trusted_proxies=text)
 
 

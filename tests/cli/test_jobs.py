@@ -5,8 +5,13 @@ from uuid import uuid4
 
 import pytest
 
+from plait import Plait as App
+from plait import wait_for_signal
+from plait.runtime.service import Stop
+from plait.runtime.settings import Settings
 from plait.store import Store
 from plait.testing import FakeClock, TestDatabase
+from plait.worker.worker import Worker
 
 from ..trees.opening import suspend
 from ..world import World
@@ -143,6 +148,27 @@ def test_cancel_retry_cancel(plait_on: Plait, job: str) -> None:
     again = plait_on("jobs", "retry", job)
     assert (again.code, again.out) == (1, "")
     assert "a queued job cannot be retried" in again.err
+
+
+def test_a_waiting_job_with_a_grace_period_is_being_canceled(plait_on: Plait, database: TestDatabase) -> None:
+    app = App(database.url, settings=Settings(poll=0.05, listen=False))
+
+    @app.job(cancel_grace="1m")
+    async def saga() -> None:
+        await wait_for_signal("docs")
+
+    async def wait() -> str:
+        handle = await saga.enqueue()
+        await Worker(app, once=True).run(Stop())
+        await app.close()
+        return str(handle.id)
+
+    job = asyncio.run(wait())
+    assert "  it waits for the signal 'docs'\n" in plait_on("jobs", "show", job).out
+    for _ in range(2):
+        ran = plait_on("jobs", "cancel", job)
+        assert (ran.code, ran.out) == (0, f"{job}  cancellation requested; its handler runs to clean up\n")
+    assert plait_on("jobs", "cancel", job, "--json").json == [{"id": job, "ok": True, "status": "queued"}]
 
 
 def test_one_job_that_is_not_there_does_not_spare_the_others(plait_on: Plait, job: str) -> None:

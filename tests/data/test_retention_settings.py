@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 import pytest
-from pydantic import ValidationError
 
+from plait.model.errors import InvalidConfiguration
 from plait.runtime.settings import Settings
 from plait.store.leader import Retention
 
@@ -27,5 +27,5 @@ def test_the_defaults_are_those_of_the_duty() -> None:
 def test_an_age_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, bad: str) -> None:
     """T107: never read as "at once"."""
     monkeypatch.setenv("PLAIT_KEEP_SUCCEEDED", bad)
-    with pytest.raises(ValidationError):
+    with pytest.raises(InvalidConfiguration):
         Settings()

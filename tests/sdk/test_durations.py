@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from plait.model.durations import MAX_S, seconds
+from plait.model.duration_syntax import MAX_S
+from plait.model.durations import seconds
 from plait.model.errors import InvalidDefinition
 
 

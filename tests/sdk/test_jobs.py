@@ -115,11 +115,11 @@ def test_an_option_that_is_not_valid_is_refused_where_it_is_given(options: dict[
     assert message in str(raised.value)
 
 
-async def test_an_unknown_option_is_a_type_error(app: Plait) -> None:
+async def test_an_unknown_option_is_refused(app: Plait) -> None:
     @app.job
     async def work() -> None: ...
 
-    with pytest.raises(TypeError, match="prio"):
+    with pytest.raises(InvalidJob, match="prio"):
         work.options(prio=1)  # type: ignore[call-arg]
 
 

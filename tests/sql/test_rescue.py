@@ -21,6 +21,8 @@ async def test_a_worker_that_does_not_answer_is_lost_and_its_jobs_come_back(worl
     await world.advance(seconds=1)
     rescued = await world.rescue()
     assert (rescued.lost, rescued.requeued, rescued.dead) == (1, 1, 0)
+    [lost] = await world.store.workers.list_workers()
+    assert rescued.workers == [f"{worker.id} ({lost.host}:{lost.pid})"]
     row = await world.job(job)
     assert (row.status, row.lane, row.tries, row.run_at) == ("queued", "", 0, await world.now())
     [attempt] = await world.attempts(job)

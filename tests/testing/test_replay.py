@@ -237,6 +237,13 @@ async def test_what_a_replay_can_not_do_is_refused(plait: Kit) -> None:
     with pytest.raises(InvalidArguments, match="format must be 1, got 2"):
         await plait.replay({**history, "format": 2}, order)
 
+    @plait.app.job
+    async def other(n: int) -> int:
+        return n
+
+    with pytest.raises(InvalidArguments, match="handler must be the job of the history, 'order', got the job 'other'"):
+        await plait.replay(history, other)
+
     async def broken(n: int) -> None:
         await call(charge, n)
         raise ValueError("a bug of the new code")

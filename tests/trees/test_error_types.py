@@ -4,7 +4,19 @@ from typing import Any
 
 import pytest
 
-from plait import ErrorInfo, JobDeadLettered, JobFailed, PermanentError, Plait, call, collect_all, fan_out, spawn, sub
+from plait import (
+    ErrorInfo,
+    JobDeadLettered,
+    JobFailed,
+    PermanentError,
+    Plait,
+    call,
+    collect_all,
+    fan_out,
+    sleep,
+    spawn,
+    sub,
+)
 from plait.testing import Kit
 
 from ..fake_worker import FakeWorker
@@ -36,6 +48,28 @@ async def test_the_caller_gets_the_type_the_message_and_the_cause(app: Plait, ki
     error = raised.value
     assert (error.error_type, error.error_message) == (MINE, "no money")
     assert error.cause == ErrorInfo("KeyError", "'card'")
+
+
+async def test_a_failed_fan_out_names_its_first_failure_and_has_it_as_its_cause(app: Plait, kit: Kit) -> None:
+    @app.job(retries=0)
+    async def child(n: int) -> None:
+        await sleep("1h" if n == 0 else 0)
+        await decline()
+
+    @app.job(retries=0)
+    async def parent() -> None:
+        await fan_out([sub(child, 0), sub(child, 1)])
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    with pytest.raises(JobFailed) as raised:
+        await handle.result(120)
+    first = "sub-job 1 dead_letter: Declined: no money"
+    error = raised.value
+    assert error.error_type == "plait.model.errors.FanOutError"
+    assert error.error_message == f"fan-out failed: 1/2 sub-jobs failed; {first}"
+    declined = ErrorInfo(MINE, "no money", ErrorInfo("KeyError", "'card'"))
+    assert error.cause == ErrorInfo("plait.model.errors.SubJobFailure", first, declined)
 
 
 async def test_an_error_of_a_step_and_one_that_is_permanent_are_told_too(app: Plait, kit: Kit) -> None:

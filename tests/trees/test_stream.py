@@ -97,7 +97,7 @@ async def test_a_stream_ends_as_its_strategy_says(app: Plait, kit: Kit) -> None:
 
     handle = await fails.enqueue()
     await kit.run_until_idle()
-    assert await handle.result(120) == "fan-out failed: 1/3 sub-jobs failed [1]"
+    assert await handle.result(120) == "fan-out failed: 1/3 sub-jobs failed; sub-job 1 failed: two [1]"
     assert sorted(seen) == [0, 1]
     assert [n.status for n in await handle.tree()] == [
         Status.SUCCEEDED,

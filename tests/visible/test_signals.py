@@ -8,6 +8,7 @@ import pytest
 
 from plait import (
     InvalidArguments,
+    InvalidJob,
     Plait,
     Status,
     wait_for_signal,
@@ -30,6 +31,20 @@ def collects(app: Plait) -> Any:
         return got
 
     return collects
+
+
+async def test_a_name_has_one_limit_for_those_who_send_and_those_who_wait(app: Plait, kit: Kit) -> None:
+    @app.job(retries=0)
+    async def waits(name: str) -> Any:
+        return await wait_for_signal(name)
+
+    handle = await waits.enqueue("x" * 180)
+    await kit.run_until_idle()
+    await handle.signal("x" * 180, "arrived")
+    await kit.run_until_idle()
+    assert await handle.result(120) == "arrived"
+    with pytest.raises(InvalidJob, match="a signal name must have 1 to 180 characters"):
+        await (await app.store()).jobs.signal(handle.id, "x" * 181, "1")
 
 
 # In the caller's transaction, and by an id

@@ -5,10 +5,10 @@ from urllib.parse import urlencode
 
 import httpx
 import pytest
-from pydantic import ValidationError
 
 from plait.api.guard import COOKIE, CSRF
 from plait.api.oidc import AWAY
+from plait.model.errors import InvalidConfiguration
 from plait.model.oidc_grants import Grant, granted
 from plait.model.roles import Role
 from plait.runtime.settings import Settings
@@ -102,7 +102,7 @@ def test_settings_that_would_be_unsafe_are_refused(given: dict[str, Any]) -> Non
         "oidc_roles": ROLES,
     }
     Settings(**whole)
-    with pytest.raises(ValidationError):
+    with pytest.raises(InvalidConfiguration):
         Settings(**{**whole, **given})
 
 

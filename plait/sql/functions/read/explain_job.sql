@@ -43,7 +43,7 @@ begin
         when j.wait_on = 'sleep' then format('it sleeps for another %s', date_trunc('second', j.wake_at - v_now))
         when j.wait_on like 'signal %' then
           format('it waits for the signal %s', quote_literal(substr(j.wait_on, 8)))
-          || coalesce(format(', at most %s more', date_trunc('second', j.wake_at - v_now)), '')
+          || coalesce(', at most ' || date_trunc('second', j.wake_at - v_now) || ' more', '')
         when j.wait_on like 'fan_out %' then coalesce(
           (select format('it waits for %s: %s of %s have succeeded, %s failed, %s canceled',
                          case when f.on_timeout is not null then format('its nodes (%s must be done)', f.needed) when f.strategy = 'nursery' then 'its children'

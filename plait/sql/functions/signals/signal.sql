@@ -19,8 +19,8 @@ declare
   l        plait.live;
 begin
   perform plait._require_read_committed();
-  if p_name is null or length(p_name) not between 1 and 200 then
-    raise exception 'a signal name must have 1 to 200 characters' using errcode = 'PL001';
+  if p_name is null or length(p_name) not between 1 and 180 then
+    raise exception 'a signal name must have 1 to 180 characters' using errcode = 'PL001';
   end if;
   if octet_length(p_payload::text) > 1048576 then
     raise exception 'a signal payload must be JSON of at most 1 MiB' using errcode = 'PL001';

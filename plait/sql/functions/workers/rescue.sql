@@ -25,9 +25,12 @@
 -- any more (_settle, _suspend). A group is a number made from the lost worker's id, so that batches
 -- and concurrent calls agree on it. How many suspects a worker ran is counted when it is declared
 -- lost: a later batch can't know it.
+--
+-- o_workers names the workers that this call has declared lost: their ids, hosts and process ids.
 create or replace function plait.rescue(
   p_limit int default 1000, p_max_losses int default 3, p_cancel_grace_s float8 default 30, p_jitter_s float8 default 1,
-  out o_lost int, out o_requeued int, out o_dead int, out o_canceled int, out o_resumed int
+  out o_lost int, out o_requeued int, out o_dead int, out o_canceled int, out o_resumed int,
+  out o_workers text[]
 )
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set lock_timeout = '500ms' as $$
 declare
@@ -156,9 +159,10 @@ begin
   ), w as (
     update plait.workers w set state = 'lost', asleep = false,
       suspects = (select count(*) from plait.live v where v.worker = w.id and v.state = 'running' and v.lane like 'suspect%')
-    from e where w.id = e.id and w.expires_at < v_now returning w.node
+    from e where w.id = e.id and w.expires_at < v_now returning w.id, w.node, w.host, w.pid
   )
-  select count(*), array_agg(distinct w.node order by w.node) filter (where w.node is not null) into o_lost, v_nodes from w;
+  select count(*), array_agg(distinct w.node order by w.node) filter (where w.node is not null), coalesce(array_agg(format('%s (%s:%s)', w.id, w.host, w.pid) order by w.id), '{}')
+    into o_lost, v_nodes, o_workers from w;
   foreach v_node in array coalesce(v_nodes, '{}') loop
     perform plait._update_node(v_node, 'lost');
   end loop;
