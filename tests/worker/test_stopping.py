@@ -92,7 +92,7 @@ async def test_the_death_of_an_isolated_handler_is_told_with_its_exit_code(app: 
     isolated.app.target = app.target
     async with running(isolated.app):
         died = await isolated.die.enqueue(7)
-        with pytest.raises(JobDeadLettered, match="exit code 7"):
+        with pytest.raises(JobDeadLettered, match="exited with code 7"):
             await died.result(120)
         crashed = await isolated.segfault.enqueue()
         with pytest.raises(JobDeadLettered, match="SIGSEGV"):

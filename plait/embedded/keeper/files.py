@@ -54,7 +54,7 @@ def open_file(path: Path, flags: int) -> int:
         fd = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise Unsafe(f"{path} must not be a symbolic link") from None
+            raise Unsafe(f"{path} is a symbolic link") from None
         raise
     if os.geteuid() == 0:
         found, above = os.fstat(fd), path.parent.stat()
