@@ -47,7 +47,8 @@ class TestServer:
         if url is None:
             given = os.environ.get("PLAIT_TEST_DIR")
             directory = data_dir or Path(given or Path(tempfile.gettempdir()) / f"plait-tests-{os.getuid()}")
-            self._embedded = EmbeddedPostgres(directory, bin_dir=bin_dir)
+            # Several pytest processes share the server, and each has apps, workers and services.
+            self._embedded = EmbeddedPostgres(directory, bin_dir=bin_dir, settings={"max_connections": "300"})
             url = self._embedded.start().url()
         self.admin_url = url
 

@@ -62,7 +62,7 @@ async def test_nonsense_is_refused_with_a_sentence(app: Plait, kit: Kit, over: W
         (lambda: spawn(7), "a job or its name"),  # type: ignore[arg-type]
         (lambda: spawn(None), "a job or its name"),  # type: ignore[arg-type]
         (lambda: after(print), "a job or its name"),  # type: ignore[arg-type]
-        (lambda: spawn("a\0b"), "must not contain NUL"),
+        (lambda: spawn("a\0b"), "without NUL"),
         (lambda: spawn("unknown", 1), "pass its arguments by name"),
         (lambda: spawn(child, "one"), "Expected `int`"),
         (lambda: spawn(child, 1, queue="no such name!"), "queue must be"),

@@ -346,8 +346,8 @@ async def test_a_job_that_begins_anew_writes_its_items_after_the_old_ones(app: P
     await handle.retry(drop_steps=True)
     await kit.run_until_idle()
     again = [item async for item in handle.stream_items("tokens", after=3)]
-    assert again == [(4, [2, 0]), (5, [2, 1]), (6, [2, 2])]
-    assert [item async for item in handle.stream_items("tokens", after=5, type=tuple[int, int])] == [(6, (2, 2))]
+    assert again == [(4, [3, 0]), (5, [3, 1]), (6, [3, 2])]
+    assert [item async for item in handle.stream_items("tokens", after=5, type=tuple[int, int])] == [(6, (3, 2))]
     assert [item[1] for item in await items(handle)] == [0, 1, 2]
     assert await over.sql("select (items, last_seq) = (3, 6) from plait.streams")
 
