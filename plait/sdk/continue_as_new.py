@@ -29,6 +29,6 @@ async def continue_as_new(*args: Any, **kwargs: Any) -> NoReturn:
         )
     # A step that is never recorded: it begins when the replay is over, and is rejected while the handler is dropped.
     with await owner.begin("continue_as_new", "call"):
-        await owner.delivery.return_unread()
-        await owner.suspend(lambda: owner.store.trees.continue_as_new(owner.lease, payload), keep=False)
+        async with owner.delivery.undelivered() as steps:
+            await owner.suspend(lambda: owner.store.trees.continue_as_new(owner.lease, payload, steps), keep=False)
     raise AssertionError("unreachable: the job was continued, or the lease is lost")

@@ -8,7 +8,8 @@ last run one of them may have canceled the new steps. So the same things happen 
 import asyncio
 import contextvars
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 from uuid import UUID
 
@@ -71,7 +72,7 @@ class StepDelivery:
         """Ended steps, in order. None reserves the place of a query's result."""
         self._asking: asyncio.Task[None] | None = None
         self._asks_itself = False
-        """The handler's only wait queries the database. A second query meanwhile would suspend the job twice."""
+        """The handler itself is suspending the job. A query meanwhile would suspend it twice."""
         self._due = False
         """A timer has expired by this process's clock: the database's clock decides."""
         self._ask_at = 0.0
@@ -195,11 +196,18 @@ class StepDelivery:
         if fan_out_id is not None:
             self._left.append((key.branch, fan_out_id))
 
-    async def return_unread(self) -> None:
-        """The handler ends here: signals that ended a wait, but did not reach the handler, are unread again."""
-        self.abandoned += [step.key for step in self._order if isinstance(step, Step) and step.kind == "signal"]
-        if self.abandoned:
-            await self._ask(False)
+    @asynccontextmanager
+    async def undelivered(self) -> AsyncGenerator[list[StepKey]]:
+        """The handler is about to end: nothing is queried meanwhile. Yields the waits whose end, if they have one, has not reached the handler."""
+        self._asks_itself = True
+        try:
+            if self._asking is not None:
+                await asyncio.wait([self._asking])
+            open_waits = [step.key for step in (*self._order, *self.waits) if isinstance(step, Step)]
+            yield [*self.abandoned, *open_waits]
+        finally:
+            self._asks_itself = False
+            self.poke()
 
     def left_by(self, branches: list[str]) -> list[UUID]:
         """The fan-outs that these branches, or their descendants, waited for when they were canceled."""

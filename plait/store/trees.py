@@ -211,10 +211,15 @@ class Trees:
             "select plait.abandon_fan_outs($1, $2, $3, $4)", lease.worker, lease.job_id, lease.attempt, list(fan_outs)
         )
 
-    async def continue_as_new(self, lease: Lease, payload: str) -> Suspension:
-        """Restart the job with this payload, without steps."""
+    async def continue_as_new(self, lease: Lease, payload: str, undelivered: Sequence[StepKey] = ()) -> Suspension:
+        """Restart the job with this payload, without steps. Signals of the undelivered steps are unread again."""
         status: Suspension = await self._db.fetchval(
-            "select plait.continue_as_new($1, $2, $3, $4)", lease.worker, lease.job_id, lease.attempt, payload
+            "select plait.continue_as_new($1, $2, $3, $4, $5)",
+            lease.worker,
+            lease.job_id,
+            lease.attempt,
+            payload,
+            msgspec.json.encode(undelivered).decode() if undelivered else None,
         )
         return status
 

@@ -10,9 +10,9 @@
 -- Waits that are met already are ended, in order. p_waits: an array of objects with branch, name,
 -- occurrence, seq, kind, hash, delay_s or until, fan_out_id and, for a join, ended. The first call
 -- for a step fixes when it is due. p_abandoned: steps whose branch was canceled; they are not
--- waited for any more, and a signal that one of them consumed is unread again: its handler did not
--- get it. (Not an event: a later wait must not receive an earlier event.) p_next: the number of the next end. A job that was canceled and has a grace
--- period gets that as an end of the branch !, numbered after the others.
+-- waited for any more, and a signal that one of them consumed is unread again. p_next: the number of
+-- the next end. A job that was canceled and has a grace period gets that as an end of the branch !,
+-- numbered after the others.
 -- o_status is suspended, ready (o_ended has what arrived), waiting (nothing arrived, and the job
 -- keeps running), stale when the lease is lost, or canceled when the job was asked to stop.
 -- o_next_s: in how many seconds the first of them is due.
@@ -50,16 +50,7 @@ begin
   if p_abandoned is not null then
     update plait.steps s set error = 'canceled' from json_to_recordset(p_abandoned) a(branch text, name text, occurrence int)
       where s.job_id = p_job and s.branch = a.branch and s.name = a.name and s.occurrence = a.occurrence and not s.done;
-    with undelivered as (
-      select s.branch, s.name, s.occurrence, s.signal_id
-      from plait.steps s join json_to_recordset(p_abandoned) a(branch text, name text, occurrence int)
-        on s.job_id = p_job and s.branch = a.branch and s.name = a.name and s.occurrence = a.occurrence
-      where s.signal_id is not null and s.name not like 'signal event %'
-    ), forgotten as (
-      update plait.steps s set signal_id = null from undelivered u
-      where s.job_id = p_job and s.branch = u.branch and s.name = u.name and s.occurrence = u.occurrence
-    )
-    update plait.signals g set consumed = false from undelivered u where g.job_id = p_job and g.id = u.signal_id;
+    perform plait._return_signals(p_job, p_abandoned);
     update plait.fan_outs o set waited_for = null from plait.steps s
       where s.job_id = p_job and not s.done and s.error = 'canceled' and o.id = s.fan_out_id and o.waited_for is not null and o.strategy <> 'nursery';
   end if;

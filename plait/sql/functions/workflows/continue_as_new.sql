@@ -10,8 +10,11 @@
 -- succeeded before), stale when the lease is lost, or canceled when the job was asked to stop. Its
 -- attempts start again, and any build may run it. Children that it spawned stay its own; sub-jobs
 -- of open fan-outs are canceled; follow-ups are requested again by the new run. Consumed signals
--- are deleted after a day, so that a job that continues for ever does not grow.
-create or replace function plait.continue_as_new(p_worker int, p_job uuid, p_attempt int, p_payload text) returns text
+-- are deleted after a day, so that a job that continues for ever does not grow. p_undelivered: steps
+-- whose end did not reach the handler; a signal that one of them consumed is unread again.
+create or replace function plait.continue_as_new(
+  p_worker int, p_job uuid, p_attempt int, p_payload text, p_undelivered json default null
+) returns text
 language plpgsql security definer set search_path = plait, pg_temp set enable_seqscan = off set lock_timeout = '500ms' as $$
 declare
   v_now timestamptz := plait.now();
@@ -32,6 +35,9 @@ begin
     order by id for no key update;
   update plait.fan_outs set waited_for = null, cancel_due = cancel_due or decided_at is null and succeeded + failed + canceled < total
     where parent_id = p_job and (decided_at is null or waited_for is not null) and strategy not in ('nursery', 'after');
+  if p_undelivered is not null then
+    perform plait._return_signals(p_job, p_undelivered);
+  end if;
   delete from plait.steps where job_id = p_job;
   delete from plait.follow_ups where job_id = p_job;
   delete from plait.event_waits where job_id = p_job;
