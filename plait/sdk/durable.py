@@ -194,7 +194,7 @@ class Durable:
         the attempt must not be replayed in the next one."""
 
         async def write(number: int) -> None:
-            self._unrecorded.failures.append(Failure(error, step, number))
+            self._unrecorded.failed(Failure(error, step, number))
 
         await self.record(step, write)
         raise error
@@ -221,7 +221,7 @@ class Durable:
 
     async def _record_the_rest(self) -> None:
         """Record everything that has happened and is not recorded yet: the handler continues after it, so a replay must see the same."""
-        await asyncio.gather(*(self._store_end(*end) for end in self._unrecorded.take(self.delivery)))
+        await self._unrecorded.record(self.delivery, self._store_end)
 
     def timer(self, setter: str, call_at: CallAt, when: float, callback: Any, args: Any, context: Any) -> Timer:
         """A deadline that the handler sets with asyncio."""

@@ -1,6 +1,8 @@
 """Events of a run that are not recorded yet: they are recorded when the handler continues after them, so that a replay sees the same."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -21,21 +23,44 @@ class Unrecorded:
         """Ids of the things that the handler sent before its first step."""
         self.failures: list[Failure] = []
         """Errors of steps that the handler has seen, including recorded ones."""
+        self._new: list[Failure] = []
+        self._recording: asyncio.Future[Any] | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.early or self.failures)
+        return bool(self.early or self._new or self._recording)
 
-    def take(self, delivery: StepDelivery) -> Iterator[End]:
+    def failed(self, failure: "Failure") -> None:
+        self.failures.append(failure)
+        if not failure.step.nested:
+            self._new.append(failure)
+
+    async def record(self, delivery: StepDelivery, store: Callable[..., Awaitable[None]]) -> None:
+        """Record them. Returns when those that another branch is recording are recorded too: no step may begin before."""
+        ends = list(self._take(delivery))
+        if ends:
+            before = [] if self._recording is None else [self._recording]
+            self._recording = asyncio.gather(*before, *(store(*end) for end in ends))
+            self._recording.add_done_callback(self._recorded)
+        if self._recording is not None:
+            await asyncio.shield(self._recording)  # a canceled branch does not stop it
+
+    def _recorded(self, recording: "asyncio.Future[Any]") -> None:
+        if self._recording is recording:
+            self._recording = None
+        if not recording.cancelled():
+            recording.exception()  # retrieved, even if no branch waits for it any more
+
+    def _take(self, delivery: StepDelivery) -> Iterator[End]:
         """The ends to record now."""
         early, self.early = self.early, []
         for key, ids in early:
             delivery.number += 1
             yield key, "call", None, delivery.number, msgspec.json.encode(ids).decode(), None
-        for one in self.failures:
-            if not one.recorded and not one.step.nested:
-                one.recorded = True
-                said = encode_error(one.error), message_of(one.error, MAX_ERROR)
-                yield one.step.key, one.step.kind, one.step.hash, one.number, *said
+        new, self._new = self._new, []
+        for one in new:
+            one.recorded = True
+            said = encode_error(one.error), message_of(one.error, MAX_ERROR)
+            yield one.step.key, one.step.kind, one.step.hash, one.number, *said
 
 
 class Failure:

@@ -7,10 +7,11 @@ import asyncio
 import os
 import random
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from plait import Plait
+from plait import Plait, continue_as_new
 from plait.runtime.logging import configure
 from plait.runtime.service import Signals, Stop, run_services
 from plait.sdk.durable_runtime import DurableRuntime
@@ -18,7 +19,7 @@ from plait.worker import worker as worker_module
 from plait.worker.worker import Worker
 
 from ..mortal import SETTINGS
-from .programs import Program, run
+from .programs import Program, run_job
 from .test_programs import Durably
 
 
@@ -63,7 +64,8 @@ def programs_app(target: str, directory: Path) -> Plait:
     async def program(seed: int, code: Program) -> Any:
         if seed not in effects:
             effects[seed] = Effects(directory, seed)
-        return await run(code, Slowly(effects[seed], leaf))  # type: ignore[arg-type]
+        ops = Slowly(effects[seed], leaf)  # type: ignore[arg-type]
+        return await run_job(code, ops, partial(continue_as_new, seed))
 
     return app
 

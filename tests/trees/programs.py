@@ -1,7 +1,8 @@
 """Random programs of steps, waits and asyncio's combinators; and what plain asyncio makes of them: the oracle.
 
 A program is JSON, so that a job can be given one. Every wait of a program takes another power of two of seconds, so that no two sums of them are equal: nothing
-ever happens at the same time by chance, and programs that begin together have few moments at which anything happens at all.
+ever happens at the same time by chance, and programs that begin together have few moments at which anything happens at all. Signals are the exception:
+several can be there when their waits begin. They reach the handler one at a time, and a wait that another signal cancels leaves its own for a later wait.
 """
 
 import asyncio
@@ -31,16 +32,23 @@ class Maker:
         self._waits = [2**n for n in range(waits)]
         self._random.shuffle(self._waits)
         self._names = 0
-        self.signals: dict[str, int] = {}
-        """When each is sent, in seconds after the start."""
-        self.program = self._node(4)
+        self.signals: list[tuple[str, int]] = []
+        """The name of each, and when it is sent, in seconds after the start. Its payload is `payload_of`."""
+        self.program = self._then() if self._random.random() < 0.2 else self._node(4)
+
+    def _then(self) -> Program:
+        """Two runs of one job: the first ends with `continue_as_new`."""
+        return ["then", self._node(3), self._node(3)]
 
     def _name(self) -> str:
         self._names += 1
         return f"n{self._names}"
 
     def _node(self, depth: int) -> Program:
-        leaf = [self._step, self._step, self._sleep, self._signal, self._fan_out, self._fails]
+        leaf = [
+            *(self._step, self._step, self._sleep, self._signal, self._fan_out, self._fails),
+            *(self._either, self._patient, self._twice),
+        ]
         inner = [
             self._seq,
             self._seq,
@@ -70,9 +78,24 @@ class Maker:
     def _signal(self, _: int) -> Program:
         if not self._waits:
             return self._step(0)
+        return ["signal", self._sent(1)]
+
+    def _sent(self, times: int) -> str:
+        """The name of a signal that is sent that often."""
         name = self._name()
-        self.signals[name] = self._waits.pop()
-        return ["signal", name]
+        self.signals += [(name, self._waits.pop()) for _ in range(times)]
+        return name
+
+    def _either(self, _: int) -> Program:
+        """The first of two signals, then the other one."""
+        return ["either", self._sent(1), self._sent(1)] if len(self._waits) > 1 else self._step(0)
+
+    def _patient(self, _: int) -> Program:
+        """Wait for a signal with a time limit, then without."""
+        return ["patient", self._waits.pop(), self._sent(1)] if len(self._waits) > 1 else self._step(0)
+
+    def _twice(self, _: int) -> Program:
+        return ["twice", self._sent(2)] if len(self._waits) > 1 else self._step(0)
 
     def _fan_out(self, _: int) -> Program:
         return ["fan_out", [self._random.randint(0, 9) for _ in range(self._random.randint(1, 3))]]
@@ -118,6 +141,18 @@ class Maker:
         return ["left", self._node(depth), ["seq", first, self._node(depth)]]
 
 
+def payload_of(name: str, at: int) -> str:
+    return f"{name} at {at}"
+
+
+async def run_job(program: Program, ops: Operations, restart: Callable[[Program], Awaitable[Any]]) -> Any:
+    """A program of two runs does the first one here, and leaves the second to `restart`."""
+    if program[0] != "then":
+        return await run(program, ops)
+    await run(program[1], ops)
+    return await restart(program[2])
+
+
 async def run(program: Program, ops: Operations) -> Any:
     kind, *parts = program
     match kind:
@@ -133,6 +168,21 @@ async def run(program: Program, ops: Operations) -> Any:
             return None
         case "signal":
             return await ops.signal(parts[0])
+        case "either":
+            waiting = {asyncio.create_task(ops.signal(name)): name for name in parts}
+            done, losers = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for task in losers:
+                task.cancel()
+            await asyncio.gather(*losers, return_exceptions=True)
+            return [task.result() for task in done] + [await ops.signal(waiting[task]) for task in losers]
+        case "patient":
+            try:
+                async with asyncio.timeout(parts[0]):
+                    return await ops.signal(parts[1])
+            except TimeoutError:
+                return ["late", await ops.signal(parts[1])]
+        case "twice":
+            return list(await asyncio.gather(ops.signal(parts[0]), ops.signal(parts[0])))
         case "fan_out":
             return await ops.fan_out(parts[0])
         case "seq":
@@ -193,14 +243,36 @@ class _Selector(selectors.DefaultSelector):
 class _Fakes:
     """What the operations do when nothing is durable."""
 
-    def __init__(self, signals: dict[str, int]) -> None:
-        loop = asyncio.get_running_loop()
+    def __init__(self, signals: list[tuple[str, int]]) -> None:
+        self._loop = asyncio.get_running_loop()
         self.ran: Counter[str] = Counter()
-        self._signals: dict[str, asyncio.Event] = {}
-        for name, at in signals.items():
-            self._signals[name] = event = asyncio.Event()
-            loop.call_later(at, event.set)
+        self._unread: list[tuple[str, str]] = []
+        self._waiting: list[tuple[str, asyncio.Future[str]]] = []
+        for name, at in signals:
+            self._loop.call_later(at, self._send, name, payload_of(name, at))
+        self._handing_out = False
         self.over = False
+
+    def _send(self, name: str, payload: str) -> None:
+        self._unread.append((name, payload))
+        self._hand_out_later()
+
+    def _hand_out_later(self) -> None:
+        if not self._handing_out:
+            self._handing_out = True
+            self._loop.call_later(1e-6, self._hand_out)
+
+    def _hand_out(self) -> None:
+        """One signal, to the first that waits for it; the next one when everything that follows from it has happened."""
+        self._handing_out = False
+        self._waiting = [(name, future) for name, future in self._waiting if not future.done()]
+        for name, future in self._waiting:
+            for signal in self._unread:
+                if signal[0] == name:
+                    self._unread.remove(signal)
+                    future.set_result(signal[1])
+                    self._hand_out_later()
+                    return
 
     async def _now(self, name: str) -> None:
         if self.over:
@@ -220,15 +292,17 @@ class _Fakes:
         await asyncio.sleep(seconds)
 
     async def signal(self, name: str) -> Any:
-        await self._signals[name].wait()
-        return name
+        future: asyncio.Future[str] = self._loop.create_future()
+        self._waiting.append((name, future))
+        self._hand_out_later()
+        return await future
 
     async def fan_out(self, values: list[int]) -> list[int]:
         await asyncio.sleep(1e-6)
         return values
 
 
-def by_asyncio(program: Program, signals: dict[str, int]) -> tuple[Any, Counter[str]]:
+def by_asyncio(program: Program, signals: list[tuple[str, int]]) -> tuple[Any, Counter[str]]:
     """The program's result, and how often each step ran."""
     selector = _Selector()
     loop = asyncio.SelectorEventLoop(selector)
@@ -237,8 +311,18 @@ def by_asyncio(program: Program, signals: dict[str, int]) -> tuple[Any, Counter[
 
     async def main() -> Any:
         made.append(fakes := _Fakes(signals))
+
+        async def restart(rest: Program) -> Any:
+            fakes.over = True
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+            fakes.over = False
+            return await run(rest, fakes)
+
         try:
-            return await run(program, fakes)
+            return await run_job(program, fakes, restart)
         finally:
             fakes.over = True
 

@@ -7,13 +7,14 @@ import asyncio
 import os
 import random
 from collections import Counter
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 import msgspec
 import pytest
 
-from plait import Plait, call, fan_out, sleep, sub, wait_for_signal
+from plait import Plait, call, continue_as_new, fan_out, sleep, sub, wait_for_signal
 from plait.runtime.service import Stop
 from plait.sdk.checkpoints import Checkpoints
 from plait.sdk.durable_runtime import DurableRuntime
@@ -22,7 +23,7 @@ from plait.testing import Kit
 from plait.worker.worker import Worker
 
 from ..world import World
-from .programs import Maker, Program, by_asyncio, run
+from .programs import Maker, Program, by_asyncio, payload_of, run_job
 
 SEED = int(os.environ.get("SEED", "1"))
 PROGRAMS = int(os.environ.get("PROGRAMS", "150"))
@@ -83,7 +84,7 @@ class Programs:
         @app.job(retries=0)
         async def program(seed: int, code: Program) -> Any:
             self.starts += 1
-            return await run(code, Durably(self.ran[seed], leaf))
+            return await run_job(code, Durably(self.ran[seed], leaf), partial(continue_as_new, seed))
 
         self._job = program
 
@@ -97,11 +98,13 @@ class Programs:
         await self._kit.advance(seconds=1)
         store = await self._app.store()
         for seed, maker in self.makers.items():
-            for name, at in maker.signals.items():
+            for name, at in maker.signals:
                 if at == self._now:
                     status = await store.jobs.get_job(self.jobs[seed])
                     if not status.status.final:
-                        await store.jobs.signal(self.jobs[seed], name, msgspec.json.encode(name).decode())
+                        await store.jobs.signal(
+                            self.jobs[seed], name, msgspec.json.encode(payload_of(name, at)).decode()
+                        )
 
     @property
     def ended(self) -> bool:
@@ -209,7 +212,7 @@ class Losses:
 
             monkeypatch.setattr(Trees, name, write)
 
-        for name in ("await_steps", "open_fan_out", "resume_steps"):
+        for name in ("await_steps", "open_fan_out", "resume_steps", "continue_as_new"):
             around(name)
         real_save = Checkpoints.save
 

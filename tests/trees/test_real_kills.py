@@ -19,7 +19,7 @@ from plait.testing import Kit
 
 from ..world import World
 from .program_worker import programs_app
-from .programs import Maker, by_asyncio
+from .programs import Maker, by_asyncio, payload_of
 
 SEED = int(os.environ.get("SEED", "1"))
 
@@ -106,9 +106,9 @@ async def _until_idle(over: World) -> None:
 
 async def _send(over: World, makers: dict[int, Maker], jobs: dict[int, UUID], now: int) -> None:
     for seed, maker in makers.items():
-        for name, at in maker.signals.items():
+        for name, at in maker.signals:
             if at == now and not (await over.store.jobs.get_job(jobs[seed])).status.final:
-                await over.store.jobs.signal(jobs[seed], name, msgspec.json.encode(name).decode())
+                await over.store.jobs.signal(jobs[seed], name, msgspec.json.encode(payload_of(name, at)).decode())
 
 
 async def _check(app: Plait, makers: dict[int, Maker], jobs: dict[int, UUID], directory: Path) -> int:

@@ -1,6 +1,9 @@
 """Checkpoints of steps: in a transaction of the handler's, under the fence, and many in one statement."""
 
+import asyncio
 from typing import Any
+
+import pytest
 
 from plait import (
     Plait,
@@ -13,6 +16,7 @@ from plait import (
     transaction,
     values,
 )
+from plait.sdk.checkpoints import Checkpoints
 from plait.store.trees import Checkpoint, Lease, StepKey
 from plait.testing import Kit
 
@@ -110,3 +114,40 @@ async def test_one_bad_step_does_not_sink_those_beside_it(app: Plait, kit: Kit) 
     handle = await parent.enqueue()
     await kit.run_until_idle()
     assert await handle.result(120) == list(range(50))
+
+
+async def test_no_step_begins_before_an_error_that_the_handler_caught_is_recorded(
+    app: Plait, kit: Kit, over: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a crash in between would leave steps in the history that a run without the error does not call."""
+    began: list[str] = []
+    at_record: list[list[str]] = []
+    real = Checkpoints.save
+
+    def save(checkpoints: Checkpoints, checkpoint: Checkpoint) -> "asyncio.Future[bool]":
+        saving = real(checkpoints, checkpoint)
+        if checkpoint.key.name == "breaks":
+            saving.add_done_callback(lambda _: at_record.append(list(began)))
+        return saving
+
+    monkeypatch.setattr(Checkpoints, "save", save)
+
+    async def breaks() -> None:
+        raise LookupError
+
+    async def begin(name: str) -> str:
+        began.append(name)
+        return name
+
+    @app.job
+    async def parent() -> list[str]:
+        try:
+            await call(breaks)
+        except LookupError:
+            return list(await asyncio.gather(*(call(begin, name) for name in "abc")))
+        return []
+
+    handle = await parent.enqueue()
+    await kit.run_until_idle()
+    assert await handle.result(60) == ["a", "b", "c"]
+    assert at_record == [[]]
