@@ -13,8 +13,8 @@ import pytest
 from plait.model import redaction
 from plait.testing import TestDatabase, TestServer
 
-from .pooler.ways import Way, way
-from .world import World
+from .connection_modes.connection_mode import Way, way
+from .harness import World
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ def server(plait_server: TestServer) -> TestServer:
 
 @pytest.fixture(scope="session")
 def way_there(server: TestServer) -> Iterator[Way]:
-    """Straight to the database, unless the environment names another way (tests/pooler)."""
+    """Straight to the database, unless the environment names another way (tests/connection_modes)."""
     with way(server.admin_url) as there:
         yield there
 

@@ -1,6 +1,6 @@
 """The states of a job and the outcomes of an attempt, as defined in `plait/sql/schema`.
 
-The database is authoritative; `tests/sql/test_states.py` compares every status and transition here with it.
+The database is authoritative; `tests/foundation/test_states.py` compares every status and transition here with it.
 """
 
 from enum import StrEnum

@@ -1,4 +1,4 @@
--- All grants: applied after every migration, by the owner. tests/security/grants.txt shows the result.
+-- All grants: applied after every migration, by the owner. tests/access/grants.txt shows the result.
 
 revoke all on schema plait from public;
 revoke all on all tables in schema plait from public, plait_client, plait_tenant, plait_worker, plait_admin;

@@ -2,8 +2,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ..world import World
-from .calling import Calling
+from ..harness import World
+from .api_client import Calling
 
 
 @pytest.fixture(autouse=True)

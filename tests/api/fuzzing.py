@@ -21,10 +21,10 @@ from plait.api.application import build
 from plait.model.roles import Role
 from plait.testing import TestDatabase, TestServer
 
-from ..world import World
-from .calling import new_key
+from ..harness import World
+from .api_client import new_key
+from .api_server import served
 from .samples import Things, make_things
-from .serving import served
 
 SILENT = {"GET /api/v1/stream", "GET /api/v1/jobs/{job_id}/streams/{name}"}
 """Never end by themselves."""

@@ -8,8 +8,8 @@ from plait.api.access import PREFIX, ROUTES
 from plait.model.ids import new_id
 from plait.model.roles import Role
 
-from ..world import World
-from .calling import new_key
+from ..harness import World
+from .api_client import new_key
 
 HASH = "0123456789abcdef" * 4
 

@@ -10,8 +10,8 @@ from plait.api.access import PREFIX, ROUTES
 from plait.api.guard import Guarded, new_router
 from plait.model.roles import Role, may
 
-from ..world import World
-from .calling import Calling
+from ..harness import World
+from .api_client import Calling
 from .samples import BODIES, make_things, names, sample, short
 
 APART = {
@@ -21,8 +21,8 @@ APART = {
     "GET /api/v1/session/link",
     "POST /api/v1/embeds/session",
 } | {name for name in names() if "/session/oidc" in name or "/approvals/" in name}
-"""A stream has no end; who signs in has no key yet: test_stream.py, test_job_streams.py, test_sessions.py, test_oidc.py,
-test_embeds.py, test_approvals.py."""
+"""A stream has no end; who signs in has no key yet: test_change_stream.py, test_job_streams.py, test_sessions.py, oidc/,
+test_embeds.py, tests/signals/test_approvals.py."""
 
 
 @pytest.mark.parametrize("name", [name for name in names() if name not in APART])

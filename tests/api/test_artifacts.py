@@ -12,8 +12,8 @@ from plait.runtime.objects import Directory
 from plait.runtime.settings import Settings
 from plait.sdk.codec import MAX_BYTES
 
-from ..world import World
-from .calling import Calling
+from ..harness import World
+from .api_client import Calling
 
 LARGE = {"text": "x" * MAX_BYTES}
 

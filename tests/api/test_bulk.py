@@ -15,10 +15,10 @@ from plait.model.states import Ending
 from plait.runtime.outage import Outage
 from plait.store import Store
 
+from ..harness import World
 from ..waiting import PATIENCE_S, eventually
-from ..world import World
-from .calling import Calling, new_key
-from .serving import served
+from .api_client import Calling, new_key
+from .api_server import served
 
 
 class Died(Exception):

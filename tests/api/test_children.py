@@ -2,9 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from ..trees.opening import CHILDREN, claim_children, open_one
-from ..world import World
-from .calling import Calling
+from ..harness import World
+from ..workflows.worker_calls import CHILDREN, claim_children, open_one
+from .api_client import Calling
 
 
 async def test_the_children_of_a_fan_out_are_read_from_any_index_with_when_each_ran(api: Calling, world: World) -> None:

@@ -3,10 +3,10 @@
 from plait.model.roles import Role
 from plait.model.states import Status
 
+from ..access.logins import connected
+from ..harness import World
 from ..nodes.cluster import Cluster
-from ..security.logins import connected
-from ..world import World
-from .calling import Calling
+from .api_client import Calling
 
 
 async def _cluster(world: World, *, urls: bool = True) -> Cluster:

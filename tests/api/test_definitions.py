@@ -2,8 +2,8 @@
 
 from plait.model.roles import Role
 
-from ..world import World
-from .calling import Calling
+from ..harness import World
+from .api_client import Calling
 
 PATH = "/admin/jobs/definitions/add"
 

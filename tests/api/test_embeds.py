@@ -7,8 +7,8 @@ from plait.api.guard import COOKIE
 from plait.model.errors import InvalidConfiguration
 from plait.runtime.settings import Settings
 
-from ..world import World
-from .calling import Calling
+from ..harness import World
+from .api_client import Calling
 
 
 async def _view(caller: Calling, **wanted: object) -> dict[str, str]:

@@ -3,8 +3,8 @@
 import pytest
 from standardwebhooks import Webhook
 
-from ..world import World
-from .calling import Calling
+from ..harness import World
+from .api_client import Calling
 
 NEW = {"label": "orders", "url": "https://hooks.example.com/plait", "statuses": ["failed"], "definitions": ["add"]}
 

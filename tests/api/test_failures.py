@@ -4,9 +4,9 @@ from datetime import datetime
 
 from plait.store.trees import Lease
 
-from ..trees.opening import suspend
-from ..world import World
-from .calling import Calling
+from ..harness import World
+from ..workflows.worker_calls import suspend
+from .api_client import Calling
 
 
 async def _fail(world: World, *errors: str, tenant: str = "default") -> None:

@@ -11,10 +11,10 @@ from plait.api.fairness import KEY_RATE, TENANT_RATE, Fairness, Shares
 from plait.api.problems import Refused
 from plait.model.roles import Role
 
+from ..harness import World
 from ..waiting import eventually
-from ..world import World
-from .calling import Calling, new_key
-from .serving import served
+from .api_client import Calling, new_key
+from .api_server import served
 
 
 def a_caller(tenant: Any = None) -> Caller:

@@ -10,8 +10,8 @@ from plait.api.forwarding import Forwarding
 from plait.model.errors import InvalidConfiguration
 from plait.runtime.settings import Settings, networks_in
 
-from ..world import World
-from .calling import Calling, new_key
+from ..harness import World
+from .api_client import Calling, new_key
 
 GUESSES = 25
 """More than an address has in a burst."""

@@ -15,9 +15,9 @@ from plait.store.streams import StreamItem
 from plait.store.trees import Lease
 
 from ..fake_worker import FakeWorker
-from ..world import World
-from .calling import Calling, new_key
-from .serving import served
+from ..harness import World
+from .api_client import Calling, new_key
+from .api_server import served
 
 Told = tuple[str | None, str, Any]
 

@@ -11,10 +11,10 @@ from plait.model.ids import new_id
 from plait.model.reasons import REMEDIES
 from plait.model.states import Status
 
-from ..project.tree import ROOT
-from ..security.logins import fan_out
-from ..world import World
-from .calling import Calling
+from ..access.logins import fan_out
+from ..harness import World
+from ..project.source_files import ROOT
+from .api_client import Calling
 
 
 async def _ids(caller: Calling, **query: Any) -> list[str]:

@@ -8,8 +8,8 @@ from plait.api.guard import GUESSES, TRUSTED_S
 from plait.model.roles import Role
 from plait.model.tokens import hash_of, hint_of, new_token
 
-from ..world import World
-from .calling import Calling
+from ..harness import World
+from .api_client import Calling
 
 
 async def test_a_key_is_made_used_listed_and_revoked(api: Calling, world: World) -> None:

@@ -18,8 +18,8 @@ from plait.runtime.objects import Directory
 from plait.runtime.settings import Settings
 from plait.store.workers import Settlement
 
-from ..world import World
-from .calling import Calling
+from ..harness import World
+from .api_client import Calling
 
 SECRETS = {
     "password": "canary-password",

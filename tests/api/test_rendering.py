@@ -7,8 +7,8 @@ import pytest
 
 from plait.api import triggers
 
-from ..world import World
-from .calling import Calling
+from ..harness import World
+from .api_client import Calling
 
 
 async def test_a_template_is_filled_in_and_checked_before_it_is_a_trigger(api: Calling, world: World) -> None:

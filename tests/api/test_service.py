@@ -13,10 +13,10 @@ from plait.runtime.service import Stop
 from plait.sdk.app import Plait
 from plait.testing import TestDatabase
 
-from ..security.logins import Logins
-from ..world import World
-from .calling import new_key
-from .serving import served
+from ..access.logins import Logins
+from ..harness import World
+from .api_client import new_key
+from .api_server import served
 
 
 @pytest.mark.parametrize("roles", [["plait_client"], ["plait_admin"], ["plait_worker"]])

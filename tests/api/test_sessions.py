@@ -11,8 +11,8 @@ from plait.api.guard import COOKIE, CSRF
 from plait.model.roles import Role
 from plait.model.tokens import hash_of, new_token
 
-from ..world import World
-from .calling import PREFIX, Calling
+from ..harness import World
+from .api_client import PREFIX, Calling
 from .samples import make_things, names, sample
 
 CHANGES = [name for name in names() if not name.startswith("GET ") and ROUTES[name] not in (None, Role.WORKER)]

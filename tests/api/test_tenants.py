@@ -11,8 +11,8 @@ import pytest
 from plait.api.access import ROUTES
 from plait.model.roles import Role, may
 
-from ..world import World
-from .calling import Calling
+from ..harness import World
+from .api_client import Calling
 from .samples import Things, make_things, names, nobodys, sample
 
 OF_THINGS = [name for name in names() if "_id}" in name and "/worker/" not in name]

@@ -10,8 +10,8 @@ from plait.api import waiting_claims
 from plait.model.ids import new_id
 from plait.store import Database
 
-from ..world import World
-from .calling import Calling
+from ..harness import World
+from .api_client import Calling
 
 
 async def _claim(caller: Calling, **options: Any) -> Any:

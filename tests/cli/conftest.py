@@ -10,7 +10,7 @@ import pytest
 
 from plait.testing import TestDatabase, TestServer
 
-from .calling import Ran, call
+from .cli_runner import Ran, call
 
 Plait = Callable[..., Ran]
 WriteApp = Callable[..., Path]

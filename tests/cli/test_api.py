@@ -13,7 +13,7 @@ import pytest
 from plait.testing import TestDatabase
 
 from ..waiting import PATIENCE_S
-from .calling import call, run, started, wait_for_line
+from .cli_runner import call, run, started, wait_for_line
 from .conftest import Plait
 
 

@@ -6,7 +6,7 @@ import asyncpg
 
 from plait.testing import TestDatabase
 
-from .calling import run
+from .cli_runner import run
 
 MEASURES = [
     "enqueue_one",

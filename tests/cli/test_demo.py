@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from .calling import call, run
+from .cli_runner import call, run
 
 
 def test_the_demo_keeps_its_word_and_can_be_run_again(data_dir: Path) -> None:

@@ -13,7 +13,7 @@ from plait.embedded.postgres_errors import StartFailed
 from plait.model import errors
 from plait.testing import TestDatabase
 
-from .calling import call, run
+from .cli_runner import call, run
 from .conftest import Plait, WriteApp
 
 NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"

@@ -13,8 +13,8 @@ from plait.store import Store
 from plait.testing import FakeClock, TestDatabase
 from plait.worker.worker import Worker
 
-from ..trees.opening import suspend
-from ..world import World
+from ..harness import World
+from ..workflows.worker_calls import suspend
 from .conftest import Plait
 
 

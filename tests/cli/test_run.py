@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plait.testing import TestDatabase
 
-from .calling import call, run
+from .cli_runner import call, run
 from .conftest import Plait
 
 ROOT = Path(__file__).parents[2]

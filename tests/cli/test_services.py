@@ -8,7 +8,7 @@ import pytest
 
 from plait.testing import TestDatabase
 
-from .calling import call, run, started, wait_for_line
+from .cli_runner import call, run, started, wait_for_line
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

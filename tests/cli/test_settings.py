@@ -6,7 +6,7 @@ import asyncpg
 
 from plait.testing import TestDatabase
 
-from .calling import call
+from .cli_runner import call
 from .conftest import Plait
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from plait.testing import TestDatabase
 
-from .calling import PLAIT, call, clean_environment
+from .cli_runner import PLAIT, call, clean_environment
 from .conftest import Plait
 
 

@@ -8,7 +8,7 @@ from plait.leader.fire import Fire
 from plait.store import Store
 from plait.testing import FakeClock, TestDatabase
 
-from .calling import call
+from .cli_runner import call
 from .conftest import Plait, WriteApp
 
 

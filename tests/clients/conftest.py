@@ -5,9 +5,9 @@ import pytest
 
 from plait.model.roles import Role
 
-from ..api.calling import new_key
-from ..api.serving import served
-from ..world import World
+from ..api.api_client import new_key
+from ..api.api_server import served
+from ..harness import World
 
 
 @dataclass(frozen=True)

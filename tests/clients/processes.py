@@ -13,7 +13,7 @@ from typing import IO, Literal
 
 import pytest
 
-from ..project.tree import ROOT
+from ..project.source_files import ROOT
 
 TYPESCRIPT = ROOT / "clients/typescript"
 Language = Literal["node", "python"]

@@ -28,7 +28,7 @@ from plait_client import (
 from plait_client.errors import refusal
 from plait_client.transport import Transport
 
-from ..project.tree import ROOT
+from ..project.source_files import ROOT
 from .fake_server import Answer, answering, in_turn, problem
 
 MADE = Answer(201, {"id": "j", "deduplicated": False})

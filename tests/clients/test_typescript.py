@@ -6,7 +6,7 @@ import re
 import subprocess
 from types import ModuleType
 
-from ..project.tree import ROOT, name_of
+from ..project.source_files import ROOT, name_of
 from .processes import TYPESCRIPT, node
 
 

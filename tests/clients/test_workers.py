@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
+from ..harness import World
 from ..waiting import eventually
-from ..world import World
 from .conftest import Serving
 from .processes import Language, WorkerProcess, worker
 

@@ -16,7 +16,7 @@ from plait.runtime.settings import Settings
 from plait.testing import Kit, TestDatabase
 from plait.worker.worker import Worker
 
-from ..cli.calling import call
+from ..cli.cli_runner import call
 
 TEXT = {"type": "object", "properties": {"x": {}, "y": {"type": "string"}}}
 

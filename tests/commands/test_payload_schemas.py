@@ -11,7 +11,7 @@ from plait.model.errors import InvalidArguments
 from plait.runtime.settings import Settings
 from plait.testing import Kit, TestDatabase
 
-from ..cli.calling import call
+from ..cli.cli_runner import call
 
 WHOLE = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}, "additionalProperties": False}
 

@@ -13,7 +13,7 @@ from plait.runtime.settings import Settings
 from plait.store.job_rows import AttemptRow, JobRow
 from plait.testing import Kit
 
-from ..world import World
+from ..harness import World
 
 MASTER = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"
 

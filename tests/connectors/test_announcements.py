@@ -11,7 +11,7 @@ from plait.leader.announce import Announce
 from plait.model.errors import ChangedMeanwhile, InvalidSetting, QuotaExceeded
 from plait.model.states import Status
 
-from ..world import World
+from ..harness import World
 
 DELIVER = "connector.webhook.deliver"
 

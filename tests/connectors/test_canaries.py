@@ -15,8 +15,8 @@ from plait.runtime.secrets import SecretMissing, learn_environment, read_secret
 from plait.runtime.settings import Settings
 from plait.testing import Kit
 
-from ..api.calling import Calling
-from ..world import World
+from ..api.api_client import Calling
+from ..harness import World
 from . import canary_jobs
 from .conftest import MASTER, Bench
 from .servers import Reply, Seen, serving

@@ -12,7 +12,7 @@ from plait.connectors.secrets import grants_of
 from plait.model.errors import InvalidDefinition
 from plait.runtime.settings import Settings
 
-from ..world import World
+from ..harness import World
 from .conftest import Bench
 from .servers import Reply, Seen, answering, canary, serving
 

@@ -12,7 +12,7 @@ import pytest
 
 from plait.connectors.report_forms import Chart, Report, Table, as_csv, as_html, cell, svg
 
-from ..world import World
+from ..harness import World
 from .conftest import Bench
 
 MakeBench = Callable[..., Bench]

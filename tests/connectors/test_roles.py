@@ -9,8 +9,8 @@ from plait.runtime.settings import Settings
 from plait.store import Store
 from plait.worker.worker import Worker
 
-from ..security.logins import Logins
-from ..world import World
+from ..access.logins import Logins
+from ..harness import World
 from .conftest import MASTER
 from .servers import Reply, Seen, serving
 

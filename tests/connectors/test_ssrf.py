@@ -13,8 +13,8 @@ from plait.connectors.policy import Hosts, Policy
 from plait.connectors.urls import Refused, parse
 from plait.model.errors import InvalidDefinition
 
-from .corpus import URLS
 from .servers import Reply, answering, canary, rebinding, serving
+from .ssrf_urls import URLS
 
 ANY = Hosts.of(["*"], what="test")
 

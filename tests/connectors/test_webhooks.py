@@ -18,7 +18,7 @@ from plait.model.errors import NotFound, PermanentError
 from plait.model.ids import new_id
 from plait.runtime.secrets import SecretMissing
 
-from ..world import World
+from ..harness import World
 from .conftest import MASTER, Bench
 from .servers import Reply, Seen, canary, serving
 

@@ -14,9 +14,9 @@ from plait.testing import Kit, TestDatabase
 from plait.worker import registration as registration_module
 from plait.worker.worker import Worker
 
+from ..harness import World
 from ..waiting import eventually
 from ..worker.conftest import run_worker
-from ..world import World
 
 
 async def found(world: World, code: str, keep: timedelta | None = None) -> Finding | None:

@@ -10,8 +10,8 @@ from plait.store import Store
 from plait.store.health import Finding
 from plait.testing import TestDatabase, TestServer
 
+from ..harness import World
 from ..replication import servers
-from ..world import World
 
 
 async def found(store: Store, code: str, **limits: float) -> Finding | None:

@@ -13,7 +13,7 @@ from plait.embedded.keeper.files import Lock
 from plait.embedded.keeper.process import LOG_LIMIT
 from plait.embedded.postgres import PROGRAM, EmbeddedPostgres
 
-from .launching import eventually, keeper_of, query
+from .processes import eventually, keeper_of, query
 
 LOADED = "import json, sys; sys.path[:0] = sys.argv[1:]; import keeper.process; print(json.dumps(sorted(sys.modules)))"
 

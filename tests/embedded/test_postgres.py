@@ -22,7 +22,7 @@ from plait.embedded.postgres_errors import (
     UnsafeSetting,
 )
 
-from .launching import (
+from .processes import (
     children_of,
     cluster_state,
     eventually,

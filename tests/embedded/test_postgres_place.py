@@ -23,7 +23,7 @@ from plait.embedded.postgres_place import choose_data_dir
 from plait.model.errors import StorageFailed
 from plait.runtime.objects import open_objects
 
-from .launching import eventually, postmasters, query
+from .processes import eventually, postmasters, query
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: only root runs Postgres as somebody else")
 

@@ -25,7 +25,7 @@ from plait.store.trees import Checkpoint, Lease, NewChild, NewFanOut, StepKey
 from plait.store.workers import Claimed, Settlement
 from plait.testing import TestDatabase, TestServer
 
-from ..security.logins import connected, show
+from ..access.logins import connected, show
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 DEFAULT = UUID("00000000-0000-7000-8000-000000000000")

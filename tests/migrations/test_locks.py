@@ -11,8 +11,8 @@ from plait.store.locks import Lock, locks_in, statements_in
 from plait.store.migrate import MigrationBlocks, migrate, migrations
 from plait.testing import TestDatabase, TestServer
 
-from ..cli.calling import call
-from ..security.logins import as_superuser, connected
+from ..access.logins import as_superuser, connected
+from ..cli.cli_runner import call
 from .releases import NEXT_VERSION, frozen, next_migration
 
 STRENGTH = ["RowExclusiveLock", "ShareUpdateExclusiveLock", "ShareLock", "ShareRowExclusiveLock", "AccessExclusiveLock"]

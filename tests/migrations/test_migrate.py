@@ -13,7 +13,7 @@ from plait.store.migrate import Plan, migrate, migrate_connection, schema_versio
 from plait.store.roles import ensure_dev_login
 from plait.testing import TestDatabase, TestServer
 
-from ..security.logins import as_superuser, connected
+from ..access.logins import as_superuser, connected
 from .catalogue import SECTIONS, catalogue
 
 NOTHING = Plan(installed=schema_version(), target=schema_version(), migrations=(), functions=False)

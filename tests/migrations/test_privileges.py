@@ -9,7 +9,7 @@ from plait.store import Store
 from plait.store.migrate import ROLES, SQL, migrate
 from plait.testing import TestDatabase, TestServer
 
-from ..security.logins import as_superuser, connected, outcome
+from ..access.logins import as_superuser, connected, outcome
 
 DBA = (SQL / "roles.sql").read_text()
 

@@ -14,7 +14,7 @@ from plait.store.migrate import OLDEST, migrate, schema_version
 from plait.store.roles import ensure_dev_login
 from plait.testing import TestDatabase, TestServer
 
-from ..security.logins import connected
+from ..access.logins import connected
 from .releases import NEXT_VERSION, frozen
 
 FUNCTIONS = """

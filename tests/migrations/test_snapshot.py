@@ -13,7 +13,7 @@ from plait.store.roles import ensure_dev_login
 from plait.store.workers import Settlement
 from plait.testing import TestDatabase, TestServer
 
-from ..security.logins import as_superuser, connected
+from ..access.logins import as_superuser, connected
 from .catalogue import catalogue
 from .releases import NEXT_NAME, NEXT_VERSION, frozen, loaded, next_release
 from .snapshot import snapshot

@@ -23,7 +23,7 @@ from plait.store.new_jobs import NewJob
 from plait.store.roles import ensure_dev_login
 from plait.testing import TestDatabase, TestServer
 
-from ..security.logins import connected
+from ..access.logins import connected
 from ..waiting import eventually
 from .releases import frozen, next_release
 

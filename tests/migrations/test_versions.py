@@ -17,7 +17,7 @@ from plait.store.new_jobs import NewJob
 from plait.store.workers import Claimed, Cursor, CycleConnection, Settlement
 from plait.testing import FakeClock, TestDatabase, TestServer
 
-from ..security.logins import connected
+from ..access.logins import connected
 
 DEFAULT = UUID("00000000-0000-7000-8000-000000000000")
 

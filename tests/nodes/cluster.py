@@ -6,7 +6,7 @@ from plait.model.states import Status
 from plait.store.nodes import JobNode
 
 from ..fake_worker import FakeWorker
-from ..world import World
+from ..harness import World
 
 PARTS = ("job", "job/node")
 

@@ -24,7 +24,7 @@ from plait.testing import TestDatabase, TestServer
 from ..invariants import violations
 from ..proxy import Proxy
 from ..waiting import eventually
-from . import process
+from . import node_main
 
 NODES = ("a", "b", "c", "d", "e")
 
@@ -70,7 +70,7 @@ class Node:
         self.process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        arguments = (sys.executable, "-m", "tests.nodes.process", self.proxy.url, self.name)
+        arguments = (sys.executable, "-m", "tests.nodes.node_main", self.proxy.url, self.name)
         with self.log.open("ab") as log:
             self.process = await asyncio.create_subprocess_exec(*arguments, stdout=log, stderr=log)
 
@@ -156,7 +156,7 @@ async def rounds(database: TestDatabase, logs: Path, jobs: int) -> Counter[str]:
     seed = random.randrange(10**6)
     chance, seen = random.Random(seed), Counter[str]()
     print(f"seed {seed}")
-    process.app.target = Plait(database.url).target
+    node_main.app.target = Plait(database.url).target
     admin, watcher = [await asyncpg.connect(database.admin_url) for _ in range(2)]
     await admin.execute(WITNESS)
     asked: dict[UUID, bool] = {}
@@ -172,7 +172,7 @@ async def rounds(database: TestDatabase, logs: Path, jobs: int) -> Counter[str]:
         try:
             for n in range(jobs):
                 strict = n % 2 == 0
-                handle = await (process.strict if strict else process.lenient).enqueue(n)
+                handle = await (node_main.strict if strict else node_main.lenient).enqueue(n)
                 asked[handle.id] = strict
                 await asyncio.sleep(0.15)
         finally:
@@ -190,7 +190,7 @@ async def rounds(database: TestDatabase, logs: Path, jobs: int) -> Counter[str]:
             raise
         print(f"{jobs} jobs in {time.monotonic() - began:.0f} s")
     await look(admin, asked, seen)
-    await process.app.close()
+    await node_main.app.close()
     await admin.close()
     await watcher.close()
     print(dict(seen))

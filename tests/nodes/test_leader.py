@@ -10,9 +10,9 @@ import pytest
 from plait.model.states import Status
 from plait.store.workers import Claimed
 
+from ..access.logins import connected
 from ..fake_worker import FakeWorker
-from ..security.logins import connected
-from ..world import World
+from ..harness import World
 
 
 async def two_nodes(world: World) -> tuple[FakeWorker, FakeWorker]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from plait.model.states import Status
 
-from ..world import World
+from ..harness import World
 from .cluster import PARTS, Cluster
 
 

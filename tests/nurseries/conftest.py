@@ -7,7 +7,7 @@ import pytest
 from plait import Plait
 from plait.testing import Kit, TestDatabase
 
-from ..world import World
+from ..harness import World
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from plait import Plait, Status, sleep, sub
 from plait.model.errors import InvalidArguments
 from plait.testing import Kit
 
-from ..world import World
+from ..harness import World
 
 
 async def test_a_chain_runs_in_order(app: Plait, kit: Kit, over: World) -> None:

@@ -13,7 +13,7 @@ from plait.model.errors import InvalidJob, NotFound
 from plait.model.ids import new_id
 from plait.testing import Kit
 
-from ..world import World
+from ..harness import World
 
 
 def _array(*ids: UUID) -> str:

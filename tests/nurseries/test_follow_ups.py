@@ -10,7 +10,7 @@ from plait.model.errors import InvalidId
 from plait.model.ids import new_id
 from plait.testing import Kit
 
-from ..world import World
+from ..harness import World
 
 AFTER = "select plait.after($1, 'other', id => $2)"
 

@@ -10,7 +10,7 @@ from plait import FanOutError, PermanentError, Plait, Status, nursery, spawn, sp
 from plait.model.errors import IllegalMove, InvalidArguments, JobFailed
 from plait.testing import Kit
 
-from ..world import World
+from ..harness import World
 
 
 async def _children(over: World, parent: UUID) -> list[Any]:

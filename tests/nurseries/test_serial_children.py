@@ -11,7 +11,7 @@ from plait import Plait, Status, spawn, spawn_many
 from plait.model.errors import IllegalMove, JobFailed
 from plait.testing import Kit
 
-from ..world import World
+from ..harness import World
 
 
 async def _children(over: World, parent: UUID) -> list[Any]:

@@ -8,7 +8,7 @@ import pytest
 from plait.testing import TestDatabase
 
 from ..fake_worker import FakeWorker, Lease
-from ..world import World
+from ..harness import World
 
 Q = "analytics"
 

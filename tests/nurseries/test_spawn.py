@@ -28,7 +28,7 @@ from plait.model.ids import new_id
 from plait.testing import Kit
 
 from ..fake_worker import outcome
-from ..world import World
+from ..harness import World
 
 
 async def _children(over: World, parent: UUID) -> list[Any]:

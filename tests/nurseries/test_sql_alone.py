@@ -5,7 +5,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from ..world import World
+from ..harness import World
 
 ENQUEUE = "select plait.enqueue('derive_statistical_unit', '{}', queue => 'analytics')"
 SPAWN = """select plait.spawn('statistical_unit_refresh_batch', json_build_object('batch_seq', $2::int), parent => $1,

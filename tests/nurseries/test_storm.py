@@ -17,7 +17,7 @@ from plait.store.trees import StepKey
 from plait.testing import TestDatabase
 
 from ..fake_worker import FakeWorker, Lease
-from ..world import World
+from ..harness import World
 
 
 class Storm:

@@ -22,7 +22,7 @@ from plait import (
 from plait.model.errors import LeaseLost
 from plait.testing import Kit
 
-from ..world import World
+from ..harness import World
 
 
 async def test_a_def_handler_spawns_and_spawns_once(app: Plait, kit: Kit, over: World) -> None:

@@ -13,9 +13,9 @@ import pytest
 from plait import Plait, Status
 from plait.store import Store
 from plait.testing import TestDatabase
-from tests.api.calling import new_key
-from tests.outages import process
-from tests.outages.running import BEGUN, KINDS, OVER, Kind, end_sessions, outage, service
+from tests.api.api_client import new_key
+from tests.outages import service_main
+from tests.outages.services import BEGUN, KINDS, OVER, Kind, end_sessions, outage, service
 from tests.proxy import Proxy
 from tests.waiting import eventually
 
@@ -29,9 +29,9 @@ async def proxy(real_database: TestDatabase) -> AsyncIterator[Proxy]:
 @pytest.fixture
 async def store(real_database: TestDatabase) -> AsyncIterator[Store]:
     """Straight to the database."""
-    process.app.target = Plait(real_database.url).target
-    yield await process.app.store()
-    await process.app.close()
+    service_main.app.target = Plait(real_database.url).target
+    yield await service_main.app.store()
+    await service_main.app.close()
 
 
 async def _count(store: Store, status: Status, n: int) -> None:
@@ -47,12 +47,12 @@ async def test_a_worker_outlasts_it_and_loses_no_outcome(
 ) -> None:
     gate = tmp_path / "gate"
     async with service(proxy.url, "worker", log=tmp_path / "log") as worker:
-        handles = await process.wait_for.enqueue_many([str(gate)] * 10)
+        handles = await service_main.wait_for.enqueue_many([str(gate)] * 10)
         await _count(store, Status.RUNNING, 10)
         async with outage(kind, real_database, proxy):
             gate.touch()  # all handlers succeed now, and nobody can be told
             await worker.logged(BEGUN)
-        handles += await process.wait_for.enqueue_many([str(gate)])
+        handles += await service_main.wait_for.enqueue_many([str(gate)])
         await _count(store, Status.SUCCEEDED, 11)
         await worker.logged(OVER)
         assert worker.alive
@@ -72,12 +72,12 @@ async def test_a_leader_outlasts_it(
     async def leads() -> bool:
         return await store.leader.get_leader() is not None
 
-    await store.definitions.define([process.wait_for.definition.row()])
+    await store.definitions.define([service_main.wait_for.definition.row()])
     async with service(proxy.url, "leader", log=tmp_path / "log") as leader:
         await eventually(leads, within=120, what="an election")
         async with outage(kind, real_database, proxy):
             await leader.logged(BEGUN)
-        await process.wait_for.options(delay=0.1).enqueue("nothing")
+        await service_main.wait_for.options(delay=0.1).enqueue("nothing")
         await _count(store, Status.QUEUED, 1)  # which only the leader can do
         await leader.logged(OVER)
         leader.process.send_signal(signal.SIGTERM)
@@ -89,7 +89,7 @@ async def test_an_api_outlasts_it_and_answers_meanwhile(
     kind: Kind, real_database: TestDatabase, proxy: Proxy, store: Store, tmp_path: Path
 ) -> None:
     tenant_id = await store.tenants.tenant_id("default")
-    await store.definitions.define([process.wait_for.definition.row()])
+    await store.definitions.define([service_main.wait_for.definition.row()])
     _, token = await new_key(store, "operator", tenant_id)
     body = {"definition_key": "wait_for", "payload": {"path": "nothing"}}
 
@@ -124,7 +124,7 @@ async def test_an_api_outlasts_it_and_answers_meanwhile(
 async def test_an_application_outlasts_it_and_stores_each_job_once(
     kind: Kind, real_database: TestDatabase, proxy: Proxy, store: Store
 ) -> None:
-    app = Plait(proxy.url, settings=process.app.settings)
+    app = Plait(proxy.url, settings=service_main.app.settings)
 
     @app.job
     async def wait_for(path: str) -> None: ...
@@ -155,7 +155,7 @@ async def test_a_worker_can_be_stopped_meanwhile(
     kind: Kind, real_database: TestDatabase, proxy: Proxy, store: Store, tmp_path: Path
 ) -> None:
     async with service(proxy.url, "worker", log=tmp_path / "log") as worker:
-        await process.wait_for.enqueue(str(tmp_path / "never"))
+        await service_main.wait_for.enqueue(str(tmp_path / "never"))
         await _count(store, Status.RUNNING, 1)
         async with outage(kind, real_database, proxy):
             worker.process.send_signal(signal.SIGTERM)
@@ -172,7 +172,7 @@ async def test_a_worker_that_was_declared_lost_when_a_reply_was_lost_registers_a
             await admin.execute("update plait.workers set state = 'lost'")
             await end_sessions(admin, "%plait.cycle%")
         await worker.logged("worker started", times=2)
-        handle = await process.wait_for.enqueue(str(tmp_path))
+        handle = await service_main.wait_for.enqueue(str(tmp_path))
         await handle.result(120)
         assert worker.alive
     await admin.close()
@@ -186,7 +186,7 @@ async def test_a_login_whose_default_isolation_is_another_works(
         f"alter database \"{real_database.name}\" set default_transaction_isolation = 'repeatable read'"
     )
     async with service(real_database.url, "worker", log=tmp_path / "log") as worker:
-        handle = await process.wait_for.enqueue(str(tmp_path))
+        handle = await service_main.wait_for.enqueue(str(tmp_path))
         await handle.result(120)
         assert worker.alive
     await admin.close()

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from .tree import name_of, sources
+from .source_files import name_of, sources
 
 
 def test_nothing_waits_by_wait_for() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .tree import name_of, sources
+from .source_files import name_of, sources
 
 WALL_CLOCKS = {
     "time.time",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from .tree import ROOT, name_of, project_files, sources
+from .source_files import ROOT, name_of, project_files, sources
 
 LIMIT = 400
 REASON = re.compile(r"^(?:#|--) long: \S.*", re.MULTILINE)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from .source_files import ROOT, name_of, sources
 from .sql_functions import faults, silent_defaults
-from .tree import ROOT, name_of, sources
 
 FOLDERS = sorted(path for path in (ROOT / "plait/sql/functions").iterdir() if path.is_dir())
 

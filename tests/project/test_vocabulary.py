@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from .tree import ROOT
+from .source_files import ROOT
 
 
 def _load() -> ModuleType:

@@ -5,7 +5,7 @@ from typing import Any
 from plait import Plait
 from plait.runtime.settings import Settings
 
-from .nasty import ERRORS, FIXED
+from .hostile_values import ERRORS, FIXED
 
 app = Plait("postgresql://nowhere.invalid/", settings=Settings(poll=0.05, listen=False))
 

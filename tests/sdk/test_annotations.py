@@ -16,7 +16,7 @@ from plait import Plait
 from plait.model.errors import InvalidArguments, InvalidDefinition, InvalidResult
 from plait.sdk.codec import Codec, ResultCodec
 
-from .postponed import Later
+from .postponed_annotations import Later
 
 T = TypeVar("T")
 E = TypeVar("E")

@@ -21,7 +21,7 @@ from plait.worker.worker import Worker
 
 from . import isolated
 from .conftest import Drain
-from .nasty import ERRORS, FIXED, PAYLOADS, Make, errors, nested, values
+from .hostile_values import ERRORS, FIXED, PAYLOADS, Make, errors, nested, values
 
 CROWD = 50
 

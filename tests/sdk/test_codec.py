@@ -15,7 +15,7 @@ import pytest
 from plait.model.errors import InvalidArguments, InvalidDefinition, InvalidPayload, InvalidResult, NotSerializable
 from plait.sdk.codec import MAX_DEPTH, Codec
 
-from .postponed import Later, postponed, unknown_name
+from .postponed_annotations import Later, postponed, unknown_name
 
 
 class Color(enum.Enum):

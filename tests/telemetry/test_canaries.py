@@ -11,8 +11,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from plait import JobFailed, Plait, call, current
 from plait.testing import TestDatabase
 
-from ..cli.calling import call as plait
-from ..cli.calling import started, wait_for_line
+from ..cli.cli_runner import call as plait
+from ..cli.cli_runner import started, wait_for_line
 from ..waiting import PATIENCE_S
 from ..worker.conftest import Running
 

@@ -4,7 +4,7 @@ from plait.store import Database, Store
 from plait.telemetry import catalogue
 from plait.telemetry.database import DatabaseMetrics
 
-from ..world import World
+from ..harness import World
 from .scraping import Scraped, scrape
 
 

@@ -11,11 +11,11 @@ from plait.telemetry.exposition import Exposition
 from plait.telemetry.server import MetricsServer
 from plait.testing import TestDatabase
 
-from ..api.calling import Calling
-from ..cli.calling import started, wait_for_line
+from ..api.api_client import Calling
+from ..cli.cli_runner import started, wait_for_line
 from ..cli.conftest import SHOP
+from ..harness import World
 from ..waiting import PATIENCE_S
-from ..world import World
 from .scraping import Scraped
 
 

@@ -17,10 +17,10 @@ from plait.telemetry import tracing
 from plait.worker.tracing import traced
 from plait.worker.worker import Worker
 
-from ..api.calling import Calling
+from ..api.api_client import Calling
+from ..harness import World
 from ..worker import isolated
 from ..worker.conftest import Running
-from ..world import World
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 

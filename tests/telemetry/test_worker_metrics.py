@@ -10,9 +10,9 @@ from plait.store.workers import Cycle, Settlement
 from plait.telemetry.histogram import Histogram
 from plait.worker.metrics import WorkerMetrics
 
+from ..harness import World
 from ..waiting import eventually
 from ..worker.conftest import Running
-from ..world import World
 from .scraping import scrape
 
 

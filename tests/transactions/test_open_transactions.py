@@ -9,9 +9,9 @@ import pytest
 
 from plait.model.errors import Busy
 
-from ..world import World
-from .scene import Scene, go_on, set_scene
+from ..harness import World
 from .verbs import MACHINERY, NO_SHARED_ROWS, READERS, STOPS_EVERYTHING, VERBS
+from .workload import Scene, go_on, set_scene
 
 T = TypeVar("T")
 

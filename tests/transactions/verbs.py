@@ -10,7 +10,7 @@ import asyncpg
 
 from plait.model.ids import new_id
 
-from .scene import KEY, Scene
+from .workload import KEY, Scene
 
 Call = Callable[[asyncpg.Connection, Scene], Awaitable[Any]]
 

@@ -11,7 +11,7 @@ from plait.leader.dispatch import Dispatch
 from plait.model.errors import InvalidId, InvalidJob, UnknownTenant
 from plait.model.ids import new_id
 
-from ..world import World
+from ..harness import World
 
 
 async def jobs_of(world: World, event: UUID) -> list[Any]:

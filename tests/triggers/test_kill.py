@@ -8,7 +8,7 @@ import pytest
 
 from plait.testing import TestDatabase
 
-from ..world import World
+from ..harness import World
 
 
 async def lives_end(world: World, database: TestDatabase, lives: int) -> None:
@@ -17,7 +17,7 @@ async def lives_end(world: World, database: TestDatabase, lives: int) -> None:
     seed = random.randrange(10**6)
     print(f"seed {seed}")
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.triggers.process", database.url, str(lives), str(seed)),
+        *(sys.executable, "-m", "tests.triggers.dispatch_main", database.url, str(lives), str(seed)),
         stdout=asyncio.subprocess.PIPE,
     )
     output, _ = await process.communicate()

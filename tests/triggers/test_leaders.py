@@ -19,8 +19,8 @@ from plait.store import Store
 from plait.testing import TestDatabase
 from plait.testing.clock import START
 
-from ..world import World
-from .timeline import instants, pass_time
+from ..harness import World
+from .pass_time import instants, pass_time
 
 
 @pytest.mark.parametrize("leaders", [2, 8])

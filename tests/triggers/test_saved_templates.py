@@ -9,7 +9,7 @@ from plait import Plait
 from plait.model.errors import InvalidSetting, InvalidTrigger
 from plait.model.rendering import check_template
 
-from ..world import World
+from ..harness import World
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

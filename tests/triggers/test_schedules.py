@@ -8,8 +8,8 @@ import pytest
 from plait.leader.fire import Fire
 from plait.testing.clock import START
 
-from ..world import World
-from .timeline import instants, pass_time
+from ..harness import World
+from .pass_time import instants, pass_time
 
 
 async def test_each_instant_makes_one_job(world: World) -> None:

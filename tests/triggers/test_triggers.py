@@ -12,9 +12,9 @@ from plait.store import Store
 from plait.store.leader import Retention
 from plait.testing import TestDatabase
 
-from ..security.logins import Logins
-from ..world import World
-from .timeline import pass_time
+from ..access.logins import Logins
+from ..harness import World
+from .pass_time import pass_time
 
 
 async def test_the_options_of_a_trigger_reach_the_job(world: World) -> None:

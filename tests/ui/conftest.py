@@ -6,7 +6,7 @@
         await page.get_by_role("button", name="Cancel job").click()
         await expect(page.get_by_text("canceled")).to_be_visible()
 
-- `world` is the one of all tests (tests/world.py), over a database of these tests' own. Its clock stands at the moment at which the
+- `world` is the one of all tests (tests/harness.py), over a database of these tests' own. Its clock stands at the moment at which the
   test began, so that the browser's and the database's agree; `world.advance` moves it.
 - `visit(role, path, tenant=…, theme="dark" | "light")` gives a Playwright page. An error in the console, a violation of the content
   security policy, an exception that nobody caught or a dialog of the browser's fails the test at its end; `visit.forgive(pattern)`
@@ -26,10 +26,10 @@ from playwright.async_api import Browser
 
 from plait.testing import TestDatabase, TestServer
 
-from ..api.serving import served
+from ..api.api_server import served
 from ..conftest import run_apart
-from ..world import World
-from .browsing import Visitor, browsing
+from ..harness import World
+from .browser import Visitor, browsing
 
 T = TypeVar("T")
 HERE = Path(__file__).parent

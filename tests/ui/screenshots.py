@@ -13,12 +13,12 @@ from playwright.async_api import Page
 
 from plait.testing import TestServer
 
-from ..api.calling import new_key
-from ..api.serving import served
-from ..world import World
-from .browsing import Visitor, browsing
-from .filled import fill
-from .pictures import with_palette
+from ..api.api_client import new_key
+from ..api.api_server import served
+from ..harness import World
+from .browser import Visitor, browsing
+from .png_palette import with_palette
+from .sample_data import fill
 
 TARGET = Path(__file__).resolve().parents[2] / "docs" / "images" / "ui"
 SIZE = (1280, 800)

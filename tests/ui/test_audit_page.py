@@ -7,10 +7,10 @@ from playwright.async_api import expect
 from plait.model.ids import new_id
 from plait.store.audit import Entry
 
-from ..api.calling import new_key
-from ..world import World
-from .browsing import Visitor
-from .hostile import EVERYTHING, RAN
+from ..api.api_client import new_key
+from ..harness import World
+from .browser import Visitor
+from .hostile_texts import EVERYTHING, RAN
 
 
 async def _record(

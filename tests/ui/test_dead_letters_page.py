@@ -4,9 +4,9 @@ from uuid import UUID
 
 from playwright.async_api import Page, expect
 
-from ..world import World
-from .browsing import Visitor
-from .hostile import EVERYTHING, RAN
+from ..harness import World
+from .browser import Visitor
+from .hostile_texts import EVERYTHING, RAN
 
 
 async def _bury(

@@ -12,11 +12,11 @@ from playwright.async_api import FrameLocator, Page, expect
 from plait.api.guard import COOKIE
 from plait.testing import TestDatabase
 
-from ..api.calling import new_key
-from ..api.serving import served
+from ..api.api_client import new_key
+from ..api.api_server import served
+from ..harness import World
 from ..waiting import PATIENCE_S
-from ..world import World
-from .browsing import Visitor
+from .browser import Visitor
 
 HOST = b"""<!doctype html><title>another application</title><h1>Shop</h1>
 <script>

@@ -8,9 +8,9 @@ from playwright.async_api import Page
 
 from plait.api.site import BUILT
 
-from ..world import World
-from .browsing import Visitor
-from .filled import fill
+from ..harness import World
+from .browser import Visitor
+from .sample_data import fill
 from .screenshots import PLACES, settled
 
 AXE = Path(__file__).resolve().parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"

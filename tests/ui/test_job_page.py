@@ -12,10 +12,10 @@ from plait.model.states import Ending
 from plait.store.trees import Lease
 
 from ..fake_worker import outcome
-from ..trees.opening import CHILDREN, open_one, suspend
-from ..world import World
-from .browsing import Visitor
-from .hostile import EVERYTHING, RAN
+from ..harness import World
+from ..workflows.worker_calls import CHILDREN, open_one, suspend
+from .browser import Visitor
+from .hostile_texts import EVERYTHING, RAN
 
 BIG = 123456789012345678901234567890
 

@@ -4,10 +4,10 @@ import json
 
 from playwright.async_api import Locator, Page, expect
 
+from ..harness import World
 from ..waiting import eventually
-from ..world import World
-from .browsing import Visitor
-from .hostile import CORPUS, RAN
+from .browser import Visitor
+from .hostile_texts import CORPUS, RAN
 
 
 def rows(page: Page) -> Locator:

@@ -5,11 +5,11 @@ import re
 import httpx
 from playwright.async_api import expect
 
-from ..api.calling import new_key
+from ..api.api_client import new_key
+from ..harness import World
 from ..waiting import PATIENCE_S
-from ..world import World
-from .browsing import Visitor
-from .hostile import CORPUS, RAN
+from .browser import Visitor
+from .hostile_texts import CORPUS, RAN
 
 
 async def test_an_admin_makes_a_key_that_is_shown_once_and_works(world: World, visit: Visitor) -> None:

@@ -4,10 +4,10 @@ import re
 
 from playwright.async_api import expect
 
-from ..trees.opening import open_one
-from ..world import World
-from .browsing import Visitor
-from .hostile import EVERYTHING, RAN
+from ..harness import World
+from ..workflows.worker_calls import open_one
+from .browser import Visitor
+from .hostile_texts import EVERYTHING, RAN
 
 
 async def test_each_number_leads_to_the_jobs_that_it_counts(world: World, visit: Visitor) -> None:

@@ -2,9 +2,9 @@
 
 from playwright.async_api import Locator, Page, expect
 
-from ..world import World
-from .browsing import Visitor
-from .hostile import CORPUS, RAN
+from ..harness import World
+from .browser import Visitor
+from .hostile_texts import CORPUS, RAN
 
 
 def _row(page: Page, queue: str) -> Locator:

@@ -3,8 +3,8 @@
 import pytest
 from playwright.async_api import Page, expect
 
-from ..world import World
-from .browsing import Visitor
+from ..harness import World
+from .browser import Visitor
 
 # A long task is what keeps the browser from answering for more than 50 ms; each is remembered from the start.
 WATCH = """

@@ -10,10 +10,10 @@ from playwright.async_api import Route, expect
 
 from plait.model.tokens import hash_of, new_token
 
-from ..api.calling import new_key
+from ..api.api_client import new_key
+from ..harness import World
 from ..waiting import PATIENCE_S
-from ..world import World
-from .browsing import Visitor
+from .browser import Visitor
 
 PAGES = {
     "/": "Overview", "/jobs": "Jobs", "/dead-letters": "Dead letters", "/definitions": "Definitions", "/triggers": "Triggers",

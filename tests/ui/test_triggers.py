@@ -6,9 +6,9 @@ from typing import Any
 
 from playwright.async_api import Page, expect
 
-from ..world import World
-from .browsing import Visitor
-from .hostile import CORPUS, EVERYTHING, RAN
+from ..harness import World
+from .browser import Visitor
+from .hostile_texts import CORPUS, EVERYTHING, RAN
 
 SCHEMA = {
     "type": "object",

@@ -8,10 +8,10 @@ from playwright.async_api import Locator, Page, expect
 from plait.store.workers import Claimed
 
 from ..fake_worker import FakeWorker
-from ..trees.opening import CHILDREN, claim_children, open_one
-from ..world import World
-from .browsing import Visitor
-from .hostile import CORPUS, EVERYTHING, RAN
+from ..harness import World
+from ..workflows.worker_calls import CHILDREN, claim_children, open_one
+from .browser import Visitor
+from .hostile_texts import CORPUS, EVERYTHING, RAN
 
 
 async def workflow(world: World, children: int, **options: object) -> tuple[UUID, FakeWorker, list[Claimed]]:

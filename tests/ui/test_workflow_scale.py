@@ -5,9 +5,9 @@ import time
 import pytest
 from playwright.async_api import expect
 
-from ..trees.opening import CHILDREN, open_one
-from ..world import World
-from .browsing import Visitor
+from ..harness import World
+from ..workflows.worker_calls import CHILDREN, open_one
+from .browser import Visitor
 
 CHILDREN_OF_ONE = 10_000
 

@@ -14,17 +14,17 @@ from plait.runtime.service import BLOCKED
 from plait.testing import TestDatabase
 from plait.worker.watchdog import Watchdog
 from tests.waiting import eventually
-from tests.worker import process
+from tests.worker import worker_main
 from tests.worker.conftest import run_worker
-from tests.worker.killing import worker_process
+from tests.worker.worker_process import worker_process
 
 WITHIN = 120.0
 
 
 @pytest.fixture
 async def client(real_database: TestDatabase) -> Plait:
-    process.app.target = Plait(real_database.url).target
-    return process.app
+    worker_main.app.target = Plait(real_database.url).target
+    return worker_main.app
 
 
 def lines_of(log: Path) -> list[dict[str, Any]]:
@@ -43,9 +43,9 @@ async def test_a_handler_that_blocks_the_loop_ends_its_worker_and_the_others_are
 ) -> None:
     log = tmp_path / "log"
     async with worker_process(real_database.url, loop_timeout=2, log=log) as first:
-        others = [await process.work_again.enqueue() for _ in range(5)]
+        others = [await worker_main.work_again.enqueue() for _ in range(5)]
         await running(client, 5)
-        blocker = await process.block_once.enqueue(600.0)
+        blocker = await worker_main.block_once.enqueue(600.0)
         assert await asyncio.wait_for(first.wait(), WITHIN) == BLOCKED
     (ended,) = [line for line in lines_of(log) if line["level"] == "critical"]
     assert ended["job_id"] == str(blocker.id)
@@ -66,7 +66,7 @@ async def test_a_blocked_loop_is_told_with_its_job_until_it_turns_again(
 ) -> None:
     store, log, go_on = await client.store(), tmp_path / "log", tmp_path / "go on"
     async with worker_process(real_database.url, loop_timeout=600, log=log):
-        blocker = await process.block_until.enqueue(str(go_on))
+        blocker = await worker_main.block_until.enqueue(str(go_on))
 
         async def blocked() -> bool:
             return any(row.blocked_since for row in await store.workers.list_workers())
@@ -97,9 +97,9 @@ async def test_a_handler_that_stops_the_loop_ends_its_worker_and_counts_as_lost(
 ) -> None:
     log = tmp_path / "log"
     async with worker_process(real_database.url, log=log) as first:
-        neighbour = await process.work_again.enqueue()
+        neighbour = await worker_main.work_again.enqueue()
         await running(client, 1)
-        handle = await process.stop_loop_once.enqueue(how)
+        handle = await worker_main.stop_loop_once.enqueue(how)
         assert await asyncio.wait_for(first.wait(), WITHIN) == BLOCKED
     (ended,) = [line for line in lines_of(log) if line["level"] == "critical"]
     assert "stopped" in ended["event"]
@@ -116,7 +116,7 @@ async def test_a_handler_that_stops_the_loop_ends_its_worker_and_counts_as_lost(
 
 async def test_a_second_signal_ends_a_worker_whose_loop_is_blocked(client: Plait, real_database: TestDatabase) -> None:
     async with worker_process(real_database.url, grace=600, loop_timeout=600) as worker:
-        await process.block_once.enqueue(600.0)
+        await worker_main.block_once.enqueue(600.0)
         await running(client, 1)
         worker.send_signal(signal.SIGTERM)
         await asyncio.sleep(0.2)  # two signals at the same instant would be one
@@ -130,7 +130,7 @@ async def test_the_end_of_the_grace_period_ends_a_worker_whose_loop_is_blocked(
 ) -> None:
     log = tmp_path / "log"
     async with worker_process(real_database.url, grace=0.5, loop_timeout=600, log=log) as worker:
-        await process.block_once.enqueue(600.0)
+        await worker_main.block_once.enqueue(600.0)
         await running(client, 1)
         worker.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(worker.wait(), WITHIN) == 143
@@ -143,7 +143,7 @@ async def test_a_thread_that_does_not_end_cannot_keep_a_stopped_worker_alive(
     client: Plait, real_database: TestDatabase
 ) -> None:
     async with worker_process(real_database.url, grace=0.5, last=2) as worker:
-        await (await process.leave_a_thread.enqueue()).result(WITHIN)
+        await (await worker_main.leave_a_thread.enqueue()).result(WITHIN)
         worker.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(worker.wait(), WITHIN) == 143
     await client.close()

@@ -1,5 +1,5 @@
 -- The statuses of a job, and the outcomes of one attempt.
--- plait/model/states.py has the same lists; tests/sql/test_states.py compares them.
+-- plait/model/states.py has the same lists; tests/foundation/test_states.py compares them.
 
 create type plait.status as enum (
   'scheduled', 'queued', 'running', 'waiting',                          -- live: one row in plait.live

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import pytest
 
-from ...world import World
-from ..calling import Calling
-from ..identity import Identity, identity_provider
-from .signing_in import new_browser, settings_of
+from ...harness import World
+from ..api_client import Calling
+from .identity_provider import Identity, identity_provider
+from .sign_in import new_browser, settings_of
 
 
 @pytest.fixture

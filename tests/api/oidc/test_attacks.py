@@ -14,10 +14,10 @@ import pytest
 from plait.api import oidc_provider as provider_module
 from plait.api.oidc import AWAY
 
-from ...world import World
-from ..calling import PREFIX, Calling
-from ..identity import CLIENT, EC_KEY, FOREIGN_KEY, RSA_KEY, Identity, public_pem
-from .signing_in import check_refused, new_browser, sent_away, sign_in
+from ...harness import World
+from ..api_client import PREFIX, Calling
+from .identity_provider import CLIENT, EC_KEY, FOREIGN_KEY, RSA_KEY, Identity, public_pem
+from .sign_in import check_refused, new_browser, sent_away, sign_in
 
 
 def _changed(query: dict[str, str | None]) -> Callable[[str], str]:

@@ -13,10 +13,10 @@ from plait.model.oidc_grants import Grant, granted
 from plait.model.roles import Role
 from plait.runtime.settings import Settings
 
-from ...world import World
-from ..calling import PREFIX, Calling
-from ..identity import CLIENT, Identity
-from .signing_in import BACK, ROLES, check_refused, sign_in
+from ...harness import World
+from ..api_client import PREFIX, Calling
+from .identity_provider import CLIENT, Identity
+from .sign_in import BACK, ROLES, check_refused, sign_in
 
 
 async def test_who_signs_in_by_the_provider_has_a_session(

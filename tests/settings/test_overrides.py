@@ -1,0 +1,292 @@
+"""Settings of a definition that an operator has set: they win over the code's on every path, survive every worker's start, and can be cleared."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from plait import Backoff, Plait, Rate, fan_out, spawn, sub
+from plait.model.errors import InvalidSetting, NotFound
+from plait.testing import Kit, TestDatabase
+
+from ..harness import World
+
+CODE: dict[str, Any] = {"queue": "coded", "priority": 7, "retries": 2}
+SET: dict[str, Any] = {"queue": "moved", "priority": 3, "max_attempts": 9}
+SAID: dict[str, Any] = {"queue": "said", "priority": 1, "retries": 0}
+
+
+@pytest.fixture
+def plait_app() -> Plait:
+    app = Plait()
+
+    @app.job(**CODE)
+    async def add(n: int = 0) -> int:
+        return n
+
+    return app
+
+
+@pytest.fixture
+def kit(plait: Kit) -> Kit:
+    return plait
+
+
+@pytest.fixture
+async def over(kit: Kit, plait_database: TestDatabase) -> Any:
+    world = await World.open(plait_database)
+    yield world
+    await world.check()
+    await world.close()
+
+
+async def _define(kit: Kit, over: World) -> None:
+    """As each worker does when it starts."""
+    await over.store.definitions.define([one.row() for one in kit.app.definitions.values()])
+
+
+async def _by_sdk(kit: Kit, **options: Any) -> UUID:
+    return (await kit.app.jobs["add"].options(**options).enqueue(1)).id
+
+
+async def _by_sdk_in_bulk(kit: Kit, **options: Any) -> UUID:
+    return (await kit.app.jobs["add"].options(**options).enqueue_many([1, 2]))[1].id
+
+
+async def _by_sdk_with_a_key(kit: Kit, **options: Any) -> UUID:
+    return (await kit.app.jobs["add"].options(dedupe_key="k", **options).enqueue(1)).id
+
+
+async def _on_a_connection(kit: Kit, **options: Any) -> UUID:
+    connection = await asyncpg.connect(kit.database.url)
+    try:
+        async with connection.transaction():
+            return (await kit.app.jobs["add"].options(conn=connection, **options).enqueue(1)).id
+    finally:
+        await connection.close()
+
+
+async def _by_sql(kit: Kit, **options: Any) -> UUID:
+    named = {"max_attempts" if name == "retries" else name: value for name, value in options.items()}
+    if "max_attempts" in named:
+        named["max_attempts"] += 1
+    said = "".join(f", {name} => ${at}" for at, name in enumerate(named, 1))
+    connection = await asyncpg.connect(kit.database.url)
+    try:
+        job = await connection.fetchval(f"select plait.enqueue('add'{said}, tenant => 'default')", *named.values())
+        assert isinstance(job, UUID)
+        return job
+    finally:
+        await connection.close()
+
+
+PATHS = {
+    "sdk": _by_sdk,
+    "sdk in bulk": _by_sdk_in_bulk,
+    "sdk with a key": _by_sdk_with_a_key,
+    "conn": _on_a_connection,
+    "sql": _by_sql,
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_what_an_operator_sets_counts_at_enqueue_until_it_is_cleared(kit: Kit, over: World, path: str) -> None:
+    definitions = over.store.definitions
+
+    async def asked(**said: Any) -> tuple[str, int, int]:
+        job = await PATHS[path](kit, **said)
+        row = await over.job(job)
+        await over.cancel(job)  # so that its key is free
+        return row.queue, row.priority, row.max_attempts
+
+    if path != "sql":  # before any worker has made it known, the code counts
+        assert await asked() == ("coded", 7, 3)
+    await _define(kit, over)
+    assert await asked() == ("coded", 7, 3)
+    await definitions.set_definition("add", SET, author="ada")
+    for _ in range(2):
+        assert await asked() == ("moved", 3, 9)
+        await _define(kit, over)  # a worker starts
+    assert await asked(**SAID) == ("said", 1, 1)  # one call's own options win
+    assert await definitions.clear_overrides("add", ["queue"]) == 1
+    assert await asked() == ("coded", 3, 9)
+    assert await definitions.clear_overrides("add") == 2
+    assert await asked() == ("coded", 7, 3)
+
+
+async def test_both_values_are_shown_with_who_set_them_and_when(kit: Kit, over: World) -> None:
+    await _define(kit, over)
+    definitions = over.store.definitions
+    await definitions.set_definition("add", {**SET, "timeout_s": 3600, "max_running": None}, author="ada")
+    await over.advance(hours=1)
+    await definitions.set_definition("add", {"priority": 4, "queue": "moved"}, author="bob")
+    rows = {row.setting: row for row in await definitions.list_overrides("add")}
+    assert {name: (row.value, row.code_value, row.author) for name, row in rows.items()} == {
+        "queue": ('"moved"', '"coded"', "ada"),  # bob changed nothing there
+        "priority": ("4", "7", "bob"),
+        "max_attempts": ("9", "3", "ada"),
+    }
+    assert rows["priority"].set_at > rows["queue"].set_at
+    with pytest.raises(InvalidSetting, match="'timeout_s' of 'add' is not overridden"):
+        await definitions.clear_overrides("add", ["timeout_s"])
+    with pytest.raises(NotFound):
+        await definitions.clear_overrides("nothing")
+    for bad in ({"max_attempts": 0}, {"colour": 1}, {"queue": None}, {"priority": "high"}):
+        with pytest.raises(InvalidSetting):
+            await definitions.set_definition("add", bad)
+    assert len(await definitions.list_overrides()) == 3
+
+
+LIMITS: dict[str, Any] = {
+    "timeout_s": 5.0, "backoff_base_s": 50.0, "backoff_factor": 3.0, "backoff_max_s": 60.0, "backoff_jitter": 0.0,
+    "max_running": 1, "rate_count": 2, "rate_period_s": 30.0, "key_max_running": 1, "key_rate_count": 3,
+    "key_rate_period_s": 60.0, "child_mode": "serial", "on_child_failure": "stop", "allow_nested": False,
+    "cancel_on_parent_failure": True, "schema": {"type": "object"}, "description": "what it does", "search_keys": ["n"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("coded", [False, True], ids=["code says nothing", "code says otherwise"])
+async def test_no_workers_start_reverts_what_an_operator_has_set(over: World, coded: bool) -> None:
+    code = {"name": "limited", **({name: _other(value) for name, value in LIMITS.items()} if coded else {})}
+    await over.store.definitions.define([code])
+    before = await _row(over)
+    await over.store.definitions.set_definition("limited", LIMITS, author="ada")
+    for _ in range(2):
+        row = await _row(over)
+        assert {name: row[name] for name in LIMITS} == LIMITS
+        await over.store.definitions.define([code])
+    await over.store.definitions.clear_overrides("limited")
+    after = await _row(over)
+    assert {name: after[name] for name in LIMITS} == {name: before[name] for name in LIMITS}
+
+
+def _other(value: Any) -> Any:
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value / 2 if value == 0.5 else type(value)(1) if value == 0 else value + 1 if value >= 1 else 0.5
+        case str():
+            return {"serial": "concurrent", "stop": "continue"}.get(value, "other")
+        case dict():
+            return {"type": "object", "title": "other"}
+        case _:
+            return ["m"]
+
+
+async def _row(over: World) -> dict[str, Any]:
+    row = json.loads(await over.sql("select to_jsonb(d)::text from plait.definitions d where name = 'limited'"))
+    assert isinstance(row, dict)
+    return row
+
+
+async def test_limits_backoff_and_timeout_hold_as_an_operator_has_set_them(kit: Kit, over: World) -> None:
+    await over.define("add", max_running=5, backoff_base_s=1, backoff_jitter=0, timeout_s=100)
+    settings = {"max_running": 1, "backoff_base_s": 50, "timeout_s": 5}
+    await over.store.definitions.set_definition("add", settings, author="ada")
+    await over.define("add", max_running=5, backoff_base_s=1, backoff_jitter=0, timeout_s=100)
+    await over.enqueue_many("add", 3)
+    own = await over.enqueue("add", timeout_s=77, priority=200)
+    worker = await over.worker()
+    [lease] = await worker.claim(3)
+    assert lease.timeout_s == 5
+    await worker.fail(lease)
+    row = await over.job(lease.job_id)
+    assert row.run_at is not None
+    assert (row.run_at - await over.now()).total_seconds() == 50
+    await over.store.definitions.clear_overrides("add")
+    leases = {one.job_id: one for one in await worker.claim(5)}
+    assert len(leases) == 3
+    assert leases[own].timeout_s == 77  # a job's own wins
+    assert {one.timeout_s for one in leases.values()} == {77, None}  # None: the worker's code knows
+
+
+async def test_a_native_worker_stops_a_handler_after_the_operators_timeout(app_with_a_slow_job: Kit) -> None:
+    kit = app_with_a_slow_job
+    store = await kit.app.store()
+    await store.definitions.define([one.row() for one in kit.app.definitions.values()])
+    await store.definitions.set_definition("slow", {"timeout_s": 0.05, "max_attempts": 1}, author="ada")
+    handle = await kit.app.jobs["slow"].enqueue()
+    await kit.run_until_idle()
+    [attempt] = await store.jobs.list_attempts(handle.id)
+    assert attempt.status == "timeout"
+
+
+async def test_a_worker_that_serves_all_its_queues_serves_the_one_to_which_an_operator_moved_a_job(
+    kit: Kit, over: World
+) -> None:
+    await _define(kit, over)
+    await over.store.definitions.set_definition("add", {"queue": "moved"}, author="ada")
+    handle = await kit.app.jobs["add"].enqueue(7)
+    await kit.run_until_idle()
+    assert await handle.result(60) == 7
+
+
+@pytest.fixture
+def app_with_a_slow_job(kit: Kit) -> Kit:
+    import asyncio
+
+    @kit.app.job(timeout="1h")
+    async def slow() -> None:
+        await asyncio.Event().wait()
+
+    return kit
+
+
+@pytest.mark.parametrize("way", ["fan_out", "spawn"])
+async def test_sub_jobs_take_what_an_operator_set_else_what_their_code_says_else_their_parents_retries(
+    kit: Kit, over: World, way: str
+) -> None:
+    app = kit.app
+
+    @app.job
+    async def silent() -> None: ...
+
+    @app.job(retries=1)
+    async def parent() -> None:
+        if way == "fan_out":
+            await fan_out([sub(silent), sub(app.jobs["add"], 1), sub(silent, retries=4)])
+        else:
+            await spawn(silent)
+            await spawn(app.jobs["add"], 1)
+
+    async def children(job: UUID) -> list[tuple[str, int]]:
+        rows = await over.rows(
+            "select definition, max_attempts from plait.jobs where parent_id = $1 order by fan_out_index", job
+        )
+        return [(row["definition"], row["max_attempts"]) for row in rows][:2]
+
+    await _define(kit, over)
+    first = await parent.enqueue()
+    await kit.run_until_idle()
+    assert await children(first.id) == [("silent", 2), ("add", 3)]
+    await over.store.definitions.set_definition("silent", {"max_attempts": 7}, author="ada")
+    await over.store.definitions.set_definition("add", {"max_attempts": 8}, author="ada")
+    second = await parent.enqueue()
+    await kit.run_until_idle()
+    assert await children(second.id) == [("silent", 7), ("add", 8)]
+
+
+async def test_a_definition_that_a_person_made_is_not_reverted_by_code_that_comes_later(over: World) -> None:
+    made = {"name": "late", "queue": "mine", "max_attempts": 2}
+    await over.store.definitions.define([made], new=True, author="ada")
+    await over.store.definitions.define([{"name": "late", "queue": "theirs", "priority": 5}])
+    [row] = [one for one in await over.store.definitions.list_definitions() if one.name == "late"]
+    assert (row.queue, row.max_attempts, row.priority) == ("mine", 2, 5)
+    overrides = await over.store.definitions.list_overrides("late")
+    assert [(one.setting, one.code_value, one.author) for one in overrides] == [
+        ("max_attempts", "5", "ada"), ("queue", '"theirs"', "ada"),
+    ]  # fmt: skip
+
+
+def test_policies_of_code_are_what_an_operator_may_set() -> None:
+    """So that each can be shown with both values."""
+    app = Plait()
+
+    @app.job(backoff=Backoff(base=1), rate=Rate(1, 1), retries=3)
+    async def job() -> None: ...
+
+    given = {name for name, value in job.definition.row().items() if value is not None} - {"name", "kind"}
+    assert given <= {*LIMITS, "queue", "priority", "max_attempts"}

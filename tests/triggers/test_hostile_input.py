@@ -1,0 +1,229 @@
+"""Events, templates and numbers that nobody would send in good faith: one tenant's trouble is kept with it, and the others go on."""
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from plait.leader import dispatch
+from plait.leader.dispatch import Dispatch
+from plait.leader.fire import Fire
+from plait.store.triggers import Triggers
+
+from ..harness import World
+
+DATA = {
+    "NUL": r'{"x": "a\u0000b"}',
+    "NUL in a key": r'{"a\u0000": 1, "x": {"\u0000": 1}}',
+    "half a character": r'{"x": "\ud800"}',
+    "deep": f'{{"x": {"[" * 5000}{"]" * 5000}}}',
+    "less deep": f'{{"x": {"[" * 300}{"]" * 300}}}',
+    "5,000 digits": f'{{"x": {"9" * 5000}}}',
+    "infinite": '{"x": 1e999}',
+    "twice": '{"x": 1, "x": 2}',
+}
+TEMPLATES: dict[str, dict[str, Any]] = {
+    "whole": {"payload": {"y": "{{event.x}}"}},
+    "within": {"payload": {"y": "<{{event.x}}>"}},
+    "key": {"dedupe_key": "{{event.x}}", "correlation_id": "{{event.x}}", "limit_key": "{{event.x}}"},
+    "none": {"payload": {"z": 1}},
+}
+
+
+@pytest.mark.parametrize("data", DATA)
+async def test_whatever_an_event_brings_it_is_done_with_and_the_next_ones_too(world: World, data: str) -> None:
+    """T100, T101."""
+    await world.define("strict")
+    for label, settings in TEMPLATES.items():
+        for definition in ("add", "strict"):
+            await world.trigger(f"{label} {definition}", definition=definition, event_name="e", **settings)
+    await world.trigger("innocent", event_name="ok")
+    # Now that they are there: a trigger that can never match would not be saved.
+    await world.define("strict", schema={"type": "object", "properties": {"y": {"type": "integer"}}})
+    event = await world.sql("select plait.emit('e', $1::json)", DATA[data])
+    innocent = await world.emit("ok")
+    await Dispatch().run(world.store)
+    assert (await world.event(innocent)).jobs == 1
+    row = await world.event(event)
+    assert row.dispatched_at is not None
+    fires = await world.store.triggers.list_fires(event_id=event, all_tenants=True)
+    assert len(fires) == 2 * len(TEMPLATES)
+    assert all((fire.outcome == "refused") == (fire.error is not None) for fire in fires)
+    assert row.jobs == sum(fire.outcome == "enqueued" for fire in fires)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        f'{{"x": {"[" * 5000}{"]" * 5000}}}',
+        f'{{"x": {"9" * 5000}}}',
+        '{"x": 1e999}',
+    ],
+    ids=["deep", "5,000 digits", "infinite"],
+)
+async def test_whatever_a_template_is_the_others_fire(world: World, payload: str) -> None:
+    for label, timing in (("a", '"every_s": 60'), ("b", '"event_name": "e"')):
+        settings = f'{{"definition": "add", {timing}, "payload": {payload}}}'
+        await world.sql("select plait.set_trigger($1, $2::json)", label, settings)
+    by_time = await world.trigger("by time", every_s=60)
+    by_event = await world.trigger("by event", event_name="e")
+    await world.emit("e")
+    await world.advance(minutes=1)
+    await Fire().run(world.store)
+    await Dispatch().run(world.store)
+    assert [len(await world.fires(trigger)) for trigger in (by_time, by_event)] == [1, 1]
+    broken = await world.rows("select id from plait.triggers where label in ('a', 'b')")
+    assert [len(await world.fires(row["id"])) for row in broken] == [1, 1]
+
+
+async def test_a_refusal_by_the_database_is_one_events_alone(world: World) -> None:
+    """Whatever it is: here, a constraint that somebody has added."""
+    await world.trigger(event_name="e", payload={"n": "{{event.n}}"}, dedupe_window_s=0)
+    events = [await world.emit("e", n=n) for n in range(5)]
+    await world.sql("alter table plait.jobs add constraint hostile check (payload::text not like '%3%') not valid")
+    try:
+        await Dispatch().run(world.store)
+    finally:
+        await world.sql("alter table plait.jobs drop constraint hostile")
+    rows = [await world.event(event) for event in events]
+    assert [row.jobs for row in rows] == [1, 1, 1, 0, 1]
+    assert "the event could not be dispatched" in (rows[3].error or "")
+    assert "hostile" in (rows[3].error or "")
+
+
+async def test_a_thousand_triggers_of_one_tenant_do_not_fill_the_leaders_memory(world: World) -> None:
+    """Pages are bounded by size, and so is what one event makes."""
+    acme = await world.tenant("acme")
+    template = (
+        '{"definition": "add", "event_name": "e", "dedupe_window_s": 0, "payload": {"a": "{{event.x}}", "pad": "%s"}}'
+        % ("p" * 60_000)
+    )
+    await world.sql(
+        "select count(plait.set_trigger('t' || n, $1::json, $2)) from generate_series(1, 150) n", template, acme
+    )
+    await world.trigger("innocent", event_name="ok")
+    events = [await world.emit("e", tenant="acme", x="x" * 200_000) for _ in range(3)]
+    await world.emit("ok")
+    pages = []
+    while found := await world.store.events.pending_events():
+        pages.append(len(found))
+        await Dispatch().run(world.store)
+    assert pages == [2, 1, 1]
+    assert await world.sql("select count(*) from plait.events where dispatched_at is null") == 0
+    for event in events:
+        row = await world.event(event)
+        assert 50 < row.jobs < 70
+        assert "at most 16,000,000 bytes" in (row.error or "")
+
+
+async def test_nobody_waits_for_another_tenants_backlog_of_events(world: World) -> None:
+    """Whoever emits thousands, and whoever has events that can't be dispatched now."""
+    for tenant in ("loud", "stuck", "quiet"):
+        await world.trigger(event_name="e", tenant=tenant, dedupe_window_s=0)
+    for tenant in ("loud", "stuck"):
+        await world.sql("select count(plait.emit('e', tenant => $1)) from generate_series(1, 300)", tenant)
+    last = [await world.emit("e", tenant="quiet") for _ in range(3)]
+    async with world.connection() as connection, connection.transaction():
+        await connection.execute("select plait.set_trigger('t', '{\"priority\": 5}', $1)", await world.tenant("stuck"))
+        await Dispatch().run(world.store)
+        assert [(await world.event(event)).jobs for event in last] == [1, 1, 1]
+        await world.dispatch()
+        assert await world.counts() == {"queued": 303}
+    await world.dispatch()
+    assert await world.counts() == {"queued": 603}
+
+
+async def test_a_trigger_that_is_paused_or_deleted_while_it_fires_fires_once_or_not_at_all(world: World) -> None:
+    for n in range(10):
+        event_trigger = await world.trigger(f"e{n}", event_name=f"e{n}", dedupe_window_s=0)
+        schedule = await world.trigger(f"s{n}", every_s=1)
+        await world.emit(f"e{n}")
+        await world.advance(seconds=1)
+        triggers: Triggers = world.store.triggers
+        await asyncio.gather(
+            *(Dispatch().run(world.store) for _ in range(2)),
+            *(Fire().run(world.store) for _ in range(2)),
+            triggers.delete_trigger(event_trigger),
+            triggers.set_trigger(f"s{n}", {"enabled": False}),
+        )
+        await world.dispatch()
+        await world.fire()
+        assert await world.sql("select count(*) from plait.events where dispatched_at is null") == 0
+        for trigger in (event_trigger, schedule):
+            fires = await world.fires(trigger)
+            assert len(fires) <= 1
+            assert len(await world.fired_jobs(trigger)) == len(fires)
+
+
+@pytest.mark.parametrize("cron", ["*/0 * * * *", "60 * * * *", "0 0 31 2 *", "1-0 * * * *", "* * * * mon#9", "é * * * *", "0 0 L * *", f"{'1,' * 99}1 * * * *"])  # fmt: skip
+async def test_whatever_a_cron_is_it_fires_or_says_why_not(world: World, cron: str) -> None:
+    broken = await world.sql(
+        "select plait.set_trigger('t', json_build_object('definition', 'add', 'cron', $1::text))", cron
+    )
+    await world.fire()
+    row = await world.trigger_row(broken)
+    assert (row.next_at is None) == (row.error is not None)
+
+
+async def test_an_event_whose_template_fails_is_refused_with_the_reason_and_not_tried_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the failure: an exception would bring back the whole batch, for ever."""
+    await world.trigger("bad", event_name="e", dedupe_window_s=0, payload={"a": "{{event.x}}" * 100})
+    await world.trigger("worse", event_name="e", dedupe_window_s=0)
+    await world.trigger("good", event_name="ok", dedupe_window_s=0)
+
+    def failing(event: Any, data: Any, trigger: Any) -> dict[str, Any]:
+        if trigger.label == "worse":
+            raise MemoryError
+        return render(event, data, trigger)
+
+    render = dispatch._fire
+    monkeypatch.setattr(dispatch, "_fire", failing)
+    event = await world.emit("e", x="x" * 100_000)
+    good = await world.emit("ok")
+    await Dispatch().run(world.store)
+    row = await world.event(event)
+    assert (row.jobs, (await world.event(good)).jobs) == (0, 1)
+    assert "bad: a template must render to at most 1,000,000 characters" in (row.error or "")
+    assert "worse: the event cannot be dispatched: MemoryError" in (row.error or "")
+    assert await world.sql("select count(*) from plait.fires where event_id = $1 and outcome = 'refused'", event) == 2
+    assert await world.store.events.pending_events() == []
+
+
+async def test_large_templates_are_rendered_off_the_leaders_loop(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: dict[str, int] = {}
+
+    def watched(event: Any, data: Any, trigger: Any) -> dict[str, Any]:
+        threads[trigger.label] = threading.get_ident()
+        return render(event, data, trigger)
+
+    render = dispatch._fire
+    monkeypatch.setattr(dispatch, "_fire", watched)
+    await world.trigger("small", event_name="s", dedupe_window_s=0)
+    await world.trigger("large", event_name="l", dedupe_window_s=0, payload={"a": "{{event.x}}"})
+    await world.emit("s")
+    await world.emit("l", x="x" * 100_000)
+    await Dispatch().run(world.store)
+    assert threads["small"] == threading.get_ident() != threads["large"]
+    assert await world.counts() == {"queued": 2}
+
+
+async def test_a_schedule_that_the_database_refuses_records_it_and_moves_on(world: World) -> None:
+    """Tried for ever it would log for ever, and never come to its next instant."""
+    hostile = await world.trigger("hostile", every_s=60, payload={"n": 3})
+    innocent = await world.trigger("innocent", every_s=60)
+    await world.sql("alter table plait.jobs add constraint hostile check (payload::text not like '%3%') not valid")
+    try:
+        await world.advance(minutes=1)
+        await Fire().run(world.store)
+    finally:
+        await world.sql("alter table plait.jobs drop constraint hostile")
+    [fire] = await world.fires(hostile)
+    assert fire.outcome == "refused"
+    assert "the schedule could not be fired" in (fire.error or "")
+    assert [fire.outcome for fire in await world.fires(innocent)] == ["enqueued"]
+    await world.advance(minutes=1)
+    await Fire().run(world.store)
+    assert [fire.outcome for fire in await world.fires(hostile)] == ["refused", "enqueued"]
