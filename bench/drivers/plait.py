@@ -5,7 +5,7 @@ import os
 import time
 from typing import Any
 
-from bench.drivers.driving import SETTINGS, URL, Payload, Tally, drive, say
+from bench.drivers.protocol import SETTINGS, URL, Payload, Tally, drive, say
 from bench.tenants import tenant_id
 from plait import Plait, call, values, wait_for_signal
 from plait.model.ids import DEFAULT_TENANT, new_id

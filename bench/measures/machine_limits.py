@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench import environments
-from bench.contest import ROOT, Contest, Failed
-from bench.ledgers import PostgresLedger, Servers
-from bench.measures import Plan, fill, process
+from bench.job_storage import PostgresStorage, Servers
+from bench.measures.throughput import Plan, fill, process
 from bench.rows import Row
+from bench.session import ROOT, Failed, Session
 from bench.systems import System
 from plait.embedded import postgres_binaries
 
@@ -36,18 +36,18 @@ TPS: Final = re.compile(r"tps = ([0-9.]+) \(without initial connection time\)")
 
 async def limits(servers: Servers, system: System, plan: Plan) -> list[Row]:
     rows = []
-    async with Contest.begin(servers, system) as contest:
-        await contest.ask("open")
+    async with Session.begin(servers, system) as session:
+        await session.ask("open")
         seconds = str(max(1, round(plan.one_s)))
-        rate = await _pgbench(contest, ENQUEUE.format(count=1), "-T", seconds)
+        rate = await _pgbench(session, ENQUEUE.format(count=1), "-T", seconds)
         rows.append(_row("enqueue_one", "limit_pgbench", rate, calls="plait.enqueue_many of one"))
-        rate = BULK * await _pgbench(contest, ENQUEUE.format(count=BULK), "-T", seconds)
+        rate = BULK * await _pgbench(session, ENQUEUE.format(count=BULK), "-T", seconds)
         rows.append(_row("enqueue_bulk", "limit_pgbench", rate, calls="plait.enqueue_many", batch=BULK))
-    async with Contest.begin(servers, system) as contest:
-        rows.append(await _cycle_by_pgbench(contest, plan))
-    async with Contest.begin(servers, system, {"bare": True}) as contest:
-        await fill(contest, plan.jobs)
-        [row, *_] = await process(contest, plan.jobs, "cycle")
+    async with Session.begin(servers, system) as session:
+        rows.append(await _cycle_by_pgbench(session, plan))
+    async with Session.begin(servers, system, {"bare": True}) as session:
+        await fill(session, plan.jobs)
+        [row, *_] = await process(session, plan.jobs, "cycle")
         assert row.value is not None
         rows.append(_row("cycle", "limit_bare_loop", row.value, batch=BATCH))
     rows.append(
@@ -61,28 +61,30 @@ async def limits(servers: Servers, system: System, plan: Plan) -> list[Row]:
     return rows
 
 
-async def _cycle_by_pgbench(contest: Contest, plan: Plan) -> Row:
-    ledger = contest.ledger
-    assert isinstance(ledger, PostgresLedger)
-    await fill(contest, plan.jobs)
-    await ledger.settle_down()
-    worker = await ledger.fetchval(REGISTER)
+async def _cycle_by_pgbench(session: Session, plan: Plan) -> Row:
+    storage = session.storage
+    assert isinstance(storage, PostgresStorage)
+    await fill(session, plan.jobs)
+    await storage.settle_down()
+    worker = await storage.fetchval(REGISTER)
     turns = -(-plan.jobs // BATCH) + 1  # the last one only settles
     variables = [f"worker={worker}", "jobs={}", "attempts={}", "cursor=none"]
     defined = [part for variable in variables for part in ("-D", variable)]
-    tps = await _pgbench(contest, CYCLE, "-t", str(turns), *defined)
-    if left := await ledger.stored():
+    tps = await _pgbench(session, CYCLE, "-t", str(turns), *defined)
+    if left := await storage.stored():
         raise Failed(f"pgbench left {left} jobs")
     return _row("cycle", "limit_pgbench", plan.jobs * tps / turns, calls="plait.cycle", batch=BATCH)
 
 
-async def _pgbench(contest: Contest, script: str, *options: str) -> float:
+async def _pgbench(session: Session, script: str, *options: str) -> float:
     """Transactions per second of one client."""
     binary = postgres_binaries.find(None).bin_dir / "pgbench"
     with tempfile.TemporaryDirectory(prefix="bench-") as place:
         file = Path(place) / "script.sql"
         file.write_text(script)
-        said = await _run(str(binary), "-n", "-M", "prepared", "-c", "1", "-f", str(file), *options, contest.ledger.url)
+        said = await _run(
+            str(binary), "-n", "-M", "prepared", "-c", "1", "-f", str(file), *options, session.storage.url
+        )
     if not (found := TPS.search(said)):
         raise Failed(f"pgbench: {said[-400:]}")
     return float(found[1])

@@ -24,7 +24,7 @@ asyncio.run(ensure_dev_login(sys.argv[1]))
 """
 
 
-class Ledger(Protocol):
+class JobStorage(Protocol):
     @property
     def url(self) -> str: ...
     async def stored(self) -> int:
@@ -56,19 +56,19 @@ class Servers:
     redis: Redis | None
 
     @asynccontextmanager
-    async def ledger(self, system: System) -> AsyncIterator[Ledger]:
+    async def storage(self, system: System) -> AsyncIterator[JobStorage]:
         """A fresh one."""
         if system.store == "redis":
             assert self.redis is not None
             await self.redis.empty()
-            yield RedisLedger(self.redis, system)
+            yield RedisStorage(self.redis, system)
             return
         async with self.postgres.fresh_database() as database:
             if system.language == "plait":
                 await _migrate(system, self.postgres.url(database))
             connection = await asyncpg.connect(self.postgres.url(database))
             try:
-                yield PostgresLedger(self.postgres, system, database, connection)
+                yield PostgresStorage(self.postgres, system, database, connection)
             finally:
                 await connection.close()
 
@@ -85,7 +85,7 @@ async def _migrate(system: System, url: str) -> None:
         raise environments.Missing(f"plait at {system.commit} could not migrate")
 
 
-class PostgresLedger:
+class PostgresStorage:
     def __init__(self, postgres: Postgres, system: System, database: str, connection: asyncpg.Connection) -> None:
         self._postgres = postgres
         self._system = system
@@ -124,7 +124,7 @@ class PostgresLedger:
         await self._connection.execute(sql)
 
 
-class RedisLedger:
+class RedisStorage:
     """Results have their own database, so their number is the number of finished jobs."""
 
     def __init__(self, redis: Redis, system: System) -> None:

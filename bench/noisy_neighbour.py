@@ -1,4 +1,4 @@
-"""The effect of a tenant's backlog on another tenant: `python -m bench.neighbours [--jobs 100000] [--seconds 20]`.
+"""The effect of a tenant's backlog on another tenant: `python -m bench.noisy_neighbour [--jobs 100000] [--seconds 20]`.
 
 One worker with 100 slots. A quiet tenant enqueues 10 jobs a second: first alone, then while another tenant has 100,000 jobs of 20 ms queued on the same
 worker. Pick-up is the time from the start of the enqueue call to the start of the handler. Goal: p99 at most 25 ms above p99 alone (F37).
@@ -91,7 +91,7 @@ async def measure(jobs: int, seconds: float) -> bool:
         url = postgres.url(name, user=DEV_LOGIN)
         store = await Store.open(url)
         quiet_one, busy_one = [await store.tenants.set_tenant(slug, {}) for slug in ("quiet", "busy")]
-        worker = await asyncio.create_subprocess_exec(sys.executable, "-m", "bench.neighbours", "--work", url)
+        worker = await asyncio.create_subprocess_exec(sys.executable, "-m", "bench.noisy_neighbour", "--work", url)
         try:
             await trickle(store, quiet_one, 2)  # warm up the worker and query plans
             await pick_ups(postgres, name, 2 * PER_S)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import environments, processes
-from bench.ledgers import Ledger, Servers
+from bench.job_storage import JobStorage, Servers
 from bench.systems import System
 
 ROOT = Path(__file__).parent.parent
@@ -160,14 +160,14 @@ class Crew:
                 self._begun.set()
 
 
-class Contest:
-    """One system on a fresh ledger, with a client."""
+class Session:
+    """One system on a fresh storage, with a client."""
 
     client: Process
 
-    def __init__(self, system: System, ledger: Ledger, settings: Mapping[str, Any]) -> None:
+    def __init__(self, system: System, storage: JobStorage, settings: Mapping[str, Any]) -> None:
         self.system = system
-        self.ledger = ledger
+        self.storage = storage
         self.settings = {**system.settings, **settings}
         self._stack = AsyncExitStack()
         self._place = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
@@ -177,15 +177,15 @@ class Contest:
     @asynccontextmanager
     async def begin(
         cls, servers: Servers, system: System, settings: Mapping[str, Any] | None = None
-    ) -> "AsyncIterator[Contest]":
-        async with servers.ledger(system) as ledger:
-            contest = cls(system, ledger, settings or {})
+    ) -> "AsyncIterator[Session]":
+        async with servers.storage(system) as storage:
+            session = cls(system, storage, settings or {})
             try:
-                contest.client = await contest.new_client()
-                await contest.ask("setup")
-                yield contest
+                session.client = await session.new_client()
+                await session.ask("setup")
+                yield session
             finally:
-                await contest._stack.aclose()
+                await session._stack.aclose()
 
     async def new_client(self) -> Process:
         client = await self._start("client")
@@ -217,21 +217,21 @@ class Contest:
             near = crew.counted >= jobs - crew.uncounted
             if near or time.monotonic() - looked_at > 1:
                 looked_at = time.monotonic()
-                if not await self.ledger.unfinished(jobs):
+                if not await self.storage.unfinished(jobs):
                     return looked_at
                 crew.check()
             if near:
                 await asyncio.sleep(max(0.002, time.monotonic() - looked_at))
             else:
                 await crew.wait_for_more(1)
-        left = await self.ledger.unfinished(jobs)
+        left = await self.storage.unfinished(jobs)
         raise Failed(f"{left} of {jobs} jobs were not done after {limit_s:.0f} s")
 
     async def _start(self, role: str) -> Process:
         tree = environments.sources(self.system)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
         env = kept | {
-            "BENCH_URL": self.ledger.url,
+            "BENCH_URL": self.storage.url,
             "BENCH_SETTINGS": json.dumps(self.settings),
             "BENCH_LATENCIES": str(self.latencies),
             "PYTHONPATH": str(tree),

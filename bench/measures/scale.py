@@ -7,10 +7,10 @@ from typing import Any
 import asyncpg
 
 from bench import tenants
-from bench.contest import Contest, Crew, Failed
-from bench.ledgers import PostgresLedger, Servers
-from bench.measures import Plan, fill, process, rate_row, row
+from bench.job_storage import PostgresStorage, Servers
+from bench.measures.throughput import Plan, fill, process, rate_row, row
 from bench.rows import Row
+from bench.session import Crew, Failed, Session
 from bench.systems import System
 
 AHEAD = 20_000
@@ -20,7 +20,7 @@ EDGE_S = 10.0
 
 async def crowd_finished(servers: Servers, system: System, plan: Plan) -> list[Row]:
     """With a million finished jobs."""
-    async with Contest.begin(servers, system, {"bare": True}) as before:
+    async with Session.begin(servers, system, {"bare": True}) as before:
         await fill(before, plan.crowd)
         crew = await before.workers(1)
         await crew.wait_until_begun()
@@ -33,15 +33,15 @@ async def crowd_finished(servers: Servers, system: System, plan: Plan) -> list[R
 
 async def crowd_queued(servers: Servers, system: System, plan: Plan) -> list[Row]:
     """With a million queued jobs: the rate of the first of them."""
-    async with Contest.begin(servers, system) as contest:
-        await fill(contest, plan.crowd)
-        await contest.ledger.settle_down()
-        crew = await contest.workers(1)
+    async with Session.begin(servers, system) as session:
+        await fill(session, plan.crowd)
+        await session.storage.settle_down()
+        crew = await session.workers(1)
         await crew.wait_until_begun()
         await _wait_until_counted(crew, plan.jobs)
         ended_at = time.monotonic()
-        done = plan.crowd - await contest.ledger.unfinished(plan.crowd)
-        return [rate_row("process_1_1m_queued", contest, done, ended_at - crew.begun_at, queued_before=plan.crowd)]
+        done = plan.crowd - await session.storage.unfinished(plan.crowd)
+        return [rate_row("process_1_1m_queued", session, done, ended_at - crew.begun_at, queued_before=plan.crowd)]
 
 
 async def _wait_until_counted(crew: Crew, jobs: int) -> None:
@@ -72,52 +72,52 @@ async def limits_on(servers: Servers, system: System, plan: Plan) -> list[Row]:
 async def _with_tenants(
     servers: Servers, system: System, plan: Plan, measure: str, settings: dict[str, Any]
 ) -> list[Row]:
-    async with Contest.begin(servers, system, settings) as contest:
-        assert isinstance(contest.ledger, PostgresLedger)
+    async with Session.begin(servers, system, settings) as session:
+        assert isinstance(session.storage, PostgresStorage)
         if count := settings.get("tenants"):
-            await contest.ledger.execute(tenants.CREATE.format(last=count - 1))
-        await fill(contest, plan.jobs)
-        return await process(contest, plan.jobs, measure)
+            await session.storage.execute(tenants.CREATE.format(last=count - 1))
+        await fill(session, plan.jobs)
+        return await process(session, plan.jobs, measure)
 
 
 async def enqueue_8(servers: Servers, system: System, plan: Plan) -> list[Row]:
     """Eight processes that enqueue one by one."""
-    async with Contest.begin(servers, system) as contest:
-        clients = [contest.client, *[await contest.new_client() for _ in range(7)]]
-        await asyncio.gather(*(contest.ask("open", client=client) for client in clients))
-        await contest.ledger.settle_down()
+    async with Session.begin(servers, system) as session:
+        clients = [session.client, *[await session.new_client() for _ in range(7)]]
+        await asyncio.gather(*(session.ask("open", client=client) for client in clients))
+        await session.storage.settle_down()
         answers = await asyncio.gather(
-            *(contest.ask("enqueue_one", client=client, n=10_000_000, seconds=plan.one_s) for client in clients)
+            *(session.ask("enqueue_one", client=client, n=10_000_000, seconds=plan.one_s) for client in clients)
         )
         done = sum(answer["n"] for answer in answers)
-        if (stored := await contest.ledger.stored()) != done:
+        if (stored := await session.storage.stored()) != done:
             raise Failed(f"{done} jobs were enqueued, the database has {stored}")
-        return [rate_row("enqueue_8", contest, done, max(answer["seconds"] for answer in answers), enqueuers=8)]
+        return [rate_row("enqueue_8", session, done, max(answer["seconds"] for answer in answers), enqueuers=8)]
 
 
 async def sustained(servers: Servers, system: System, plan: Plan) -> list[Row]:
-    async with Contest.begin(servers, system) as contest:
-        return await _sustain(contest, plan, "sustained")
+    async with Session.begin(servers, system) as session:
+        return await _sustain(session, plan, "sustained")
 
 
 async def old_snapshot(servers: Servers, system: System, plan: Plan) -> list[Row]:
     """The same while an open transaction prevents all vacuuming."""
-    async with Contest.begin(servers, system) as contest:
-        assert isinstance(contest.ledger, PostgresLedger)
-        holder = await asyncpg.connect(servers.postgres.url(contest.ledger.database))
+    async with Session.begin(servers, system) as session:
+        assert isinstance(session.storage, PostgresStorage)
+        holder = await asyncpg.connect(servers.postgres.url(session.storage.database))
         try:
             await holder.execute("begin isolation level repeatable read")
             await holder.execute("select count(*) from pg_class")
-            return await _sustain(contest, plan, "old_snapshot")
+            return await _sustain(session, plan, "old_snapshot")
         finally:
             await holder.close()
 
 
-async def _sustain(contest: Contest, plan: Plan, measure: str) -> list[Row]:
+async def _sustain(session: Session, plan: Plan, measure: str) -> list[Row]:
     """Enqueue in bulk and process at the same time; the queue stays short, and the rates of the first and last seconds are compared."""
-    await contest.ask("open")
-    await contest.ledger.settle_down()
-    crew = await contest.workers(1)
+    await session.ask("open")
+    await session.storage.settle_down()
+    crew = await session.workers(1)
     asked = 0
     seen: list[tuple[float, int]] = []
     began = time.monotonic()
@@ -126,20 +126,20 @@ async def _sustain(contest: Contest, plan: Plan, measure: str) -> list[Row]:
         crew.check()
         seen.append((now, crew.counted))
         if asked - crew.counted < AHEAD:
-            answer = await contest.ask("enqueue_bulk", n=2 * contest.system.bulk, batch=contest.system.bulk)
+            answer = await session.ask("enqueue_bulk", n=2 * session.system.bulk, batch=session.system.bulk)
             asked += answer["n"]
         else:
             await asyncio.sleep(0.005)
     ended_at = time.monotonic()
-    done = asked - await contest.ledger.unfinished(asked)
+    done = asked - await session.storage.unfinished(asked)
     edge = min(EDGE_S, plan.sustain_s / 3)
     first = _rate_between(seen, crew.begun_at, crew.begun_at + edge)
     last = _rate_between(seen, until - edge, until)
     return [
-        rate_row(measure, contest, done, ended_at - crew.begun_at, seconds_each=plan.sustain_s),
-        row(f"{measure}_first_10s", contest, first, "jobs/s", seconds=edge),
-        row(f"{measure}_last_10s", contest, last, "jobs/s", seconds=edge),
-        row(f"{measure}_last_to_first", contest, last / first, "ratio", seconds=edge),
+        rate_row(measure, session, done, ended_at - crew.begun_at, seconds_each=plan.sustain_s),
+        row(f"{measure}_first_10s", session, first, "jobs/s", seconds=edge),
+        row(f"{measure}_last_10s", session, last, "jobs/s", seconds=edge),
+        row(f"{measure}_last_to_first", session, last / first, "ratio", seconds=edge),
     ]
 
 
