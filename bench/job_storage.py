@@ -12,13 +12,16 @@ from bench import environments
 from bench.redis import Redis
 from bench.server import Postgres
 from bench.systems import System
+from plait.store.dev_login import DEV_LOGIN, ensure_dev_login
 from plait.store.migrate import migrate
-from plait.store.roles import DEV_LOGIN, ensure_dev_login
 
 MIGRATE = """
 import asyncio, sys
 from plait.store.migrate import migrate
-from plait.store.roles import ensure_dev_login
+try:
+    from plait.store.dev_login import ensure_dev_login
+except ImportError:
+    from plait.store.roles import ensure_dev_login  # its name in earlier commits
 asyncio.run(migrate(sys.argv[1]))
 asyncio.run(ensure_dev_login(sys.argv[1]))
 """

@@ -19,9 +19,9 @@ from plait.model.ids import new_id
 from plait.runtime.logging import configure
 from plait.runtime.service import Signals, Stop, run_services
 from plait.store import Store
+from plait.store.dev_login import DEV_LOGIN, ensure_dev_login
 from plait.store.migrate import migrate_connection
 from plait.store.new_jobs import NewJob
-from plait.store.roles import DEV_LOGIN, ensure_dev_login
 from plait.worker.worker import Worker
 
 BUSY_S = 0.02

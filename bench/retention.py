@@ -21,10 +21,10 @@ from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.model.states import Ending
 from plait.runtime.logging import configure
 from plait.store import Store
+from plait.store.dev_login import DEV_LOGIN, ensure_dev_login
 from plait.store.leader import Retention
 from plait.store.migrate import migrate_connection
 from plait.store.new_jobs import NewJob
-from plait.store.roles import DEV_LOGIN, ensure_dev_login
 from plait.store.workers import Cursor, CycleConnection, Settlement
 
 PART = 250_000

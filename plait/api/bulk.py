@@ -17,7 +17,7 @@ import msgspec
 from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from plait.api.guard import new_router
+from plait.api.authentication import new_router
 from plait.api.jobs import Filters
 from plait.api.problems import Refused
 from plait.api.shapes import Json

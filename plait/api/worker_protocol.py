@@ -13,7 +13,7 @@ from uuid import UUID
 from fastapi import Request, Response
 
 from plait.api.artifacts import payload_url
-from plait.api.guard import new_router
+from plait.api.authentication import new_router
 from plait.api.jobs import json_text
 from plait.api.problems import Refused
 from plait.api.shapes import Json, raw
@@ -42,9 +42,9 @@ from plait.model.states import Ending
 from plait.model.texts import clean
 from plait.sdk.artifacts import hash_in, is_reference
 from plait.sdk.dependencies import complete_link, is_link
-from plait.store.trees import Lease
 from plait.store.workers import Beat as Beaten
 from plait.store.workers import Claimed, Settlement
+from plait.store.workflows import Lease
 
 router = new_router("worker")
 
@@ -85,7 +85,7 @@ async def heartbeat_of_job(ask: Ask, job_id: UUID, body: Heartbeat) -> Response:
     worker = await _own(ask, body.worker)
     beat = await _beat(ask, worker, body.held, 1)
     gone = set(beat.gone)
-    if await ask.store.trees.resume_steps(Lease(worker, job_id, body.attempt)) is None:
+    if await ask.store.workflows.resume_steps(Lease(worker, job_id, body.attempt)) is None:
         gone.add(job_id)
     return Json({"cancel": [job for job, _ in beat.cancels], "gone": sorted(gone)})
 

@@ -16,9 +16,9 @@ from plait.model.durations import seconds
 from plait.model.errors import DeterminismError, InvalidArguments, InvalidDefinition, NotDurable, Outcome, StepFailed
 from plait.model.policies import Backoff
 from plait.model.texts import shown
+from plait.sdk.active_step import Step
 from plait.sdk.branches import in_step
 from plait.sdk.durable import Durable
-from plait.sdk.operations import Step
 from plait.sdk.unrecorded import Failure
 
 T = TypeVar("T")

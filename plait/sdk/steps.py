@@ -11,16 +11,16 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, overload
 from plait.model.errors import DeterminismError, InvalidArguments, NotSerializable, PermanentError, TooLarge
 from plait.model.policies import Backoff
 from plait.model.texts import is_storable, message_of, shown
+from plait.sdk.active_step import Step
+from plait.sdk.argument_checks import check_change_id
 from plait.sdk.artifacts import is_reference
 from plait.sdk.codec import Codec, ResultCodec, encode
 from plait.sdk.definition import Definition
 from plait.sdk.durable import Durable, durable
-from plait.sdk.names import check_change_id
-from plait.sdk.operations import Step
 from plait.sdk.retrying import RetryOn, Tries, refuse_ambiguous
 from plait.sdk.step_errors import MAX_ERROR, rebuild_error
 from plait.sdk.sub_jobs import Duration, Target
-from plait.store.trees import SAVE_STEPS, Checkpoint, step_columns
+from plait.store.workflows import SAVE_STEPS, Checkpoint, step_columns
 from plait.telemetry.tracing import span
 
 R = TypeVar("R")

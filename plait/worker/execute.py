@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from plait.model.errors import InvalidPayload, TooLarge
 from plait.model.states import Ending
 from plait.runtime.logging import get_logger
+from plait.sdk.active_step import Suspended
 from plait.sdk.artifacts import Artifacts, is_reference
 from plait.sdk.codec import MAX_BYTES
 from plait.sdk.context import set_attempt
 from plait.sdk.dependencies import complete_link, is_link
-from plait.sdk.operations import Suspended
 from plait.store.workers import Claimed
 from plait.worker import outcomes
 from plait.worker.leftovers import Original, end_copy

@@ -22,7 +22,7 @@ from plait.model.states import Ending
 from plait.runtime.logging import get_logger
 from plait.worker import outcomes
 from plait.worker.channel import ChannelClosed, NoMessage, Request, framed, read_message
-from plait.worker.child import CLOSED
+from plait.worker.handler_process import CLOSED
 from plait.worker.leftovers import kill_descendants
 from plait.worker.outcomes import Finished
 from plait.worker.run import Run
@@ -112,7 +112,7 @@ class _Child:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
-                "plait.worker.child",
+                "plait.worker.handler_process",
                 str(theirs.fileno()),
                 str(os.getpid()),
                 pass_fds=(theirs.fileno(),),

@@ -17,8 +17,8 @@ from plait.store import Store
 from plait.store.audit import Entry
 from plait.store.new_jobs import NewJob
 from plait.store.streams import StreamItem
-from plait.store.trees import Lease, NewChild, NewFanOut, StepKey
 from plait.store.workers import Settlement
+from plait.store.workflows import Lease, NewChild, NewFanOut, StepKey
 from plait.testing import FakeClock, TestDatabase
 
 RUNTIME_ROLES = ("plait_client", "plait_tenant", "plait_worker", "plait_admin")
@@ -180,7 +180,7 @@ async def fan_out(store: Store, tenant: UUID) -> None:
         host="host", pid=1, version="0", queues=[queue], definitions=["work"], lease_s=30
     )
     [claimed] = await store.workers.claim(worker, queue)
-    opened = await store.trees.open_fan_out(
+    opened = await store.workflows.open_fan_out(
         Lease(worker, parent, claimed.attempt),
         NewFanOut(
             id=uuid_utils.compat.uuid7(),

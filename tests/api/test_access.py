@@ -7,7 +7,7 @@ from fastapi.routing import APIRoute
 
 from plait.api import application
 from plait.api.access import PREFIX, ROUTES
-from plait.api.guard import Guarded, new_router
+from plait.api.authentication import Guarded, new_router
 from plait.model.roles import Role, may
 
 from ..harness import World

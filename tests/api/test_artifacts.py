@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from plait.api.application import build
-from plait.runtime.objects import Directory
+from plait.runtime.object_storage import Directory
 from plait.runtime.settings import Settings
 from plait.sdk.codec import MAX_BYTES
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from plait.api.change_feed import QUEUED, Event, Watch, Watcher
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 
 from ..harness import World
 from ..workflows.worker_calls import wait_for

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from plait.api.guard import COOKIE
+from plait.api.authentication import COOKIE
 from plait.model.errors import InvalidConfiguration
 from plait.runtime.settings import Settings
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 
 from ..harness import World
 from ..workflows.worker_calls import suspend
@@ -120,7 +120,7 @@ async def test_unread_signals_and_runs_are_shown(api: Calling, world: World) -> 
     for name in ("paid", "paid", "approved"):
         await world.store.jobs.signal(job, name, "1")
     lease = await worker.claim_one()
-    await world.store.trees.continue_as_new(Lease(worker.id, job, lease.attempt), '{"n": 2}')
+    await world.store.workflows.continue_as_new(Lease(worker.id, job, lease.attempt), '{"n": 2}')
     found = await viewer.ok("GET", f"/jobs/{job}")
     assert [(one["name"], one["signals"]) for one in found["unread_signals"]] == [("approved", 1), ("paid", 2)]
     assert (found["runs"], found["payload"], found["attempt_count"]) == (2, {"n": 2}, 0)

@@ -12,7 +12,7 @@ import pytest
 
 from plait.api import job_streams
 from plait.store.streams import StreamItem
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 
 from ..fake_worker import FakeWorker
 from ..harness import World

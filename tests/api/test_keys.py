@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from plait.api.guard import GUESSES, TRUSTED_S
+from plait.api.authentication import GUESSES, TRUSTED_S
 from plait.model.roles import Role
 from plait.model.tokens import hash_of, hint_of, new_token
 

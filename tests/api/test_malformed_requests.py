@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from plait.api.bodies import weight
+from plait.api.body_limits import weight
 from plait.model.ids import new_id
 
 from ..harness import World

@@ -10,11 +10,11 @@ from plait import Plait
 from plait.api.access import ROUTES
 from plait.api.application import build
 from plait.api.change_feed import Event
-from plait.api.privacy import Redaction
+from plait.api.redaction import Redaction
 from plait.model.errors import InvalidDefinition
 from plait.model.redaction import HIDDEN
 from plait.model.states import Ending
-from plait.runtime.objects import Directory
+from plait.runtime.object_storage import Directory
 from plait.runtime.settings import Settings
 from plait.store.workers import Settlement
 

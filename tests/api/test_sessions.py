@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from plait.api.access import ROUTES
-from plait.api.guard import COOKIE, CSRF
+from plait.api.authentication import COOKIE, CSRF
 from plait.model.roles import Role
 from plait.model.tokens import hash_of, new_token
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from plait.model.errors import PlaitError
-from plait.store.trees import Checkpoint, Lease, StepKey
+from plait.store.workflows import Checkpoint, Lease, StepKey
 
 from ..fake_worker import FakeWorker
 from ..harness import World
@@ -48,7 +48,7 @@ async def test_a_retry_of_a_job_that_has_steps_on_record_stays_on_its_build(
     if steps:
         key = StepKey("", "one", 1, 1)
         saved = Checkpoint(Lease(old.id, job, lease.attempt), key, "call", 1, None, "1", None)
-        assert await world.store.trees.save_steps(old.id, [saved]) == []
+        assert await world.store.workflows.save_steps(old.id, [saved]) == []
     match end:
         case "fail":
             await old.fail(lease)
@@ -136,7 +136,7 @@ async def test_a_continued_run_and_an_operators_retry_run_on_any_build(world: Wo
     await _begun(world, old)
     lease = await old.claim_one()
     held = Lease(old.id, lease.job_id, lease.attempt)
-    assert await world.store.trees.continue_as_new(held, "{}") == "suspended"
+    assert await world.store.workflows.continue_as_new(held, "{}") == "suspended"
     lease = await new.claim_one()
     await new.fail(lease, permanent=True)
     await world.retry(lease.job_id)

@@ -9,7 +9,7 @@ import pytest
 from plait import Plait
 from plait.cli import arguments
 from plait.cli.enqueue import split
-from plait.cli.failures import BadUsage
+from plait.cli.errors import BadUsage
 from plait.model.errors import InvalidArguments
 
 app = Plait()

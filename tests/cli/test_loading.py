@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plait.cli.failures import BadApp
+from plait.cli.errors import BadApp
 from plait.cli.loading import load_app
 
 from .conftest import WriteApp

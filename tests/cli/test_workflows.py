@@ -10,7 +10,7 @@ import pytest
 
 from plait import DeterminismError, Status, call, fan_out, sub, values, wait_for_signal
 from plait import Plait as App
-from plait.cli.trees import drawn
+from plait.cli.workflows import drawn
 from plait.store.job_rows import NodeRow
 from plait.testing import Kit, TestDatabase, replay
 

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from plait.cli import doctor
-from plait.cli.failures import ExitCode
+from plait.cli.errors import ExitCode
 from plait.testing import TestDatabase, TestServer
 
 from ..cli.cli_runner import Ran, call, started, wait_for_line

@@ -21,7 +21,7 @@ from plait.embedded.postgres_errors import (
 )
 from plait.embedded.postgres_place import choose_data_dir
 from plait.model.errors import StorageFailed
-from plait.runtime.objects import open_objects
+from plait.runtime.object_storage import open_objects
 
 from .processes import eventually, postmasters, query
 

@@ -21,8 +21,8 @@ from plait.store import Store
 from plait.store.audit import Entry
 from plait.store.migrate import schema_version
 from plait.store.new_jobs import NewJob
-from plait.store.trees import Checkpoint, Lease, NewChild, NewFanOut, StepKey
 from plait.store.workers import Claimed, Settlement
+from plait.store.workflows import Checkpoint, Lease, NewChild, NewFanOut, StepKey
 from plait.testing import TestDatabase, TestServer
 
 from ..access.logins import connected, show
@@ -185,7 +185,7 @@ async def fan_out(store: Store, worker: int, parent: Claimed, claim: Callable[[]
     """A step, and a fan-out of two children, one of which has ended. The parent waits for the other."""
     lease = Lease(worker, parent.job_id, parent.attempt)
     step = Checkpoint(lease, StepKey("", "fetch", 1, 1), "call", 1, "hash", '"page"', None)
-    assert await store.trees.save_steps(worker, [step]) == []
+    assert await store.workflows.save_steps(worker, [step]) == []
     fan_out = NewFanOut(
         id=uuid_utils.compat.uuid7(),
         key=StepKey("", "fan_out", 1, 2),
@@ -200,7 +200,7 @@ async def fan_out(store: Store, worker: int, parent: Claimed, claim: Callable[[]
         streamed=True,
     )
     children = [NewChild(id=uuid_utils.compat.uuid7(), definition="work", payload="{}") for _ in range(2)]
-    await store.trees.open_fan_out(lease, fan_out, children)
+    await store.workflows.open_fan_out(lease, fan_out, children)
     child = await claim()
     await store.workers.settle(worker, [Settlement(child.job_id, child.attempt, Ending.SUCCEEDED, "1")])
 

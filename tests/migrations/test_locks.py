@@ -7,8 +7,8 @@ import pytest
 
 from plait.model.errors import PlaitError
 from plait.store import migrate as migrating
-from plait.store.locks import Lock, locks_in, statements_in
 from plait.store.migrate import MigrationBlocks, migrate, migrations
+from plait.store.migration_locks import Lock, locks_in, statements_in
 from plait.testing import TestDatabase, TestServer
 
 from ..access.logins import as_superuser, connected

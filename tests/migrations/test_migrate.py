@@ -9,8 +9,8 @@ import pytest
 from plait.model.errors import DatabaseUnreachable, PlaitError, SchemaOutdated
 from plait.store import Store
 from plait.store import migrate as migrating
+from plait.store.dev_login import ensure_dev_login
 from plait.store.migrate import Plan, migrate, migrate_connection, schema_version
-from plait.store.roles import ensure_dev_login
 from plait.testing import TestDatabase, TestServer
 
 from ..access.logins import as_superuser, connected

@@ -10,8 +10,8 @@ import pytest
 
 from plait.model.errors import SchemaOutdated
 from plait.store import Store, health
+from plait.store.dev_login import ensure_dev_login
 from plait.store.migrate import OLDEST, migrate, schema_version
-from plait.store.roles import ensure_dev_login
 from plait.testing import TestDatabase, TestServer
 
 from ..access.logins import connected

@@ -8,8 +8,8 @@ import pytest
 from plait.model.states import Ending, Status
 from plait.store import Store
 from plait.store import migrate as migrating
+from plait.store.dev_login import ensure_dev_login
 from plait.store.migrate import migrate, migrate_connection, schema_version
-from plait.store.roles import ensure_dev_login
 from plait.store.workers import Settlement
 from plait.testing import TestDatabase, TestServer
 

@@ -18,9 +18,9 @@ import pytest
 from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.store import Store
 from plait.store import migrate as migrating
+from plait.store.dev_login import ensure_dev_login
 from plait.store.migrate import OLDEST, migrate, schema_version
 from plait.store.new_jobs import NewJob
-from plait.store.roles import ensure_dev_login
 from plait.testing import TestDatabase, TestServer
 
 from ..access.logins import connected

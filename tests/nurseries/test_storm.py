@@ -12,8 +12,8 @@ import pytest
 from plait.model.errors import IllegalMove
 from plait.model.ids import new_id
 from plait.store.nurseries import NewSpawn, SpawnStep
-from plait.store.trees import Lease as Fence
-from plait.store.trees import StepKey
+from plait.store.workflows import Lease as Fence
+from plait.store.workflows import StepKey
 from plait.testing import TestDatabase
 
 from ..fake_worker import FakeWorker, Lease

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from plait.leader.archive import Archive
 from plait.leader.prune import Prune
-from plait.runtime.objects import Directory
+from plait.runtime.object_storage import Directory
 from plait.store import Store
 from plait.store.leader import Retention
 

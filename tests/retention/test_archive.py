@@ -14,7 +14,7 @@ import pytest
 from plait.leader.archive import Archive
 from plait.leader.prune import Prune
 from plait.model.errors import StorageFailed
-from plait.runtime.objects import Directory
+from plait.runtime.object_storage import Directory
 from plait.store.leader import Retention
 
 from ..harness import World

@@ -13,7 +13,7 @@ import pytest
 from plait import Nodes, Plait, PlaitError, after, continue_as_new, dependencies, fan_out, spawn, sub, values
 from plait.leader.sweep import Sweep
 from plait.model.errors import ArtifactAltered, ArtifactMissing, InvalidJob, JobFailed, TooLarge
-from plait.runtime.objects import Directory
+from plait.runtime.object_storage import Directory
 from plait.runtime.settings import Settings
 from plait.sdk.codec import MAX_BYTES
 from plait.store.leader import Retention

@@ -9,7 +9,7 @@ import pytest
 
 from plait import JobFailed, Plait, SignalTimeout, Status, approval_url, call, sleep, wait_for_signal
 from plait.runtime.settings import Settings
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 from plait.testing import Kit
 
 from ..api.api_client import Calling
@@ -173,5 +173,5 @@ async def test_a_stale_attempt_makes_no_link(world: World) -> None:
     await world.lose(worker)
     held = Lease(worker.id, lease.job_id, lease.attempt)
     options: dict[str, Any] = {"signal": "s", "payload": "1", "expires_s": 60, "message": "m", "button": "b"}
-    assert not await world.store.links.open_link(held, hash="h", **options)
+    assert not await world.store.approvals.open_link(held, hash="h", **options)
     assert await world.sql("select count(*) from plait.job_tokens") == 0

@@ -16,7 +16,7 @@ from plait import (
 )
 from plait.leader.dispatch import Dispatch
 from plait.model.errors import IllegalMove
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 from plait.testing import Kit
 
 from ..harness import World

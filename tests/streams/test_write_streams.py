@@ -4,7 +4,7 @@ from typing import Any
 
 from plait.model.ids import new_id
 from plait.store.streams import CLOSED, FULL, STALE, StreamItem
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 
 from ..harness import World
 

@@ -9,7 +9,7 @@ import pytest
 from plait.model.errors import NotFound
 from plait.model.ids import new_id
 from plait.store.leader import Retention
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 
 from ..fake_worker import outcome
 from ..harness import World

@@ -86,7 +86,7 @@ async def _all_goes_on(scene: Scene, verb: str, *, quota: bool = False) -> None:
 
     # step: all handlers' checkpoints in one statement
     steps = [name for name in ("a_running", "a_child", "b_running", "free_running") if name in scene.running]
-    stale = await doing("step", store.trees.save_steps(scene.worker.id, [scene.checkpoint(name) for name in steps]))
+    stale = await doing("step", store.workflows.save_steps(scene.worker.id, [scene.checkpoint(name) for name in steps]))
     assert stale == []
     # enqueue
     for of, tenant in (("b", "b"), *(() if quota else (("free", "a"),))):

@@ -11,8 +11,8 @@ from plait.leader.dispatch import Dispatch
 from plait.leader.fire import Fire
 from plait.model.ids import new_id
 from plait.model.states import Ending
-from plait.store.trees import Checkpoint, Lease, NewChild, NewFanOut, StepKey
 from plait.store.workers import Claimed
+from plait.store.workflows import Checkpoint, Lease, NewChild, NewFanOut, StepKey
 
 from ..fake_worker import FakeWorker, outcome
 from ..harness import World
@@ -55,7 +55,7 @@ class Scene:
         self.running.pop(parent, None)
         ids = {name: new_id() for name in children}
         settings: dict[str, Any] = {"timeout_s": None, "streamed": False, "strategy": "collect_all", **options}
-        assert await self.world.store.trees.open_fan_out(
+        assert await self.world.store.workflows.open_fan_out(
             Lease(self.worker.id, lease.job_id, lease.attempt),
             NewFanOut(
                 id=new_id(), key=StepKey("", "fan_out", 1, 1), hash="0", needed=0, early=False,

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright, expect
 
-from plait.api.guard import COOKIE
+from plait.api.authentication import COOKIE
 from plait.model.roles import Role
 from plait.model.tokens import hash_of, new_token
 

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from plait.model.ids import new_id
-from plait.store.trees import Checkpoint, Lease, NewChild, NewFanOut, StepKey
+from plait.store.workflows import Checkpoint, Lease, NewChild, NewFanOut, StepKey
 
 from ..fake_worker import FakeWorker
 from ..harness import World
@@ -46,7 +46,7 @@ async def workflow(world: World, chance: random.Random) -> str:
         )
         for seq, name in enumerate(("check_period", "list_regions"), 1)
     ]
-    await world.store.trees.save_steps(worker.id, steps)
+    await world.store.workflows.save_steps(worker.id, steps)
     await _open(world, worker, root, "regions", 40, needed=34, seq=3, definition=REGION)
     running: list[Any] = []
     ended = 0
@@ -74,7 +74,7 @@ async def _open(
     world: World, worker: FakeWorker, lease: Any, name: str, count: int, *, needed: int, seq: int, definition: str,
     strategy: str = "threshold",
 ) -> None:  # fmt: skip
-    await world.store.trees.open_fan_out(
+    await world.store.workflows.open_fan_out(
         Lease(worker.id, lease.job_id, lease.attempt),
         NewFanOut(
             id=new_id(), key=StepKey("", name, 1, seq), hash="0", strategy=strategy, needed=needed, early=False,

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.async_api import FrameLocator, Page, expect
 
-from plait.api.guard import COOKIE
+from plait.api.authentication import COOKIE
 from plait.testing import TestDatabase
 
 from ..api.api_client import new_key

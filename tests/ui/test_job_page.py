@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from plait.model.states import Ending
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 
 from ..fake_worker import outcome
 from ..harness import World
@@ -103,7 +103,7 @@ async def test_unread_signals_and_runs_are_shown(world: World, visit: Visitor) -
     for name in ("paid", "paid", "approved"):
         await world.store.jobs.signal(job, name, "1")
     lease = await worker.claim_one()
-    await world.store.trees.continue_as_new(Lease(worker.id, job, lease.attempt), "{}")
+    await world.store.workflows.continue_as_new(Lease(worker.id, job, lease.attempt), "{}")
     page = await visit("viewer", f"/jobs/{job}")
     for name, value in (("Unread signals", "1 approved, 2 paid"), ("Runs", "2")):
         fact = page.locator("dt", has_text=re.compile(f"^{name}$")).locator("xpath=following-sibling::dd[1]")

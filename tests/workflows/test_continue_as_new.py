@@ -19,7 +19,7 @@ from plait import (
     sub,
     wait_for_signal,
 )
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 from plait.testing import Kit
 
 from ..harness import World
@@ -210,16 +210,16 @@ async def test_only_the_current_attempt_continues_and_twice_is_once(world: World
     held = Lease(worker.id, job, lease.attempt)
     stale = Lease(worker.id, job, lease.attempt + 1)
     before = await world.snapshot()
-    assert await world.store.trees.continue_as_new(stale, '{"n":3}') == "stale"
+    assert await world.store.workflows.continue_as_new(stale, '{"n":3}') == "stale"
     assert await world.snapshot() == before
-    assert await world.store.trees.continue_as_new(held, '{"n":2}') == "suspended"
-    assert await world.store.trees.continue_as_new(held, '{"n":2}') == "suspended"  # its reply was lost
+    assert await world.store.workflows.continue_as_new(held, '{"n":2}') == "suspended"
+    assert await world.store.workflows.continue_as_new(held, '{"n":2}') == "suspended"  # its reply was lost
     row = await world.job(job)
     assert (row.status, row.payload, row.runs, row.attempts_used) == ("queued", '{"n":2}', 2, 0)
     lease = await worker.claim_one()
     assert lease.payload == '{"n":2}'
     await world.cancel(job)
-    assert await world.store.trees.continue_as_new(Lease(worker.id, job, lease.attempt), '{"n":3}') == "canceled"
+    assert await world.store.workflows.continue_as_new(Lease(worker.id, job, lease.attempt), '{"n":3}') == "canceled"
     await worker.report_canceled(lease)
     assert (await world.job(job)).status == "canceled"
 
@@ -229,7 +229,7 @@ async def test_jobs_are_found_by_the_arguments_of_their_current_run(world: World
     job = await world.enqueue(payload={"order": 1})
     worker = await world.worker()
     lease = await worker.claim_one()
-    await world.store.trees.continue_as_new(Lease(worker.id, job, lease.attempt), '{"order":2}')
+    await world.store.workflows.continue_as_new(Lease(worker.id, job, lease.attempt), '{"order":2}')
 
     async def found(order: int) -> list[Any]:
         rows = await world.store.jobs.list_jobs(definition="add", payload=f'{{"order": "{order}"}}')

@@ -9,8 +9,8 @@ import pytest
 from plait import Plait, call, collect_all, fan_out, fan_out_stream, nursery, sleep, sub, values, wait_for_signal
 from plait.sdk import fan_out as module
 from plait.sdk.codec import MAX_BYTES
-from plait.store import trees
-from plait.store.trees import PAGE_BYTES, ChildOutcome, Trees
+from plait.store import workflows
+from plait.store.workflows import PAGE_BYTES, ChildOutcome, Workflows
 from plait.testing import Kit
 
 from ..harness import World
@@ -28,7 +28,7 @@ def big(n: int) -> str:
 def pages(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     """How large the values were that were loaded, page by page."""
     loaded: list[list[int]] = []
-    gather, step_values, resume_steps = Trees.gather, Trees.step_values, Trees.resume_steps
+    gather, step_values, resume_steps = Workflows.gather, Workflows.step_values, Workflows.resume_steps
 
     async def seen_gather(*args: Any, **kwargs: Any) -> list[ChildOutcome]:
         rows = await gather(*args, **kwargs)
@@ -45,9 +45,9 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
         loaded.append([len(row.value or "") for row in rows or ()])
         return rows
 
-    monkeypatch.setattr(Trees, "gather", seen_gather)
-    monkeypatch.setattr(Trees, "step_values", seen_values)
-    monkeypatch.setattr(Trees, "resume_steps", seen_steps)
+    monkeypatch.setattr(Workflows, "gather", seen_gather)
+    monkeypatch.setattr(Workflows, "step_values", seen_values)
+    monkeypatch.setattr(Workflows, "resume_steps", seen_steps)
     return loaded
 
 
@@ -199,16 +199,16 @@ async def test_values_come_by_pages_and_a_stale_attempt_gets_none(world: World) 
     await world.enqueue()
     worker = await world.worker()
     claimed = await worker.claim_one()
-    lease = trees.Lease(worker.id, claimed.job_id, claimed.attempt)
-    store = world.store.trees
-    key = trees.StepKey("", "a", 1, 1)
-    assert await store.save_steps(worker.id, [trees.Checkpoint(lease, key, "call", 1, None, '"one"', None)]) == []
-    other = trees.StepKey("", "b", 1, 2)
-    assert await store.save_steps(worker.id, [trees.Checkpoint(lease, other, "call", 2, None, '"two"', None)]) == []
+    lease = workflows.Lease(worker.id, claimed.job_id, claimed.attempt)
+    store = world.store.workflows
+    key = workflows.StepKey("", "a", 1, 1)
+    assert await store.save_steps(worker.id, [workflows.Checkpoint(lease, key, "call", 1, None, '"one"', None)]) == []
+    other = workflows.StepKey("", "b", 1, 2)
+    assert await store.save_steps(worker.id, [workflows.Checkpoint(lease, other, "call", 2, None, '"two"', None)]) == []
     rows = await store.resume_steps(lease, most_bytes=1)
     assert rows is not None
     assert [(row.name, row.value, row.left_out) for row in rows] == [("a", '"one"', False), ("b", None, True)]
     assert await store.step_values(lease, rows[1], most_bytes=1) == {("", "b", 1): '"two"'}
     assert await store.step_values(lease, rows[0], most_bytes=6) == {("", "a", 1): '"one"', ("", "b", 1): '"two"'}
-    stale = trees.Lease(worker.id, claimed.job_id, claimed.attempt + 1)
+    stale = workflows.Lease(worker.id, claimed.job_id, claimed.attempt + 1)
     assert await store.step_values(stale, rows[1]) is None

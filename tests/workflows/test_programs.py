@@ -18,7 +18,7 @@ from plait import Plait, call, continue_as_new, fan_out, sleep, sub, wait_for_si
 from plait.runtime.service import Stop
 from plait.sdk.checkpoints import Checkpoints
 from plait.sdk.durable_runtime import DurableRuntime
-from plait.store.trees import Checkpoint, Lease, Trees
+from plait.store.workflows import Checkpoint, Lease, Workflows
 from plait.testing import Kit
 from plait.worker.worker import Worker
 
@@ -199,18 +199,18 @@ class Losses:
         losses = self
 
         def around(name: str) -> None:
-            real = getattr(Trees, name)
+            real = getattr(Workflows, name)
 
-            async def write(trees: Trees, lease: Lease, *args: Any, **options: Any) -> Any:
+            async def write(workflows: Workflows, lease: Lease, *args: Any, **options: Any) -> Any:
                 boundary = losses._reached(lease.job_id)
                 if boundary == "before":
                     await losses._hang(lease.job_id)
-                result = await real(trees, lease, *args, **options)
+                result = await real(workflows, lease, *args, **options)
                 if boundary == "after":
                     await losses._hang(lease.job_id)
                 return result
 
-            monkeypatch.setattr(Trees, name, write)
+            monkeypatch.setattr(Workflows, name, write)
 
         for name in ("await_steps", "open_fan_out", "resume_steps", "continue_as_new"):
             around(name)

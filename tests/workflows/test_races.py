@@ -10,8 +10,8 @@ import pytest
 
 from plait.model.errors import IllegalMove
 from plait.model.states import Ending, Status
-from plait.store.trees import Lease
 from plait.store.workers import Claimed
+from plait.store.workflows import Lease
 from plait.testing import TestDatabase
 
 from ..fake_worker import outcome

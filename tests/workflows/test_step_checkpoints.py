@@ -17,7 +17,7 @@ from plait import (
     values,
 )
 from plait.sdk.checkpoints import Checkpoints
-from plait.store.trees import Checkpoint, Lease, StepKey
+from plait.store.workflows import Checkpoint, Lease, StepKey
 from plait.testing import Kit
 
 from ..fake_worker import FakeWorker
@@ -74,7 +74,7 @@ async def test_a_transaction_of_who_has_lost_the_lease_writes_nothing(app: Plait
 
 async def _step(worker: FakeWorker, world: World, job: Any, attempt: int, name: str = "s", value: str = "1") -> bool:
     checkpoint = Checkpoint(Lease(worker.id, job, attempt), StepKey("", name, 1, 1), "call", 1, None, value, None)
-    return await world.store.trees.save_steps(worker.id, [checkpoint]) == []
+    return await world.store.workflows.save_steps(worker.id, [checkpoint]) == []
 
 
 async def test_a_stale_attempt_saves_no_step(world: World) -> None:
@@ -90,11 +90,11 @@ async def test_a_stale_attempt_saves_no_step(world: World) -> None:
     again = await other.claim_one()
     assert not await _step(worker, world, job, again.attempt, "late")
     assert not await _step(other, world, job, lease.attempt, "late")
-    rows = await world.store.trees.resume_steps(Lease(other.id, job, again.attempt))
+    rows = await world.store.workflows.resume_steps(Lease(other.id, job, again.attempt))
     assert rows is not None
     assert [(row.name, row.value) for row in rows] == [("s", "1")]
     # Not "nothing done yet": whoever is stale must not begin anew.
-    assert await world.store.trees.resume_steps(Lease(worker.id, job, lease.attempt)) is None
+    assert await world.store.workflows.resume_steps(Lease(worker.id, job, lease.attempt)) is None
 
 
 async def test_one_bad_step_does_not_sink_those_beside_it(app: Plait, kit: Kit) -> None:

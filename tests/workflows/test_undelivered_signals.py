@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from plait import Plait, call, continue_as_new, first, sleep, wait_for_signal
-from plait.store.trees import Lease, Trees
+from plait.store.workflows import Lease, Workflows
 from plait.testing import Kit
 
 from ..harness import World
@@ -74,19 +74,19 @@ async def test_continue_as_new_keeps_a_signal_that_comes_while_it_returns_others
     app: Plait, kit: Kit, over: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither a query of another branch nor the restart itself may consume a signal that no handler receives."""
-    await_steps, restart = Trees.await_steps, Trees.continue_as_new
+    await_steps, restart = Workflows.await_steps, Workflows.continue_as_new
 
-    async def late_query(self: Trees, lease: Lease, waits: Any, abandoned: Any, **options: Any) -> Any:
+    async def late_query(self: Workflows, lease: Lease, waits: Any, abandoned: Any, **options: Any) -> Any:
         if abandoned:
             await handle.signal("c", 3)
         return await await_steps(self, lease, waits, abandoned, **options)
 
-    async def late_restart(self: Trees, lease: Lease, *args: Any) -> Any:
+    async def late_restart(self: Workflows, lease: Lease, *args: Any) -> Any:
         await handle.signal("c", 3)
         return await restart(self, lease, *args)
 
-    monkeypatch.setattr(Trees, "await_steps", late_query)
-    monkeypatch.setattr(Trees, "continue_as_new", late_restart)
+    monkeypatch.setattr(Workflows, "await_steps", late_query)
+    monkeypatch.setattr(Workflows, "continue_as_new", late_restart)
 
     @app.job
     async def rounds(n: int) -> list[Any]:
@@ -112,7 +112,7 @@ async def test_a_failed_continue_as_new_does_not_stop_other_waits(
     async def refuse(*_: Any) -> Any:
         raise ValueError("rejected")
 
-    monkeypatch.setattr(Trees, "continue_as_new", refuse)
+    monkeypatch.setattr(Workflows, "continue_as_new", refuse)
 
     @app.job
     async def rounds(n: int) -> list[Any]:

@@ -21,7 +21,7 @@ from plait import (
 from plait.model.errors import IllegalMove
 from plait.model.ids import new_id
 from plait.sdk.context import attempt
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 from plait.testing import Kit
 from plait.worker.run import Run, Stopping
 

@@ -5,8 +5,8 @@ from typing import Any
 from uuid import UUID
 
 from plait.model.ids import new_id
-from plait.store.trees import Lease, NewChild, NewFanOut, StepKey, StepKind, Suspension, Wait
 from plait.store.workers import Claimed
+from plait.store.workflows import Lease, NewChild, NewFanOut, StepKey, StepKind, Suspension, Wait
 
 from ..fake_worker import FakeWorker
 from ..harness import World
@@ -51,7 +51,7 @@ async def open_one(
         "streamed": False,
         **options,
     }
-    return await world.store.trees.open_fan_out(
+    return await world.store.workflows.open_fan_out(
         Lease(worker.id, lease.job_id, lease.attempt),
         NewFanOut(
             id=fan_out or new_id(),
@@ -70,7 +70,7 @@ async def wait_for(
 ) -> tuple[Suspension, str | None]:
     """What a durable job sends when it has nothing else to do: its status, and the value of what has come."""
     wait = Wait("", name, occurrence, occurrence, kind, **what)
-    status, ends, _ = await world.store.trees.await_steps(lease, [wait], [], next_number=occurrence, suspend=True)
+    status, ends, _ = await world.store.workflows.await_steps(lease, [wait], [], next_number=occurrence, suspend=True)
     return status, bytes(ends[0].value).decode() if ends else None
 
 
@@ -98,9 +98,11 @@ async def by_parent(world: World, leases: Sequence[Claimed]) -> dict[UUID, list[
 async def suspend(world: World, worker: FakeWorker, lease: Claimed, seconds: float) -> None:
     """The attempt sleeps for so long by the world's clock; then the job is queued again."""
     held = Lease(worker.id, lease.job_id, lease.attempt)
-    await world.store.trees.resume_steps(held)  # ends the sleep before
+    await world.store.workflows.resume_steps(held)  # ends the sleep before
     wait = Wait("", "sleep", lease.attempt, lease.attempt, "sleep", delay_s=seconds)
-    status, _, _ = await world.store.trees.await_steps(held, [wait], [], next_number=lease.attempt * 10, suspend=True)
+    status, _, _ = await world.store.workflows.await_steps(
+        held, [wait], [], next_number=lease.attempt * 10, suspend=True
+    )
     assert status == "suspended"
     await world.advance(seconds=seconds)
     await world.store.leader.resume()

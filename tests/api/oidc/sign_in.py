@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from plait.api.guard import COOKIE
+from plait.api.authentication import COOKIE
 
 from ..api_client import PREFIX, Calling
 from .identity_provider import CLIENT, SECRET, Identity

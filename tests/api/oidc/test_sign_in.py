@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from plait.api.guard import COOKIE, CSRF
+from plait.api.authentication import COOKIE, CSRF
 from plait.api.oidc import AWAY
 from plait.model.errors import InvalidConfiguration
 from plait.model.oidc_grants import Grant, granted

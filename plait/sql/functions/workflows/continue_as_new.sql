@@ -4,7 +4,7 @@
 --   locks    the live row; then its fan-outs in order of id; the job's row
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
 --            sends it again; PL001 for an invalid payload
---   called   plait.store.trees.continue_as_new
+--   called   plait.store.workflows.continue_as_new
 --
 -- Handles, its dedupe key and unread signals stay valid. Returns suspended (also if the same call
 -- succeeded before), stale when the lease is lost, or canceled when the job was asked to stop. Its

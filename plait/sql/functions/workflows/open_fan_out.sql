@@ -5,7 +5,7 @@
 --   raises   lock_not_available (55P03) if another transaction holds a row for 500 ms: the caller
 --            sends it again; PL001 bad argument, PL002 bad id, PL005 quota, PL007 inactive
 --            definition, PL009 when its own fan-out forbids it
---   called   plait.store.trees.open_fan_out
+--   called   plait.store.workflows.open_fan_out
 --
 -- Returns suspended, opened if the job does not wait yet (p_suspend), stale when the lease is lost,
 -- or canceled when the job was asked to stop. May be sent again. Children inherit tenant, root and

@@ -6,7 +6,7 @@ from typing import Literal
 from uuid import UUID
 
 from plait.store.database import Database
-from plait.store.trees import Lease
+from plait.store.workflows import Lease
 
 LinkState = Literal["open", "used", "expired", "ended"]
 
@@ -23,7 +23,7 @@ class LinkRow:
     state: LinkState
 
 
-class Links:
+class Approvals:
     def __init__(self, database: Database) -> None:
         self._db = database
 

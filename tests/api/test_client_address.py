@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from plait.api.forwarding import Forwarding
+from plait.api.client_address import Forwarding
 from plait.model.errors import InvalidConfiguration
 from plait.runtime.settings import Settings, networks_in
 

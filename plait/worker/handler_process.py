@@ -1,4 +1,4 @@
-"""The process that runs handlers with isolation="process": `python -m plait.worker.child FD PARENT`.
+"""The process that runs handlers with isolation="process": `python -m plait.worker.handler_process FD PARENT`.
 
 It has no database connection and answers only its worker, over one socket (channel.py). Only this process may answer, never a forked copy,
 and only for the running job. After each job it reports whether it may run another: not if the handler has left processes behind, or

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from plait import __version__
-from plait.cli.failures import exit_code, report
+from plait.cli.errors import exit_code, report
 from plait.embedded.postgres_errors import StartFailed
 from plait.model import errors
 from plait.testing import TestDatabase

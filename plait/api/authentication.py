@@ -15,13 +15,13 @@ from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
 from plait.api.access import PREFIX, ROUTES
-from plait.api.bodies import check_body
+from plait.api.body_limits import check_body
 from plait.api.caller import Caller
 from plait.api.definition_cache import DefinitionCache
 from plait.api.idempotency import replayed
-from plait.api.privacy import REDACTED, begin
 from plait.api.problems import Refused, problem
 from plait.api.rate_limits import Rates
+from plait.api.redaction import REDACTED, begin
 from plait.model.roles import Role, may
 from plait.model.tokens import hash_of
 from plait.runtime.settings import Settings

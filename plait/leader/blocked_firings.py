@@ -10,7 +10,7 @@ FIRST_S, LONGEST_S = 0.2, 5.0
 FORGET_S = 60.0
 
 
-class Held:
+class BlockedFirings:
     def __init__(self) -> None:
         self._until: dict[UUID, tuple[float, float]] = {}
         """Until when each is skipped, by the monotonic clock, and its last delay."""

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Final
 from fastapi import Header, Query, Request, Response
 from starlette.responses import StreamingResponse
 
+from plait.api.authentication import Guard, new_router
 from plait.api.change_feed import Watch, Watcher
 from plait.api.fairness import Shares
-from plait.api.guard import Guard, new_router
-from plait.api.privacy import Redaction, redaction
 from plait.api.problems import Refused
+from plait.api.redaction import Redaction, redaction
 from plait.api.tenancy import Ask, Asking
 
 router = new_router("stream")

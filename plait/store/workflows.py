@@ -166,7 +166,7 @@ class ChildOutcome(msgspec.Struct, frozen=True, gc=False):
     failure: str | None = None
 
 
-class Trees:
+class Workflows:
     def __init__(self, database: Database) -> None:
         self._db = database
 

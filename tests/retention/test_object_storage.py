@@ -11,7 +11,7 @@ from moto.server import ThreadedMotoServer
 
 from plait import Plait
 from plait.model.errors import StorageFailed
-from plait.runtime.objects import Directory, Objects, open_objects
+from plait.runtime.object_storage import Directory, Objects, open_objects
 from plait.runtime.settings import Settings
 from plait.testing import TestDatabase
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from plait.sdk.branches import Branch, in_step
 from plait.sdk.history import nested_path, other_arguments
-from plait.store.trees import StepEnd, StepKey, StepKind, StepRow, Wait
+from plait.store.workflows import StepEnd, StepKey, StepKind, StepRow, Wait
 
 
 class Suspended(asyncio.CancelledError):
