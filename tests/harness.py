@@ -1,15 +1,15 @@
-"""The words in which plait's tests are written: small verbs over a real database whose clock stands still.
+"""The test harness: small methods over a real database whose clock stands still.
 
-    first, second = await world.enqueue_many("add", 2, tenant="acme")
-    worker = await world.worker()
+    first, second = await harness.enqueue_many("add", 2, tenant="acme")
+    worker = await harness.worker()
     lease = await worker.claim_one()
     await worker.fail(lease)
-    await world.advance(seconds=2)
-    await world.promote()
-    assert await world.status(first) == "queued"
+    await harness.advance(seconds=2)
+    await harness.promote()
+    assert await harness.status(first) == "queued"
 
-Nothing here decides anything: each verb is one call of the store. When a test ends, `check` looks for a job
-that is live and final at once, an execution that left no row, and the like (invariants.py).
+It makes no decisions: each method is one call of the store. After each test, `check` verifies the invariants, for
+example that no job is both live and final (invariants.py).
 """
 
 import json
@@ -91,7 +91,7 @@ LEASE_S = 30.0
 DEFINITIONS = ("add", "other")
 
 
-class World:
+class Harness:
     def __init__(self, database: TestDatabase, store: Store, admin: asyncpg.Connection) -> None:
         self.database = database
         self.store = store
@@ -101,12 +101,12 @@ class World:
 
     @classmethod
     async def open(cls, database: TestDatabase, *, max_connections: int = 10) -> Self:
-        pooler = Settings().pooler  # where the tests go by PgBouncer
+        pooler = Settings().pooler  # if the tests connect through PgBouncer
         store = await Store.open(database.url, max_connections=max_connections, pooler=pooler)
         return cls(database, store, await asyncpg.connect(database.admin_url))
 
     async def empty(self) -> None:
-        """As a new database: nothing but the default tenant, and the clock at its start."""
+        """Like a new database: only the default tenant, and the clock at its start."""
         big = await self.sql("select pg_total_relation_size('plait.jobs') > 4000000")
         await self.admin.execute(_TRUNCATE if big else "".join(f"delete from plait.{name};" for name in _TABLES))
         await self.admin.execute(_FORGET_SETTINGS)
@@ -162,7 +162,7 @@ class World:
         )
 
     async def enqueue(self, definition: str = "add", **options: Any) -> UUID:
-        """Ask for one job; the id is the older job's where that one holds the key."""
+        """Enqueue one job. Returns the id of the existing job if it holds the dedupe key."""
         job = await self.new_job(definition, **options)
         return (await self.store.jobs.enqueue_many([job])).get(job.id, job.id)
 
@@ -217,7 +217,7 @@ class World:
         return worker
 
     async def lose(self, *workers: FakeWorker) -> Rescued:
-        """These workers answer no more, their leases end, and the leader notices. The clock stands still."""
+        """The leases of these workers expire, and the leader rescues their jobs. The clock stands still."""
         await self.expire(*workers)
         return await self.rescue()
 
@@ -230,7 +230,7 @@ class World:
     # The leader
 
     async def lead(self, node: str, *, lease_s: float = 10) -> bool:
-        """The process on this node wants to lead; whether it does."""
+        """The process on this node takes part in the election; returns whether it leads."""
         return (await self.store.leader.elect(node, lease_s=lease_s)).leads
 
     async def promote(self, limit: int = 1000) -> int:
@@ -240,7 +240,7 @@ class World:
         return await self.store.leader.rescue(cancel_grace_s=cancel_grace_s, jitter_s=jitter_s, limit=limit)
 
     async def fire(self) -> None:
-        """All that is due of schedules."""
+        """Fire all due schedules."""
         duty = Fire()
         while await duty.run(self.store) == 0:
             pass
@@ -257,7 +257,7 @@ class World:
         )
 
     async def dispatch(self) -> None:
-        """All events that wait."""
+        """Dispatch all pending events."""
         duty = Dispatch()
         while await duty.run(self.store) == 0:
             pass
@@ -273,13 +273,13 @@ class World:
         await self.fire()
         return trigger
 
-    # Looking
+    # Reading
 
     async def trigger_row(self, trigger: UUID) -> TriggerRow:
         return await self.store.triggers.get_trigger(trigger, all_tenants=True)
 
     async def fires(self, trigger: UUID) -> list[FireRow]:
-        """What became of its occasions, oldest first."""
+        """Its firings, oldest first."""
         rows = await self.store.triggers.list_fires(trigger_id=trigger, all_tenants=True, limit=1000)
         return sorted(rows, key=lambda row: (row.instant or row.at, row.event_id or row.id))
 
@@ -300,12 +300,12 @@ class World:
     async def attempts(self, job: UUID) -> list[AttemptRow]:
         return await self.store.jobs.list_attempts(job, all_tenants=True)
 
-    async def endings(self, job: UUID) -> list[str]:
-        """How each attempt ended, in order; a retry is none, though it has a row."""
+    async def outcomes(self, job: UUID) -> list[str]:
+        """The outcome of each attempt, in order. An operator's retry has a row, but is no attempt."""
         return [a.status for a in await self.attempts(job) if a.reason != "retried"]
 
     async def counts(self) -> dict[Status, int]:
-        """How many jobs there are in each status, in one snapshot."""
+        """The number of jobs in each status, in one snapshot."""
         rows = await self.rows("select status::text, count(*) from plait.job group by 1")
         return {Status(status): n for status, n in rows}
 
@@ -316,7 +316,7 @@ class World:
         return {finding.code for finding in await self.store.health.diagnose()}
 
     async def snapshot(self) -> list[str]:
-        """Every row that tells of jobs, as text: equal before and after what must change nothing."""
+        """Every row about jobs, as text, to compare before and after a call that must change nothing."""
         sql = " union all ".join(f"select '{name} ' || t::text as row from plait.{name} t" for name in _TABLES[:13])
         return [row for (row,) in await self.rows(f"{sql} order by 1")]
 
@@ -330,7 +330,7 @@ class World:
             found = await violations(self.admin, {**INVARIANTS, **LIVENESS})
             assert not found, "after a round of the leader's duties:\n" + "\n".join(found)
 
-    # Below the store: for what no verb can show or do
+    # Direct SQL, where the store has no method
 
     async def sql(self, sql: str, *args: object) -> Any:
         """One value, as the superuser."""
@@ -341,7 +341,7 @@ class World:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[asyncpg.Connection]:
-        """A connection of a safe login, as a user's own code would have one."""
+        """A connection of a restricted login, as user code would have one."""
         connection = await asyncpg.connect(self.database.url)
         try:
             yield connection
@@ -349,7 +349,7 @@ class World:
             await connection.close()
 
     async def rows_read(self) -> int:
-        """How many rows of plait's tables have been read so far. What a plan costs, on a machine of any speed."""
+        """The number of rows read from plait's tables so far: the cost of a plan, independent of the machine's speed."""
         # The store's connection that was used last is used next, so this reports what it has read.
         await self.store.database.fetchval("select pg_stat_force_next_flush()")
         await self.sql("select pg_stat_clear_snapshot()")
@@ -357,7 +357,7 @@ class World:
         return int(await self.sql(read))
 
     async def until_blocked(self, n: int = 1) -> None:
-        """Wait until n statements of others wait for a lock."""
+        """Wait until n statements of other sessions wait for a lock."""
         waiting = 0
         while waiting < n:
             waiting = await self.sql(

@@ -1,7 +1,7 @@
-"""Workers in processes of their own that die, and come back: what the tests with kill -9 share.
+"""Worker processes that are restarted when they die, for the tests with kill -9.
 
-The process is a module with an app, whose main part is `serve`: `python -m tests.workflows.worker_main URL DIRECTORY`. The directory keeps what a
-killed process must not forget.
+Each process is a module with an app that calls `serve`: `python -m tests.workflows.worker_main URL DIRECTORY`. Processes write to the
+directory what must survive a kill.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ SETTINGS = Settings(lease=3, heartbeat=0.2, poll=0.1, grace=5, loop_timeout=60)
 
 
 def serve(app: Plait) -> int:
-    """A worker and a leader, until they are told to stop; the exit code."""
+    """Run a worker and a leader until a signal; returns the exit code."""
     return asyncio.run(_serve(app))
 
 
@@ -40,8 +40,8 @@ async def _serve(app: Plait) -> int:
 
 
 @asynccontextmanager
-async def workers_that_come_back(module: str, url: str, directory: Path) -> AsyncIterator[None]:
-    """Two processes; one that dies is started again."""
+async def restarting_workers(module: str, url: str, directory: Path) -> AsyncIterator[None]:
+    """Run two worker processes; a process that exits is started again."""
     stop = asyncio.Event()
 
     async def keep_one_up() -> None:

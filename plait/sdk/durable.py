@@ -292,11 +292,8 @@ class Durable:
         first, steps, waits, abandoned = self.delivery.expect()
         self.holder.suspended = suspend  # the heartbeat must not take that for a lost lease (T15)
         try:
-            status, ends, next_s = await until_sent(
-                lambda: self.store.workflows.await_steps(
-                    self.lease, waits, abandoned, next_number=first, suspend=suspend
-                )
-            )
+            send = partial(self.store.workflows.await_steps, self.lease, waits, abandoned, next_number=first)
+            status, ends, next_s = await until_sent(partial(send, suspend=suspend))
         except BaseException:
             self.holder.suspended = False
             self.delivery.abandoned[:0] = abandoned

@@ -4,7 +4,7 @@ import pytest
 
 from plait.testing import TestDatabase, TestServer
 
-from ..conftest import run_apart
+from ..conftest import run_in_thread
 from .logins import Logins, TwoTenants, make_two_tenants
 
 
@@ -23,8 +23,8 @@ async def tenants(database: TestDatabase, logins: Logins) -> TwoTenants:
 @pytest.fixture(scope="module")
 def unchanged_tenants(server: TestServer) -> Iterator[TwoTenants]:
     """The same for tests that change nothing: to make them costs more than most of those tests do."""
-    database = run_apart(server.create_database())
+    database = run_in_thread(server.create_database())
     logins = Logins(database)
-    yield run_apart(make_two_tenants(database, logins))
-    run_apart(logins.drop())
-    run_apart(server.drop_database(database))
+    yield run_in_thread(make_two_tenants(database, logins))
+    run_in_thread(logins.drop())
+    run_in_thread(server.drop_database(database))

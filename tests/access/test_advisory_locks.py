@@ -11,7 +11,7 @@ from plait.model.states import Ending
 from plait.store import migrate
 from plait.store.workers import Settlement
 
-from ..harness import World
+from ..harness import Harness
 from ..project.source_files import sources
 from ..waiting import eventually
 from .logins import DENIED, Logins, connected, outcome
@@ -31,23 +31,23 @@ trigger {tenant} t|trigger {tenant} new
 
 
 @pytest.fixture
-async def logins(own_world: World) -> AsyncIterator[Logins]:
-    logins = Logins(own_world.database)
+async def logins(own_harness: Harness) -> AsyncIterator[Logins]:
+    logins = Logins(own_harness.database)
     yield logins
     await logins.drop()
 
 
 @pytest.fixture
-async def attacker(own_world: World, logins: Logins) -> AsyncIterator[asyncpg.Connection]:
+async def attacker(own_harness: Harness, logins: Logins) -> AsyncIterator[asyncpg.Connection]:
     """A tenant's own login, in a transaction that it never ends."""
-    login = await logins.bound_to(await own_world.tenant("evil"))
-    async with connected(own_world.database.url_for(login)) as connection:
+    login = await logins.bound_to(await own_harness.tenant("evil"))
+    async with connected(own_harness.database.url_for(login)) as connection:
         await connection.execute("begin")
         yield connection
 
 
-async def take_every_advisory_lock(attacker: asyncpg.Connection, world: World) -> None:
-    tenants = [await world.tenant("default"), await world.tenant("evil")]
+async def take_every_advisory_lock(attacker: asyncpg.Connection, harness: Harness) -> None:
+    tenants = [await harness.tenant("default"), await harness.tenant("evil")]
     names = {f"plait.{name.format(tenant=tenant)}" for name in NAMES for tenant in tenants}
     for name in names:
         for function in ("pg_advisory_lock", "pg_advisory_xact_lock"):
@@ -58,25 +58,25 @@ async def take_every_advisory_lock(attacker: asyncpg.Connection, world: World) -
 
 
 async def test_a_tenant_that_holds_every_advisory_lock_stops_nothing(
-    own_world: World, attacker: asyncpg.Connection
+    own_harness: Harness, attacker: asyncpg.Connection
 ) -> None:
-    world = own_world
-    await world.define("limited", max_running=2)
-    await world.define("rated", rate_count=2, rate_period_s=60)
-    await world.define("keyed", key_max_running=1)
-    await world.define("add")
-    await world.queue(max_running=50)
-    await world.queue("serial", serial=True)
+    harness = own_harness
+    await harness.define("limited", max_running=2)
+    await harness.define("rated", rate_count=2, rate_period_s=60)
+    await harness.define("keyed", key_max_running=1)
+    await harness.define("add")
+    await harness.queue(max_running=50)
+    await harness.queue("serial", serial=True)
     names = ["add", "other", "limited", "rated", "keyed"]
-    worker = await world.worker(queues=["default", "serial"], definitions=names)
-    await world.tenant("default", max_running=50)
-    await world.trigger(every_s=60)
-    await take_every_advisory_lock(attacker, world)
+    worker = await harness.worker(queues=["default", "serial"], definitions=names)
+    await harness.tenant("default", max_running=50)
+    await harness.trigger(every_s=60)
+    await take_every_advisory_lock(attacker, harness)
 
     async with asyncio.timeout(BOUND_S):
         for definition in ("add", "limited", "rated", "keyed"):
-            await world.enqueue_many(definition, 3, limit_key="k" if definition == "keyed" else None)
-        await world.enqueue(queue="serial")
+            await harness.enqueue_many(definition, 3, limit_key="k" if definition == "keyed" else None)
+        await harness.enqueue(queue="serial")
         leases = await worker.claim(20)
         assert sorted(lease.definition for lease in leases) == sorted(
             ["add"] * 4 + ["limited"] * 2 + ["rated"] * 2 + ["keyed"]
@@ -84,33 +84,33 @@ async def test_a_tenant_that_holds_every_advisory_lock_stops_nothing(
         done = [Settlement(lease.job_id, lease.attempt, Ending.SUCCEEDED) for lease in leases]
         assert (await worker.cycle(20, *done)).stale == []
 
-        await world.advance(minutes=1)
-        await world.fire()
-        assert await world.sql("select count(*) from plait.fires") == 1
-        assert (await world.store.leader.count_live())[0] > 0
-        await world.store.endpoints.set_endpoint(
-            "e", {"url": "https://hooks.example.com/", "statuses": ["succeeded"]}, tenant_id=await world.tenant()
+        await harness.advance(minutes=1)
+        await harness.fire()
+        assert await harness.sql("select count(*) from plait.fires") == 1
+        assert (await harness.store.leader.count_live())[0] > 0
+        await harness.store.endpoints.set_endpoint(
+            "e", {"url": "https://hooks.example.com/", "statuses": ["succeeded"]}, tenant_id=await harness.tenant()
         )
-        await world.store.leader.roll_up()
-        assert await world.sql("select count(*) from plait.minutes") > 0
-        job = await world.enqueue()
+        await harness.store.leader.roll_up()
+        assert await harness.sql("select count(*) from plait.minutes") > 0
+        job = await harness.enqueue()
         await worker.succeed(next(lease for lease in await worker.claim(20) if lease.job_id == job))
-        assert (await world.store.leader.announce())[0] == 1
-        await world.trigger("new", every_s=60)
-        await world.queue(paused=True)
-        await world.queue("serial", serial=False)
-        await world.queue("other", serial=True)
+        assert (await harness.store.leader.announce())[0] == 1
+        await harness.trigger("new", every_s=60)
+        await harness.queue(paused=True)
+        await harness.queue("serial", serial=False)
+        await harness.queue("other", serial=True)
         assert await worker.claim(5) == []
-        await world.sql("update plait.installed set functions_hash = ''")
-        await migrate.migrate(world.database.admin_url)
+        await harness.sql("update plait.installed set functions_hash = ''")
+        await migrate.migrate(harness.database.admin_url)
 
 
 async def test_a_tenant_that_enqueues_in_an_open_transaction_keeps_nobody_from_being_notified(
-    own_world: World, attacker: asyncpg.Connection
+    own_harness: Harness, attacker: asyncpg.Connection
 ) -> None:
     """Whatever it says of its transaction: the one that holds the lock notifies for all, and it would never commit."""
-    world = own_world
-    worker = await world.worker()
+    harness = own_harness
+    worker = await harness.worker()
     assert (await worker.cycle(1, sleep=True)).claimed == []
     for _ in range(2):
         await attacker.execute(
@@ -122,9 +122,9 @@ async def test_a_tenant_that_enqueues_in_an_open_transaction_keeps_nobody_from_b
         nonlocal heard
         heard += 1
 
-    async with connected(world.database.admin_url) as connection:
+    async with connected(harness.database.admin_url) as connection:
         await connection.add_listener("plait", hear)
-        await world.enqueue()
+        await harness.enqueue()
 
         async def told() -> bool:
             await connection.fetchval("select 1")
@@ -133,10 +133,10 @@ async def test_a_tenant_that_enqueues_in_an_open_transaction_keeps_nobody_from_b
         await eventually(told, what="the notification")
 
 
-async def test_nobody_but_plaits_functions_reaches_its_locks(own_world: World, logins: Logins) -> None:
+async def test_nobody_but_plaits_functions_reaches_its_locks(own_harness: Harness, logins: Logins) -> None:
     roles = ("plait_client", "plait_tenant", "plait_worker", "plait_admin")
     for role in roles:
-        async with connected(own_world.database.url_for(await logins.create(role))) as connection:
+        async with connected(own_harness.database.url_for(await logins.create(role))) as connection:
             for sql in (
                 "select from plait.locks",
                 "select from plait.locks for update",

@@ -1,4 +1,4 @@
-"""Calling the API as its users do: with a key, over HTTP, but without a socket."""
+"""A client of the API for tests: with an API key, over HTTP, but without a socket."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +14,7 @@ from plait.model.tokens import hash_of, hint_of, new_token
 from plait.runtime.settings import Settings
 from plait.store import Store
 
-from ..harness import World
+from ..harness import Harness
 
 PREFIX = "/api/v1"
 
@@ -36,7 +36,7 @@ async def new_key(
 
 
 class Stopped:
-    """A clock that stands still until a test moves it."""
+    """A clock that stands still until a test advances it."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -45,11 +45,11 @@ class Stopped:
         return self.seconds
 
 
-class Calling:
-    """One caller; `acting` gives another on the same application."""
+class ApiClient:
+    """One caller; `acting` returns another one of the same application."""
 
-    def __init__(self, world: World, app: Any, client: httpx.AsyncClient, token: str | None = None) -> None:
-        self.world = world
+    def __init__(self, harness: Harness, app: Any, client: httpx.AsyncClient, token: str | None = None) -> None:
+        self.harness = harness
         self.app = app
         self.client = client
         self.token = token
@@ -57,15 +57,15 @@ class Calling:
 
     @classmethod
     @asynccontextmanager
-    async def over(cls, world: World, **settings: Any) -> AsyncIterator[Self]:
-        app = build(world.store, Settings(**{"api_rate": 0, **settings}))
+    async def over(cls, harness: Harness, **settings: Any) -> AsyncIterator[Self]:
+        app = build(harness.store, Settings(**{"api_rate": 0, **settings}))
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://plait.test") as client:
-            yield cls(world, app, client)
+            yield cls(harness, app, client)
 
     async def acting(self, role: Role | str = Role.OPERATOR, tenant: str = "default", **options: Any) -> Self:
-        key_id, token = await new_key(self.world.store, role, await self.world.tenant(tenant), **options)
-        made = type(self)(self.world, self.app, self.client, token)
+        key_id, token = await new_key(self.harness.store, role, await self.harness.tenant(tenant), **options)
+        made = type(self)(self.harness, self.app, self.client, token)
         made.key_id = key_id
         return made
 
@@ -91,7 +91,7 @@ class Calling:
         return await self.call("POST", path, **({} if body is None else {"json": body}), **options)
 
     async def ok(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
-        """What a call answers that must succeed."""
+        """The response of a call that must succeed."""
         answer = await self.call(method, path, **({} if body is None else {"json": body}), **options)
         assert answer.status_code < 300, (answer.status_code, answer.text)
         return answer.json() if answer.content else None

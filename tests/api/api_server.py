@@ -1,4 +1,4 @@
-"""The API as a process of its own would serve it: on a socket, on a loop of its own, in a thread."""
+"""The API on a socket, served in a thread with its own event loop."""
 
 import asyncio
 import threading
@@ -12,8 +12,8 @@ from plait.sdk.app import Plait
 
 
 @contextmanager
-def served(url: str, **settings: float | str | bool) -> Iterator[str]:
-    """Where it is served, while the block runs."""
+def serve_api(url: str, **settings: float | str | bool) -> Iterator[str]:
+    """Serve the API while the block runs; yields its URL."""
     app = Plait(url, settings=Settings(**{"api_rate": 0, "grace": 1, **settings}))  # type: ignore[arg-type]
     api = Api(app, port=0)
     api.listen()

@@ -21,9 +21,9 @@ from plait.api.application import build
 from plait.model.roles import Role
 from plait.testing import TestDatabase, TestServer
 
-from ..harness import World
+from ..harness import Harness
 from .api_client import new_key
-from .api_server import served
+from .api_server import serve_api
 from .samples import Things, make_things
 
 SILENT = {"GET /api/v1/stream", "GET /api/v1/jobs/{job_id}/streams/{name}"}
@@ -33,14 +33,14 @@ FOR_PEOPLE = {"/api/v1/approvals/{token}"}
 
 
 async def _prepare(database: TestDatabase) -> tuple[dict[str, Any], Things, list[str]]:
-    world = await World.open(database)
+    harness = await Harness.open(database)
     try:
-        things = await make_things(world, "default")
-        tenant = await world.tenant()
-        keys = [(await new_key(world.store, role, tenant))[1] for role in (Role.SUPER_ADMIN, Role.ADMIN, Role.WORKER)]
-        return build(world.store).openapi(), things, keys
+        things = await make_things(harness, "default")
+        tenant = await harness.tenant()
+        keys = [(await new_key(harness.store, role, tenant))[1] for role in (Role.SUPER_ADMIN, Role.ADMIN, Role.WORKER)]
+        return build(harness.store).openapi(), things, keys
     finally:
-        await world.close()
+        await harness.close()
 
 
 def fuzz(database: TestDatabase, cases: int, *, part: int = 0, parts: int = 1, seed: int = 0) -> dict[str, int]:
@@ -57,7 +57,7 @@ def fuzz(database: TestDatabase, cases: int, *, part: int = 0, parts: int = 1, s
             "slug": "default",
         },
     )
-    with served(database.url) as url, sending.session:
+    with serve_api(database.url) as url, sending.session:
         config = SchemathesisConfig.from_dict({"base-url": url})
         schema = schemathesis.openapi.from_dict(document, config=config)
         operations = [found.ok() for found in schema.get_all_operations()]  # type: ignore[union-attr]

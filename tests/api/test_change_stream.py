@@ -13,18 +13,18 @@ import pytest
 from plait.api.change_feed import QUEUED, Event, Watch, Watcher
 from plait.store.workflows import Lease
 
-from ..harness import World
+from ..harness import Harness
 from ..workflows.worker_calls import wait_for
 from .api_client import new_key
-from .api_server import served
+from .api_server import serve_api
 
 Told = tuple[str, str, Any]
 
 
 @pytest.fixture
-async def url(world: World) -> AsyncIterator[str]:
+async def url(harness: Harness) -> AsyncIterator[str]:
     """Over a socket: a transport without one hands a stream over when it has ended."""
-    with served(world.database.url) as url:
+    with serve_api(harness.database.url) as url:
         yield url
 
 
@@ -64,19 +64,19 @@ async def _next(events: AsyncIterator[Told], kind: str, **wanted: Any) -> Told:
     raise AssertionError("the stream ended")
 
 
-async def _key(world: World, role: str, tenant: str = "default") -> str:
-    return (await new_key(world.store, role, await world.tenant(tenant)))[1]
+async def _key(harness: Harness, role: str, tenant: str = "default") -> str:
+    return (await new_key(harness.store, role, await harness.tenant(tenant)))[1]
 
 
-async def test_a_job_is_told_when_it_comes_runs_and_ends(world: World, url: str) -> None:
-    token = await _key(world, "viewer")
+async def test_a_job_is_told_when_it_comes_runs_and_ends(harness: Harness, url: str) -> None:
+    token = await _key(harness, "viewer")
     async with _watching(url, token) as events:
-        job = str(await world.enqueue("add"))
+        job = str(await harness.enqueue("add"))
         assert (await _next(events, "job", id=job))[2]["status"] == "queued"
-        worker = await world.worker()
+        worker = await harness.worker()
         lease = await worker.claim_one()
         assert (await _next(events, "job", id=job, status="running"))[2]["attempt"] == 1
-        await world.store.workers.log_attempt(
+        await harness.store.workers.log_attempt(
             worker.id, lease.job_id, lease.attempt, stdout="a line\n", stderr="", progress=None
         )
         assert (await _next(events, "log", id=job))[2]["progress"]["stdout"] == "a line\n"
@@ -84,30 +84,30 @@ async def test_a_job_is_told_when_it_comes_runs_and_ends(world: World, url: str)
         await _next(events, "job", id=job, status="succeeded")
 
 
-async def test_a_job_that_becomes_due_or_goes_on_is_told(world: World, url: str) -> None:
+async def test_a_job_that_becomes_due_or_goes_on_is_told(harness: Harness, url: str) -> None:
     """Promoted and resumed: it has neither come nor run nor ended."""
-    late = str(await world.enqueue("add", delay_s=60, priority=7))
-    keyed = str(await world.enqueue("add", delay_s=60, limit_key="k"))
-    parent = await world.enqueue("add", queue="nightly")
-    worker = await world.worker(queues=["nightly"])
+    late = str(await harness.enqueue("add", delay_s=60, priority=7))
+    keyed = str(await harness.enqueue("add", delay_s=60, limit_key="k"))
+    parent = await harness.enqueue("add", queue="nightly")
+    worker = await harness.worker(queues=["nightly"])
     lease = await worker.claim_one()
     fence = Lease(worker.id, lease.job_id, lease.attempt)
-    assert (await wait_for(world, fence, "sleep", "sleep", delay_s=50))[0] == "suspended"
-    await world.advance(seconds=55)
-    async with _watching(url, await _key(world, "viewer")) as events:
-        await world.store.leader.resume()
+    assert (await wait_for(harness, fence, "sleep", "sleep", delay_s=50))[0] == "suspended"
+    await harness.advance(seconds=55)
+    async with _watching(url, await _key(harness, "viewer")) as events:
+        await harness.store.leader.resume()
         await _next(events, "job", id=str(parent), status="queued")
-        await world.advance(seconds=10)
-        assert await world.promote() == 2
+        await harness.advance(seconds=10)
+        assert await harness.promote() == 2
         for job in (late, keyed):
             await _next(events, "job", id=job, status="queued")
 
 
 async def test_an_answer_begins_when_all_that_moves_from_there_on_is_told(
-    world: World, url: str, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A browser takes the stream to be open when its headers have come: it can't wait for a comment."""
-    token, begin, go_on = await _key(world, "viewer"), Watch._begin, threading.Event()
+    token, begin, go_on = await _key(harness, "viewer"), Watch._begin, threading.Event()
 
     async def slow(self: Watch) -> None:
         await asyncio.to_thread(go_on.wait, 120)
@@ -123,13 +123,13 @@ async def test_an_answer_begins_when_all_that_moves_from_there_on_is_told(
         await stream.__aexit__(None, None, None)
 
 
-async def test_nobody_is_told_of_another_tenants_job(world: World, url: str) -> None:
+async def test_nobody_is_told_of_another_tenants_job(harness: Harness, url: str) -> None:
     a, b, boss = [
-        await _key(world, role, tenant) for role, tenant in (("viewer", "a"), ("viewer", "b"), ("super-admin", "a"))
+        await _key(harness, role, tenant) for role, tenant in (("viewer", "a"), ("viewer", "b"), ("super-admin", "a"))
     ]
     async with _watching(url, a) as of_a, _watching(url, b) as of_b, _watching(url, boss) as of_all:
-        mine, theirs = str(await world.enqueue("add", tenant="a")), str(await world.enqueue("add", tenant="b"))
-        last = str(await world.enqueue("add", tenant="a"))
+        mine, theirs = str(await harness.enqueue("add", tenant="a")), str(await harness.enqueue("add", tenant="b"))
+        last = str(await harness.enqueue("add", tenant="a"))
         seen = []
         async for _, kind, data in of_a:
             seen.append((kind, data.get("id")))
@@ -139,45 +139,45 @@ async def test_nobody_is_told_of_another_tenants_job(world: World, url: str) -> 
         assert ("job", theirs) not in seen
         await _next(of_b, "job", id=theirs)
         await _next(of_all, "job", id=theirs)
-        await world.queue("mail", paused=True)
+        await harness.queue("mail", paused=True)
         assert (await _next(of_b, "queue", name="mail"))[2]["paused"] is True
-        worker = await world.worker()
+        worker = await harness.worker()
         await _next(of_all, "worker", worker_id=worker.id)
 
 
-async def test_who_comes_back_is_told_what_it_missed(world: World, url: str) -> None:
-    token = await _key(world, "viewer")
+async def test_who_comes_back_is_told_what_it_missed(harness: Harness, url: str) -> None:
+    token = await _key(harness, "viewer")
     async with _watching(url, token) as events:
-        first = str(await world.enqueue("add"))
+        first = str(await harness.enqueue("add"))
         last, _, _ = await _next(events, "job", id=first)
-    missed = str(await world.enqueue("add"))
+    missed = str(await harness.enqueue("add"))
     async with _watching(url, token, **{"Last-Event-ID": last}) as events:
         await _next(events, "job", id=missed)
-    await world.advance(minutes=5)
+    await harness.advance(minutes=5)
     async with _watching(url, token, **{"Last-Event-ID": last}) as events:
         await _next(events, "reset")
     async with _watching(url, token, **{"Last-Event-ID": "nonsense"}) as events:
         await _next(events, "reset")
 
 
-async def test_too_much_at_once_is_told_as_one_event(world: World, url: str) -> None:
-    async with _watching(url, await _key(world, "viewer")) as events:
-        await world.enqueue_many("add", 2500)
+async def test_too_much_at_once_is_told_as_one_event(harness: Harness, url: str) -> None:
+    async with _watching(url, await _key(harness, "viewer")) as events:
+        await harness.enqueue_many("add", 2500)
         await _next(events, "reset")
 
 
-async def test_a_revoked_key_loses_its_stream(world: World, url: str) -> None:
-    key_id, token = await new_key(world.store, "viewer", await world.tenant())
+async def test_a_revoked_key_loses_its_stream(harness: Harness, url: str) -> None:
+    key_id, token = await new_key(harness.store, "viewer", await harness.tenant())
     async with _watching(url, token) as events, asyncio.timeout(120):
-        await world.store.keys.revoke_key(key_id, all_tenants=True)
+        await harness.store.keys.revoke_key(key_id, all_tenants=True)
         assert [told async for told in events] == []
 
 
-async def test_looking_begins_with_the_first_watcher_and_ends_with_the_last(world: World) -> None:
-    watch = Watch(world.store)
+async def test_looking_begins_with_the_first_watcher_and_ends_with_the_last(harness: Harness) -> None:
+    watch = Watch(harness.store)
     async with watch.watching(None, None):
         assert watch.looking
-        async with watch.watching(await world.tenant(), None):
+        async with watch.watching(await harness.tenant(), None):
             assert watch.looking
         assert watch.looking
     assert not watch.looking

@@ -10,8 +10,8 @@ from plait.api.client_address import Forwarding
 from plait.model.errors import InvalidConfiguration
 from plait.runtime.settings import Settings, networks_in
 
-from ..harness import World
-from .api_client import Calling, new_key
+from ..harness import Harness
+from .api_client import ApiClient, new_key
 
 GUESSES = 25
 """More than an address has in a burst."""
@@ -63,10 +63,10 @@ def test_proxies_are_addresses_and_networks(text: str) -> None:
         Settings(trusted_proxies=text)
 
 
-async def test_the_cookie_is_secure_where_a_trusted_proxy_says_https(world: World) -> None:
+async def test_the_cookie_is_secure_where_a_trusted_proxy_says_https(harness: Harness) -> None:
     for trusted, secure in (("127.0.0.1", True), ("10.0.0.0/8", False)):
-        async with Calling.over(world, trusted_proxies=trusted) as api:
-            _, token = await new_key(world.store, "viewer", await world.tenant())
+        async with ApiClient.over(harness, trusted_proxies=trusted) as api:
+            _, token = await new_key(harness.store, "viewer", await harness.tenant())
             opened = await api.post("/session", {"key": token}, headers={"X-Forwarded-Proto": "https"})
             assert ("secure" in opened.headers["set-cookie"].lower()) is secure
 
@@ -80,11 +80,11 @@ async def test_the_cookie_is_secure_where_a_trusted_proxy_says_https(world: Worl
     ],
 )
 async def test_guesses_are_limited_by_client_and_not_even_looked_up(
-    world: World, method: str, path: str, body: dict[str, str] | None
+    harness: Harness, method: str, path: str, body: dict[str, str] | None
 ) -> None:
     """Wherever a secret is shown. Another client behind the same proxy may still try."""
     options: dict[str, Any] = {} if body is None else {"json": body}
-    async with Calling.over(world) as api:
+    async with ApiClient.over(harness) as api:
         api.stop_the_clock()
         said = [
             (await api.call(method, path, headers={"X-Forwarded-For": "192.0.2.1"}, **options)).status_code
@@ -96,17 +96,17 @@ async def test_guesses_are_limited_by_client_and_not_even_looked_up(
         assert other.status_code == 401
 
 
-async def test_a_login_link_is_not_used_up_by_a_client_that_has_guessed_too_often(world: World) -> None:
-    async with Calling.over(world) as api:
+async def test_a_login_link_is_not_used_up_by_a_client_that_has_guessed_too_often(harness: Harness) -> None:
+    async with ApiClient.over(harness) as api:
         api.stop_the_clock()
         for _ in range(GUESSES):
             await api.get("/session/link?token=wrong")
-        _, token = await new_key(world.store, "viewer", await world.tenant())
+        _, token = await new_key(harness.store, "viewer", await harness.tenant())
         refused = await api.get(f"/session/link?token={token}")
         assert (refused.status_code, "retry-after" in refused.headers) == (429, True)
 
 
-async def test_requests_of_one_client_behind_a_proxy_are_limited(world: World) -> None:
+async def test_requests_of_one_client_behind_a_proxy_are_limited(harness: Harness) -> None:
     go_on, begun = asyncio.Event(), asyncio.Event()
     statuses: list[int] = []
 

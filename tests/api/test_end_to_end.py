@@ -2,12 +2,12 @@
 
 from plait.model.ids import new_id
 
-from ..harness import World
-from .api_client import Calling
+from ..harness import Harness
+from .api_client import ApiClient
 
 
-async def test_a_job_is_asked_for_and_looked_at(api: Calling, world: World) -> None:
-    await world.define("add")
+async def test_a_job_is_asked_for_and_looked_at(api: ApiClient, harness: Harness) -> None:
+    await harness.define("add")
     caller = await api.acting("operator")
     asked = await caller.post(
         "/jobs",
@@ -38,7 +38,7 @@ async def test_a_job_is_asked_for_and_looked_at(api: Calling, world: World) -> N
     assert again.json()["deduplicated"]
 
 
-async def test_without_a_key_nothing_is_told_but_that_the_process_lives(api: Calling) -> None:
+async def test_without_a_key_nothing_is_told_but_that_the_process_lives(api: ApiClient) -> None:
     assert (await api.get("/healthz")).json() == {"status": "ok"}
     assert (await api.get("/readyz")).json() == {"status": "ok"}
     refused = await api.get("/jobs")
@@ -48,8 +48,8 @@ async def test_without_a_key_nothing_is_told_but_that_the_process_lives(api: Cal
     assert refused.json()["type"] == "urn:plait:problem:not-signed-in"
 
 
-async def test_another_tenants_job_is_not_there(api: Calling, world: World) -> None:
-    job = await world.enqueue(tenant="b")
+async def test_another_tenants_job_is_not_there(api: ApiClient, harness: Harness) -> None:
+    job = await harness.enqueue(tenant="b")
     caller = await api.acting("admin", "a")
     foreign = await caller.get(f"/jobs/{job}")
     nobodys = await caller.get(f"/jobs/{new_id()}")
@@ -65,11 +65,13 @@ async def test_another_tenants_job_is_not_there(api: Calling, world: World) -> N
     assert [one["id"] for one in (await everybodys.ok("GET", "/jobs"))["items"]] == [str(job)]
 
 
-async def test_an_enqueue_leaves_an_entry_in_the_audit_and_a_refused_one_does_not(api: Calling, world: World) -> None:
-    await world.define("add")
+async def test_an_enqueue_leaves_an_entry_in_the_audit_and_a_refused_one_does_not(
+    api: ApiClient, harness: Harness
+) -> None:
+    await harness.define("add")
     caller = await api.acting("operator")
     made = await caller.ok("POST", "/jobs", {"definition_key": "add"})
     refused = await caller.post("/jobs", {"definition_key": "add", "queue": "no spaces here"})
     assert refused.status_code == 422
-    [entry] = await world.store.audit.list_audit(all_tenants=True)
+    [entry] = await harness.store.audit.list_audit(all_tenants=True)
     assert (entry.action, entry.object, entry.actor) == ("job.enqueue", made["id"], f"key {caller.key_id}")

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ..harness import World
-from .api_client import Calling
+from ..harness import Harness
+from .api_client import ApiClient
 
 EVENT = {
     "label": "Resync on folder change",
@@ -25,8 +25,8 @@ SCHEDULE = {
 }
 
 
-async def test_a_trigger_is_made_read_changed_tried_and_deleted(api: Calling, world: World) -> None:
-    await world.define("add")
+async def test_a_trigger_is_made_read_changed_tried_and_deleted(api: ApiClient, harness: Harness) -> None:
+    await harness.define("add")
     admin = await api.acting("admin")
     made = await admin.post("/jobs/triggers", SCHEDULE)
     assert made.status_code == 201, made.text
@@ -43,7 +43,7 @@ async def test_a_trigger_is_made_read_changed_tried_and_deleted(api: Calling, wo
     assert (await admin.ok("GET", f"/jobs/{tried['job_id']}"))["definition_key"] == "add"
 
     tag = made.headers["etag"]
-    await world.advance(seconds=1)
+    await harness.advance(seconds=1)
     changed = await admin.call("PATCH", path, json={"is_enabled": False}, headers={"If-Match": tag})
     assert changed.status_code == 200
     assert changed.json()["is_enabled"] is False
@@ -55,13 +55,13 @@ async def test_a_trigger_is_made_read_changed_tried_and_deleted(api: Calling, wo
     assert (await admin.ok("GET", "/jobs/triggers"))["items"] == []
 
 
-async def test_an_event_that_is_posted_makes_the_triggers_job(api: Calling, world: World) -> None:
-    await world.define("add")
+async def test_an_event_that_is_posted_makes_the_triggers_job(api: ApiClient, harness: Harness) -> None:
+    await harness.define("add")
     admin = await api.acting("admin", "a")
     trigger = await admin.ok("POST", "/jobs/triggers", EVENT)
     data = {"provider_id": 7, "folder_path": "/in"}
     told = await admin.ok("POST", "/events", {"name": "provider.folder.updated", "data": data, "correlation_id": "c"})
-    await world.dispatch()
+    await harness.dispatch()
     event = await admin.ok("GET", f"/events/{told['ids'][0]}")
     [fire] = event["fires"]
     assert (event["jobs"], fire["outcome"]) == (1, "enqueued")
@@ -75,9 +75,9 @@ async def test_an_event_that_is_posted_makes_the_triggers_job(api: Calling, worl
 CLOUD = {"specversion": "1.0", "id": "17", "source": "/shop", "type": "order.paid", "data": {"cents": 4200}}
 
 
-async def test_a_page_of_events_has_a_bounded_size_and_says_where_to_go_on(api: Calling, world: World) -> None:
+async def test_a_page_of_events_has_a_bounded_size_and_says_where_to_go_on(api: ApiClient, harness: Harness) -> None:
     """A thousand events could have 256 MB of data."""
-    await world.sql("select count(plait.emit('e')) from generate_series(1, 150)")
+    await harness.sql("select count(plait.emit('e')) from generate_series(1, 150)")
     viewer = await api.acting("viewer")
     first = await viewer.ok("GET", "/events", params={"limit": 1000})
     rest = await viewer.ok("GET", "/events", params={"limit": 1000, "cursor": first["next"]})
@@ -85,7 +85,7 @@ async def test_a_page_of_events_has_a_bounded_size_and_says_where_to_go_on(api: 
     assert rest["next"] is None
 
 
-async def test_a_cloud_event_is_taken_once_in_each_of_its_modes(api: Calling, world: World) -> None:
+async def test_a_cloud_event_is_taken_once_in_each_of_its_modes(api: ApiClient, harness: Harness) -> None:
     caller = await api.acting("operator")
 
     async def send(kind: str, body: Any, **headers: str) -> Any:
@@ -108,7 +108,7 @@ async def test_a_cloud_event_is_taken_once_in_each_of_its_modes(api: Calling, wo
 
 
 @pytest.mark.parametrize("broken", [{"specversion": "0.3"}, {"id": ""}, {"source": None}, {"type": "no spaces"}])
-async def test_a_cloud_event_that_is_none_is_refused(api: Calling, broken: dict[str, Any]) -> None:
+async def test_a_cloud_event_that_is_none_is_refused(api: ApiClient, broken: dict[str, Any]) -> None:
     caller = await api.acting("operator")
     answer = await caller.call(
         "POST", "/events", json={**CLOUD, **broken}, headers={"Content-Type": "application/cloudevents+json"}
@@ -116,13 +116,13 @@ async def test_a_cloud_event_that_is_none_is_refused(api: Calling, broken: dict[
     assert answer.status_code == 422
 
 
-async def test_another_media_type_is_refused(api: Calling) -> None:
+async def test_another_media_type_is_refused(api: ApiClient) -> None:
     caller = await api.acting("operator")
     answer = await caller.call("POST", "/events", content=b"<e/>", headers={"Content-Type": "text/xml"})
     assert answer.status_code == 415
 
 
-async def test_a_definition_is_made_and_changed_with_its_etag(api: Calling, world: World) -> None:
+async def test_a_definition_is_made_and_changed_with_its_etag(api: ApiClient, harness: Harness) -> None:
     caller = await api.acting("super-admin")
     body = {
         "key": "sync-dropbox",
@@ -141,7 +141,7 @@ async def test_a_definition_is_made_and_changed_with_its_etag(api: Calling, worl
     assert (await caller.post("/admin/jobs/definitions", body)).status_code == 409
     path = "/admin/jobs/definitions/sync-dropbox"
     tag = {"If-Match": made.headers["etag"]}
-    await world.advance(seconds=1)
+    await harness.advance(seconds=1)
     assert (await caller.call("PATCH", path, json={"is_active": False}, headers=tag)).json()["is_active"] is False
     assert (await caller.call("PATCH", path, json={"is_active": True}, headers=tag)).status_code == 412
     refused = await caller.post("/jobs", {"definition_key": "sync-dropbox", "payload": {"provider_id": "x"}})
@@ -152,20 +152,20 @@ async def test_a_definition_is_made_and_changed_with_its_etag(api: Calling, worl
     assert [kind["key"] for kind in kinds] == ["sync-dropbox"]
 
 
-async def test_a_queue_is_paused_limited_and_resumed(api: Calling, world: World) -> None:
+async def test_a_queue_is_paused_limited_and_resumed(api: ApiClient, harness: Harness) -> None:
     caller = await api.acting("super-admin")
     assert (await caller.ok("POST", "/queues/mail/pause"))["paused"] is True
     limited = await caller.ok("PATCH", "/queues/mail", {"max_running": 3, "mode": "serial"})
     assert (limited["max_running"], limited["mode"], limited["paused"]) == (3, "serial", True)
     assert (await caller.ok("POST", "/queues/mail/resume"))["paused"] is False
     assert (await caller.ok("PATCH", "/queues/mail", {"max_running": None}))["max_running"] is None
-    entries = await world.store.audit.list_audit(all_tenants=True)
+    entries = await harness.store.audit.list_audit(all_tenants=True)
     assert [entry.action for entry in entries] == ["queue.change", "queue.resume", "queue.change", "queue.pause"]
 
 
-async def test_a_viewer_sees_its_own_depth_of_a_queue(api: Calling, world: World) -> None:
-    await world.enqueue_many("add", 3, tenant="a")
-    await world.enqueue_many("add", 4, tenant="b")
+async def test_a_viewer_sees_its_own_depth_of_a_queue(api: ApiClient, harness: Harness) -> None:
+    await harness.enqueue_many("add", 3, tenant="a")
+    await harness.enqueue_many("add", 4, tenant="b")
     for tenant, depth in (("a", 3), ("b", 4)):
         [queue] = (await (await api.acting("viewer", tenant)).ok("GET", "/queues"))["items"]
         assert queue["queued"] == depth
@@ -173,7 +173,7 @@ async def test_a_viewer_sees_its_own_depth_of_a_queue(api: Calling, world: World
     assert queue["queued"] == 7
 
 
-async def test_tenants_and_workers_are_the_super_admins(api: Calling, world: World) -> None:
+async def test_tenants_and_workers_are_the_super_admins(api: ApiClient, harness: Harness) -> None:
     caller = await api.acting("super-admin")
     made = await caller.ok("POST", "/tenants", {"slug": "acme", "name": "Acme", "max_queued": 10})
     assert (made["slug"], made["max_queued"]) == ("acme", 10)
@@ -181,14 +181,14 @@ async def test_tenants_and_workers_are_the_super_admins(api: Calling, world: Wor
     assert (await caller.ok("PATCH", "/tenants/acme", {"paused": True}))["paused"] is True
     assert (await caller.call("PATCH", "/tenants/nobody", json={"weight": 2})).status_code == 404
     assert [one["slug"] for one in (await caller.ok("GET", "/tenants"))["items"]] == ["acme", "default"]
-    worker = await world.worker()
+    worker = await harness.worker()
     [shown] = (await caller.ok("GET", "/workers"))["items"]
     assert (shown["worker_id"], shown["state"], shown["stale"]) == (worker.id, "alive", False)
 
 
-async def test_a_trigger_whose_jobs_can_never_match_the_schema_is_refused(api: Calling, world: World) -> None:
+async def test_a_trigger_whose_jobs_can_never_match_the_schema_is_refused(api: ApiClient, harness: Harness) -> None:
     schema = {"type": "object", "properties": {"depth": {"type": "integer", "minimum": 1}}, "required": ["depth"]}
-    await world.define("sync", schema=schema)
+    await harness.define("sync", schema=schema)
     caller = await api.acting("admin")
     body = {"label": "t", "trigger_type": "schedule", "every_seconds": 60, "definition_key": "sync"}
     for payload in ({}, {"depth": "x"}, {"depth": 0}):

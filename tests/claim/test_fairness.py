@@ -6,111 +6,111 @@ from uuid import UUID
 import pytest
 
 from ..fake_worker import FakeWorker
-from ..harness import World
+from ..harness import Harness
 
 BACKLOG = pytest.mark.parametrize(
     "backlog", [5_000, pytest.param(100_000, marks=pytest.mark.full)], ids=["5,000", "100,000"]
 )
 
 
-async def _fill(world: World, n: int, tenant: str, **options: str) -> None:
+async def _fill(harness: Harness, n: int, tenant: str, **options: str) -> None:
     while n > 0:
-        await world.enqueue_many("add", min(n, 10_000), tenant=tenant, **options)
+        await harness.enqueue_many("add", min(n, 10_000), tenant=tenant, **options)
         n -= 10_000
 
 
 async def _served(worker: FakeWorker, rounds: int, limit: int, *, plainly: bool = False) -> Counter[UUID]:
     """Who was served how often in so many claims, each of which is done at once."""
-    served: Counter[UUID] = Counter()
+    serve_api: Counter[UUID] = Counter()
     for _ in range(rounds):
         leases = await (worker.claim_plainly(limit) if plainly else worker.claim(limit))
         assert leases
         for lease in leases:
-            served[lease.tenant_id] += 1
+            serve_api[lease.tenant_id] += 1
             await worker.succeed(lease)
-    return served
+    return serve_api
 
 
 @BACKLOG
 @pytest.mark.parametrize("big_comes_first", [True, False])
 async def test_a_single_job_beside_a_backlog_is_in_the_next_claim(
-    world: World, backlog: int, big_comes_first: bool
+    harness: Harness, backlog: int, big_comes_first: bool
 ) -> None:
-    await world.tenant("aaa")
-    await world.tenant("zzz")
+    await harness.tenant("aaa")
+    await harness.tenant("zzz")
     big, small = ("aaa", "zzz") if big_comes_first else ("zzz", "aaa")
-    await _fill(world, backlog, big)
-    worker = await world.worker()
+    await _fill(harness, backlog, big)
+    worker = await harness.worker()
     await worker.claim(2)
-    job = await world.enqueue("add", tenant=small)
+    job = await harness.enqueue("add", tenant=small)
     assert job in [lease.job_id for lease in await worker.claim(2)]
 
 
 @pytest.mark.parametrize("plainly", [False, True], ids=["cycle", "claim"])
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 25])
-async def test_every_tenant_gets_the_same(world: World, limit: int, plainly: bool) -> None:
-    tenants = [await world.tenant(f"t{n}") for n in range(10)]
+async def test_every_tenant_gets_the_same(harness: Harness, limit: int, plainly: bool) -> None:
+    tenants = [await harness.tenant(f"t{n}") for n in range(10)]
     for n in range(10):
-        await world.enqueue_many("add", 80, tenant=f"t{n}")
-    served = await _served(await world.worker(), 200 // limit, limit, plainly=plainly)
-    counts = [served[tenant] for tenant in tenants]
+        await harness.enqueue_many("add", 80, tenant=f"t{n}")
+    serve_api = await _served(await harness.worker(), 200 // limit, limit, plainly=plainly)
+    counts = [serve_api[tenant] for tenant in tenants]
     assert max(counts) - min(counts) <= limit
 
 
-async def test_what_some_leave_is_shared_by_the_others(world: World) -> None:
-    hungry = [await world.tenant(slug) for slug in ("a", "z")]
+async def test_what_some_leave_is_shared_by_the_others(harness: Harness) -> None:
+    hungry = [await harness.tenant(slug) for slug in ("a", "z")]
     for slug in ("a", "z"):
-        await world.enqueue_many("add", 300, tenant=slug)
-    worker = await world.worker()
-    served: Counter[UUID] = Counter()
+        await harness.enqueue_many("add", 300, tenant=slug)
+    worker = await harness.worker()
+    serve_api: Counter[UUID] = Counter()
     for _ in range(10):
         for n in range(5):
-            await world.enqueue("add", tenant=f"m{n}")
-        served += await _served(worker, 1, 21)
-    assert [served[await world.tenant(f"m{n}")] for n in range(5)] == [10] * 5
-    assert sum(served[tenant] for tenant in hungry) == 160
-    assert abs(served[hungry[0]] - served[hungry[1]]) <= 20
+            await harness.enqueue("add", tenant=f"m{n}")
+        serve_api += await _served(worker, 1, 21)
+    assert [serve_api[await harness.tenant(f"m{n}")] for n in range(5)] == [10] * 5
+    assert sum(serve_api[tenant] for tenant in hungry) == 160
+    assert abs(serve_api[hungry[0]] - serve_api[hungry[1]]) <= 20
 
 
 @pytest.mark.parametrize("limit", [1, 4, 10])
-async def test_a_weight_is_a_share(world: World, limit: int) -> None:
-    heavy, light = await world.tenant("heavy", weight=4), await world.tenant("light")
+async def test_a_weight_is_a_share(harness: Harness, limit: int) -> None:
+    heavy, light = await harness.tenant("heavy", weight=4), await harness.tenant("light")
     for slug in ("heavy", "light"):
-        await world.enqueue_many("add", 500, tenant=slug)
-    served = await _served(await world.worker(), 400 // limit, limit)
-    assert 280 <= served[heavy] <= 360  # 320 of 400, by lot
-    assert served[heavy] + served[light] == 400
+        await harness.enqueue_many("add", 500, tenant=slug)
+    serve_api = await _served(await harness.worker(), 400 // limit, limit)
+    assert 280 <= serve_api[heavy] <= 360  # 320 of 400, by lot
+    assert serve_api[heavy] + serve_api[light] == 400
 
 
 @pytest.mark.parametrize("limit", [2, 4])
-async def test_a_great_weight_starves_nobody(world: World, limit: int) -> None:
+async def test_a_great_weight_starves_nobody(harness: Harness, limit: int) -> None:
     """Shares that sum up to more than the limit would cut off the last ones, always the same."""
-    await world.tenant("a", weight=20)
-    light = [await world.tenant(slug) for slug in "bcd"]
+    await harness.tenant("a", weight=20)
+    light = [await harness.tenant(slug) for slug in "bcd"]
     for slug in "abcd":
-        await world.enqueue_many("add", 600, tenant=slug)
-    served = await _served(await world.worker(), 600 // limit, limit)
-    assert all(served[tenant] > 0 for tenant in light)
+        await harness.enqueue_many("add", 600, tenant=slug)
+    serve_api = await _served(await harness.worker(), 600 // limit, limit)
+    assert all(serve_api[tenant] > 0 for tenant in light)
 
 
-async def test_a_weight_takes_nothing_from_who_is_alone(world: World) -> None:
-    await world.tenant("heavy", weight=1000)
-    await world.enqueue_many("add", 10, tenant="light")
-    assert len(await (await world.worker()).claim(10)) == 10
+async def test_a_weight_takes_nothing_from_who_is_alone(harness: Harness) -> None:
+    await harness.tenant("heavy", weight=1000)
+    await harness.enqueue_many("add", 10, tenant="light")
+    assert len(await (await harness.worker()).claim(10)) == 10
 
 
-async def test_a_weighted_tenant_without_work_this_worker_knows_holds_up_nobody(world: World) -> None:
-    await world.tenant("heavy", weight=1000)
-    await world.enqueue_many("strange", 50, tenant="heavy")
-    await world.enqueue_many("add", 5, tenant="light")
-    worker = await world.worker()
+async def test_a_weighted_tenant_without_work_this_worker_knows_holds_up_nobody(harness: Harness) -> None:
+    await harness.tenant("heavy", weight=1000)
+    await harness.enqueue_many("strange", 50, tenant="heavy")
+    await harness.enqueue_many("add", 5, tenant="light")
+    worker = await harness.worker()
     assert [len(await worker.claim(1)) for _ in range(5)] == [1] * 5
 
 
-async def test_more_tenants_than_a_window_holds_all_get_their_turn(world: World) -> None:
-    jobs = [await world.new_job("add", tenant=f"t{n}") for n in range(150)]
-    await world.store.jobs.enqueue_many(jobs)
-    worker = await world.worker()
+async def test_more_tenants_than_a_window_holds_all_get_their_turn(harness: Harness) -> None:
+    jobs = [await harness.new_job("add", tenant=f"t{n}") for n in range(150)]
+    await harness.store.jobs.enqueue_many(jobs)
+    worker = await harness.worker()
     claimed = {lease.job_id for _ in range(5) for lease in await worker.claim(30)}
     assert claimed == {job.id for job in jobs}
 
@@ -119,53 +119,53 @@ async def test_more_tenants_than_a_window_holds_all_get_their_turn(world: World)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5])
-async def test_limited_and_plain_jobs_of_one_queue_both_get_on(world: World, limit: int) -> None:
-    await world.define("limited", max_running=50)
+async def test_limited_and_plain_jobs_of_one_queue_both_get_on(harness: Harness, limit: int) -> None:
+    await harness.define("limited", max_running=50)
     for definition in ("add", "limited"):
-        await world.enqueue_many(definition, 300)
-    worker = await world.worker(definitions=["add", "limited"])
-    served: Counter[str] = Counter()
+        await harness.enqueue_many(definition, 300)
+    worker = await harness.worker(definitions=["add", "limited"])
+    serve_api: Counter[str] = Counter()
     for _ in range(200 // limit):
         for lease in await worker.claim(limit):
-            served[lease.definition] += 1
+            serve_api[lease.definition] += 1
             await worker.succeed(lease)
-    assert served.total() == 200 // limit * limit
-    assert min(served["add"], served["limited"]) > 60  # 100 each, by lot
+    assert serve_api.total() == 200 // limit * limit
+    assert min(serve_api["add"], serve_api["limited"]) > 60  # 100 each, by lot
 
 
 @pytest.mark.parametrize("limit", [1, 3, 10])
-async def test_every_limit_key_gets_its_turn(world: World, limit: int) -> None:
+async def test_every_limit_key_gets_its_turn(harness: Harness, limit: int) -> None:
     for n in range(10):
-        await world.enqueue_many("add", 40, limit_key=f"k{n}")
-    worker = await world.worker()
-    served: Counter[str] = Counter()
+        await harness.enqueue_many("add", 40, limit_key=f"k{n}")
+    worker = await harness.worker()
+    serve_api: Counter[str] = Counter()
     for _ in range(100 // limit):
         for lease in await worker.claim(limit):
-            key = (await world.job(lease.job_id)).limit_key
+            key = (await harness.job(lease.job_id)).limit_key
             assert key
-            served[key] += 1
+            serve_api[key] += 1
             await worker.succeed(lease)
-    assert len(served) == 10
-    assert max(served.values()) - min(served.values()) <= limit
+    assert len(serve_api) == 10
+    assert max(serve_api.values()) - min(serve_api.values()) <= limit
 
 
-async def test_tenants_take_turns_within_a_limit(world: World) -> None:
+async def test_tenants_take_turns_within_a_limit(harness: Harness) -> None:
     """A definition that runs one job at a time, and a tenant whose backlog stands first."""
-    await world.define("add", max_running=1)
-    small = await world.tenant("aaa")
-    await world.tenant("zzz")
-    await world.enqueue_many("add", 100, tenant="aaa")
-    await world.enqueue_many("add", 100, tenant="zzz")
-    served = await _served(await world.worker(), 60, 5)
-    assert 5 < served[small] < 55  # by lot: 30
+    await harness.define("add", max_running=1)
+    small = await harness.tenant("aaa")
+    await harness.tenant("zzz")
+    await harness.enqueue_many("add", 100, tenant="aaa")
+    await harness.enqueue_many("add", 100, tenant="zzz")
+    serve_api = await _served(await harness.worker(), 60, 5)
+    assert 5 < serve_api[small] < 55  # by lot: 30
 
 
-async def test_a_free_lane_behind_many_full_ones_is_found(world: World) -> None:
+async def test_a_free_lane_behind_many_full_ones_is_found(harness: Harness) -> None:
     """T97"""
-    await world.define("add", key_max_running=1)
-    jobs = [await world.new_job("add", limit_key=f"k{n:04}") for n in range(1000) for _ in range(2)]
-    await world.store.jobs.enqueue_many(jobs)
-    worker = await world.worker()
+    await harness.define("add", key_max_running=1)
+    jobs = [await harness.new_job("add", limit_key=f"k{n:04}") for n in range(1000) for _ in range(2)]
+    await harness.store.jobs.enqueue_many(jobs)
+    worker = await harness.worker()
     claimed = 0
     for _ in range(200):
         claimed += len(await worker.claim(50))
@@ -173,6 +173,6 @@ async def test_a_free_lane_behind_many_full_ones_is_found(world: World) -> None:
             break
     assert claimed == 1000
     assert await worker.claim(50) == []
-    free = await world.enqueue("add", limit_key="z")
+    free = await harness.enqueue("add", limit_key="z")
     found = [lease.job_id for _ in range(10) for lease in await worker.claim(1)]
     assert found == [free]

@@ -1,4 +1,4 @@
-"""Calling plait as a person or a script does."""
+"""Run `plait` commands, in this process or in a new one."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ PLAIT = Path(sys.executable).with_name("plait")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class CliResult:
     code: int
     out: str
     err: str
@@ -30,16 +30,16 @@ class Ran:
         return json.loads("\n".join(line for line in lines if not re.match(r"\d{4}-\d\d-\d\d \d\d:", line)))
 
 
-def call(*arguments: object) -> Ran:
-    """One command line, in this process. Not for one that serves: uvloop swallows pytest's timeout, and it could hang."""
+def call(*arguments: object) -> CliResult:
+    """Run one command line in this process. Not for services: uvloop swallows pytest's timeout, and it could hang."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = invoke([str(argument) for argument in arguments])
-    return Ran(code=code, out=out.getvalue(), err=err.getvalue())
+    return CliResult(code=code, out=out.getvalue(), err=err.getvalue())
 
 
-def run(*arguments: object, **environment: str) -> Ran:
-    """One command line, in a process of its own, to its end."""
+def run(*arguments: object, **environment: str) -> CliResult:
+    """Run one command line in a new process to its end."""
     ended = subprocess.run(
         [PLAIT, *map(str, arguments)],
         capture_output=True,
@@ -48,12 +48,12 @@ def run(*arguments: object, **environment: str) -> Ran:
         env=clean_environment() | environment,
         stdin=subprocess.DEVNULL,
     )
-    return Ran(code=ended.returncode, out=ended.stdout, err=ended.stderr)
+    return CliResult(code=ended.returncode, out=ended.stdout, err=ended.stderr)
 
 
 @contextlib.contextmanager
 def started(*arguments: object, **environment: str) -> Iterator["subprocess.Popen[str]"]:
-    """A command that goes on; gone at the end of the block, whatever happens."""
+    """Start a command that keeps running; it is killed at the end of the block."""
     process = subprocess.Popen(
         [PLAIT, *map(str, arguments)],
         stdout=subprocess.DEVNULL,
@@ -72,7 +72,7 @@ def started(*arguments: object, **environment: str) -> Iterator["subprocess.Pope
 
 
 def wait_for_line(process: "subprocess.Popen[str]", word: str) -> str:
-    """Read on until a line says the word; pytest's timeout bounds it."""
+    """Read lines until one contains the word; bounded by pytest's timeout."""
     assert process.stderr is not None
     read = []
     for line in process.stderr:

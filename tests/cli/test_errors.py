@@ -14,7 +14,7 @@ from plait.model import errors
 from plait.testing import TestDatabase
 
 from .cli_runner import call, run
-from .conftest import Plait, WriteApp
+from .conftest import RunPlait, WriteApp
 
 NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"
 
@@ -79,7 +79,7 @@ def test_a_traceback_is_shown_to_who_debugs(write_app: WriteApp, monkeypatch: py
     assert "Traceback" in call("worker", broken).err
 
 
-def test_a_login_without_the_right_is_told_which_it_needs(database: TestDatabase, plait_on: Plait) -> None:
+def test_a_login_without_the_right_is_told_which_it_needs(database: TestDatabase, plait_on: RunPlait) -> None:
     import asyncio
 
     import asyncpg

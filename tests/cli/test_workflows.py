@@ -9,12 +9,12 @@ from uuid import uuid4
 import pytest
 
 from plait import DeterminismError, Status, call, fan_out, sub, values, wait_for_signal
-from plait import Plait as App
+from plait import RunPlait as App
 from plait.cli.workflows import drawn
 from plait.store.job_rows import NodeRow
 from plait.testing import Kit, TestDatabase, replay
 
-from .conftest import Plait
+from .conftest import RunPlait
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def end_the_children(shop: App, database: TestDatabase, order: str, *, fail: boo
     asyncio.run(end())
 
 
-def test_a_tree_is_drawn(plait_on: Plait, order: str) -> None:
+def test_a_tree_is_drawn(plait_on: RunPlait, order: str) -> None:
     lines = plait_on("jobs", "tree", order).out.splitlines()
     assert re.fullmatch(rf"order {order} waiting \(fan-out\) \d+ms", lines[0])
     assert [line[:8] for line in lines[1:]] == ["├─ item ", "└─ item "]
@@ -93,7 +93,7 @@ def test_a_tree_tells_how_long_each_ran_and_how_long_it_took_in_all() -> None:
     assert told == [" 50ms, 1m 24s in total", " 1m 20s", ""]
 
 
-def test_steps_are_shown(plait_on: Plait, order: str, shop: App, database: TestDatabase) -> None:
+def test_steps_are_shown(plait_on: RunPlait, order: str, shop: App, database: TestDatabase) -> None:
     told = plait_on("jobs", "steps", order).out
     assert "price" in told
     assert "open: 0 of 2 succeeded, 0 failed, 0 canceled" in told
@@ -105,14 +105,14 @@ def test_steps_are_shown(plait_on: Plait, order: str, shop: App, database: TestD
     ]
 
 
-def test_a_signal_is_json(plait_on: Plait, order: str, shop: App, database: TestDatabase) -> None:
+def test_a_signal_is_json(plait_on: RunPlait, order: str, shop: App, database: TestDatabase) -> None:
     end_the_children(shop, database, order)
     bad = plait_on("jobs", "signal", order, "paid", "yes")
     assert (bad.code, "Quote text" in bad.err) == (2, True)
     assert plait_on("jobs", "signal", order, "paid", "7").out == f"{order}  queued\n"
 
 
-def test_a_tree_is_canceled_and_retried(plait_on: Plait, order: str) -> None:
+def test_a_tree_is_canceled_and_retried(plait_on: RunPlait, order: str) -> None:
     done = plait_on("jobs", "cancel", order, "--tree")
     assert (done.code, done.out) == (0, f"{order}  canceled\n")
     assert "3 jobs canceled, 0 requested to stop" in done.err
@@ -124,7 +124,7 @@ def test_a_tree_is_canceled_and_retried(plait_on: Plait, order: str) -> None:
 
 
 def test_a_tree_that_failed_is_run_whole_as_a_new_one(
-    plait_on: Plait, order: str, shop: App, database: TestDatabase
+    plait_on: RunPlait, order: str, shop: App, database: TestDatabase
 ) -> None:
     end_the_children(shop, database, order, fail=True)
     assert plait_on("jobs", "show", order, "--json").json["reason"] == "fan_out_failed"
@@ -136,7 +136,7 @@ def test_a_tree_that_failed_is_run_whole_as_a_new_one(
     assert plait_on("jobs", "steps", order).err.startswith("This job has no steps")
 
 
-def test_a_job_is_forked_from_a_step(plait_on: Plait, order: str, shop: App, database: TestDatabase) -> None:
+def test_a_job_is_forked_from_a_step(plait_on: RunPlait, order: str, shop: App, database: TestDatabase) -> None:
     end_the_children(shop, database, order)
     forked = plait_on("jobs", "fork", order, "--from", "fan_out").out.strip()
     assert [row["name"] for row in plait_on("jobs", "steps", forked, "--json").json] == ["price"]
@@ -148,7 +148,7 @@ def test_a_job_is_forked_from_a_step(plait_on: Plait, order: str, shop: App, dat
 
 
 def test_a_history_is_exported_as_json_that_can_be_replayed(
-    plait_on: Plait, order: str, shop: App, database: TestDatabase
+    plait_on: RunPlait, order: str, shop: App, database: TestDatabase
 ) -> None:
     end_the_children(shop, database, order)
     text = plait_on("jobs", "history", order).out

@@ -1,7 +1,7 @@
-"""The way on which tests reach their database: PLAIT_TEST_WAY is pgbouncer, polling, or not set.
+"""How tests connect to their database. PLAIT_TEST_CONNECTION is pgbouncer, polling, or not set: a direct connection with notifications.
 
-make test-ways                                  # the worker's and the API's, on both
-PLAIT_TEST_WAY=pgbouncer pytest tests/api       # one
+make test-connections                                 # the worker's and the API's tests, in both modes
+PLAIT_TEST_CONNECTION=pgbouncer pytest tests/api      # one
 """
 
 import contextlib
@@ -18,22 +18,23 @@ from urllib.parse import parse_qs, urlsplit
 
 from plait.testing import TestDatabase
 
-WAYS = ("pgbouncer", "polling")
+MODES = ("pgbouncer", "polling")
 MISSING = "PgBouncer is not on this machine: apt install pgbouncer"
 
 
 def pgbouncer() -> str | None:
-    """Where the program is. Debian keeps it where only root looks."""
+    """The path of the program. Debian installs it in /usr/sbin, which is not in every user's PATH."""
     return shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
-class Way:
-    """`port`: of the pooler that leads to the test server; None: straight to it."""
+class ConnectionMode:
+    """`port` is the pooler's. None: connect to the test server directly."""
 
     def __init__(self, *, port: int | None = None) -> None:
         self._port = port
 
-    def to(self, database: TestDatabase) -> TestDatabase:
+    def apply(self, database: TestDatabase) -> TestDatabase:
+        """The same database, with the URL of the pooler."""
         if self._port is None:
             return database
         user = urlsplit(database.url).username
@@ -43,25 +44,26 @@ class Way:
 
 
 @contextlib.contextmanager
-def way(admin_url: str) -> Iterator[Way]:
-    """The way that the environment names. What is set for it is for this process and those that it starts."""
-    named, before = os.environ.get("PLAIT_TEST_WAY"), dict(os.environ)
+def selected_mode(admin_url: str) -> Iterator[ConnectionMode]:
+    """The mode that PLAIT_TEST_CONNECTION names. Its settings apply to this process and the processes that it starts."""
+    named, before = os.environ.get("PLAIT_TEST_CONNECTION"), dict(os.environ)
     try:
         if named == "polling":
             os.environ["PLAIT_LISTEN"] = "false"
         if named != "pgbouncer":
-            yield Way()
+            yield ConnectionMode()
             return
         os.environ["PLAIT_POOLER"] = "true"  # Debian's is older than 1.21: no prepared names
-        with _running(admin_url) as port:
-            yield Way(port=port)
+        with running_pgbouncer(admin_url) as port:
+            yield ConnectionMode(port=port)
     finally:
         os.environ.clear()
         os.environ.update(before)
 
 
 @contextlib.contextmanager
-def _running(admin_url: str) -> Iterator[int]:
+def running_pgbouncer(admin_url: str) -> Iterator[int]:
+    """PgBouncer in transaction mode in front of the test server; yields its port."""
     program = pgbouncer()
     assert program is not None, MISSING
     query = parse_qs(urlsplit(admin_url).query)
@@ -78,7 +80,7 @@ def _running(admin_url: str) -> Iterator[int]:
             f"unix_socket_dir =\nauth_type = trust\nauth_file = {directory}/users\npool_mode = transaction\n"
             "default_pool_size = 20\nmax_client_conn = 500\nignore_startup_parameters = extra_float_digits\nserver_idle_timeout = 5\n"
         )
-        # It refuses to be root, and who may use the server's socket is the one that runs the server.
+        # PgBouncer does not run as root, and only the server's own user may use its socket.
         owner = pwd.getpwuid(Path(host).stat().st_uid).pw_name
         command = [program, "-q", str(directory / "ini")]
         process = subprocess.Popen(
@@ -87,7 +89,7 @@ def _running(admin_url: str) -> Iterator[int]:
         try:
             deadline = time.monotonic() + 60
             while not _listens(port):
-                assert process.poll() is None, "PgBouncer has ended"
+                assert process.poll() is None, "PgBouncer has exited"
                 assert time.monotonic() < deadline, "PgBouncer does not listen"
                 time.sleep(0.02)  # sleep: another program starts
             yield port

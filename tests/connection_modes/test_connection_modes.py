@@ -1,4 +1,4 @@
-"""The worker's suite and the API's on each way, in a run of its own: a few tests of each every day, and all of them at full scale."""
+"""The worker's and the API's tests in each connection mode, in a separate run: some of them by default, all of them in `make test-full`."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from .connection_mode import MISSING, WAYS, pgbouncer
+from .connection_mode import MISSING, MODES, pgbouncer
 
 SOME = {
     "tests/worker": "not kill and not watchdog and (starts or timeout or canceled or lease or progress or retried)",
@@ -14,26 +14,26 @@ SOME = {
 }
 
 
-def run_suite(way: str, suite: str, *arguments: str) -> None:
-    if way == "pgbouncer" and pgbouncer() is None:
+def run_suite(mode: str, suite: str, *arguments: str) -> None:
+    if mode == "pgbouncer" and pgbouncer() is None:
         pytest.skip(MISSING)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", suite, *arguments]
     ended = subprocess.run(
-        command, env={**os.environ, "PLAIT_TEST_WAY": way}, capture_output=True, text=True, timeout=800
+        command, env={**os.environ, "PLAIT_TEST_CONNECTION": mode}, capture_output=True, text=True, timeout=800
     )
     print(ended.stdout[-3000:])
     assert ended.returncode == 0, ended.stdout[-6000:]
     assert " passed" in ended.stdout
 
 
-@pytest.mark.parametrize(("way", "suite"), [*((way, "tests/worker") for way in WAYS), ("pgbouncer", "tests/api")])
-def test_some_of_the_tests_pass_on_this_way(way: str, suite: str) -> None:
-    run_suite(way, suite, "-m", "not full", "-k", SOME[suite])
+@pytest.mark.parametrize(("mode", "suite"), [*((mode, "tests/worker") for mode in MODES), ("pgbouncer", "tests/api")])
+def test_some_of_the_tests_pass_in_this_mode(mode: str, suite: str) -> None:
+    run_suite(mode, suite, "-m", "not full", "-k", SOME[suite])
 
 
 @pytest.mark.full
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("suite", SOME)
-@pytest.mark.parametrize("way", WAYS)
-def test_the_whole_suite_passes_on_this_way(way: str, suite: str) -> None:
-    run_suite(way, suite, "-m", "not full")
+@pytest.mark.parametrize("mode", MODES)
+def test_the_whole_suite_passes_in_this_mode(mode: str, suite: str) -> None:
+    run_suite(mode, suite, "-m", "not full")

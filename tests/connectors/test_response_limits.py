@@ -13,9 +13,9 @@ from plait.connectors.report_forms import Report
 from plait.model import redaction
 from plait.model.redaction import HIDDEN, WINDOW, hide
 
-from .conftest import Bench
+from .conftest import ConnectorRunner
 from .servers import Reply, serving
-from .test_http_request import MakeBench
+from .test_http_request import NewRunner
 
 
 def answer(body: bytes, kind: str) -> Answer:
@@ -47,7 +47,7 @@ def test_usual_charsets_are_decoded(charset: str, body: bytes) -> None:
     assert shown(answer(body, f"text/plain; charset={charset}"))["body"] == "grüße"
 
 
-async def test_a_large_answer_is_redacted_in_a_thread(bench: MakeBench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_large_answer_is_redacted_in_a_thread(new_runner: NewRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[int] = []
 
     def watched(text: str) -> str:
@@ -57,15 +57,17 @@ async def test_a_large_answer_is_redacted_in_a_thread(bench: MakeBench, monkeypa
 
     monkeypatch.setattr(http_request, "hide", watched)
     async with serving(Reply(body=b"token " * 30_000, headers={"content-type": "text/plain"})) as server:
-        here: Bench = bench(server.port)
-        job = await here.request(f"http://127.0.0.1:{server.port}/", preview=200_000)
+        runner: ConnectorRunner = new_runner(server.port)
+        job = await runner.request(f"http://127.0.0.1:{server.port}/", preview=200_000)
     assert job.status == "succeeded"
     assert threads
     assert threading.get_ident() not in threads
 
 
 @pytest.mark.parametrize("form", ["json", "html", "csv"])
-async def test_reports_are_written_in_a_thread(bench: MakeBench, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+async def test_reports_are_written_in_a_thread(
+    new_runner: NewRunner, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
     threads: list[int] = []
     written = getattr(report, f"as_{form}")
 
@@ -74,7 +76,7 @@ async def test_reports_are_written_in_a_thread(bench: MakeBench, monkeypatch: py
         return written(made)
 
     monkeypatch.setattr(report, f"as_{form}", watched)
-    job = await bench().run("connector.report.generate", report="jobs", format=form)
+    job = await new_runner().run("connector.report.generate", report="jobs", format=form)
     assert job.status == "succeeded"
     assert threads
     assert threading.get_ident() not in threads

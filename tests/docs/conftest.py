@@ -19,7 +19,7 @@ WorkOn = Callable[[Callable[[], object]], AbstractAsyncContextManager[None]]
 
 
 @pytest.fixture
-async def real_database(server: TestServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[TestDatabase]:
+async def real_clock_database(server: TestServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[TestDatabase]:
     database = await server.create_database(fake_clock=False)
     connection = await asyncpg.connect(database.admin_url)
     await connection.execute("select pg_advisory_lock(hashtext('plait tests: docs'))")

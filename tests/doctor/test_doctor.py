@@ -13,13 +13,13 @@ from plait.cli import doctor
 from plait.cli.errors import ExitCode
 from plait.testing import TestDatabase, TestServer
 
-from ..cli.cli_runner import Ran, call, started, wait_for_line
+from ..cli.cli_runner import CliResult, call, started, wait_for_line
 from ..cli.conftest import SHOP
 from ..cli.test_services import wait_until
 from ..connection_modes import connection_mode
 
 ROOT = Path(__file__).resolve().parents[2]
-Doctor = Callable[..., Ran]
+Doctor = Callable[..., CliResult]
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_a_pooler_in_transaction_mode_is_seen_with_what_it_breaks(
     """T110."""
     if connection_mode.pgbouncer() is None:
         pytest.skip(connection_mode.MISSING)
-    with connection_mode._running(server.admin_url) as port:
+    with connection_mode.running_pgbouncer(server.admin_url) as port:
         url = f"postgresql://plait_dev@127.0.0.1:{port}/{database.name}?sslmode=disable"
         assert "pooler_prepared" in findings(url), "Debian's is older than 1.21"
         monkeypatch.setenv("PLAIT_POOLER", "1")

@@ -1,4 +1,4 @@
-"""What the launcher's tests share: using processes, a look at the process table, and one bounded wait.
+"""Processes that use an embedded Postgres, the process table, and a bounded wait.
 
 Every process that is ended here is one that the test started: a user by its Popen, a keeper or a postmaster
 by the pid that the server of the test's own data directory tells.

@@ -12,70 +12,70 @@ from plait.model.errors import InactiveDefinition, InvalidId, InvalidJob, Unknow
 from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.store.new_jobs import NewJob
 
-from ..harness import World
+from ..harness import Harness
 
 ID = "array[plait.uuidv7()]"
 
 
-async def test_a_job_of_an_unknown_definition_has_the_defaults(world: World) -> None:
-    job = await world.job(await world.enqueue("add"))
+async def test_a_job_of_an_unknown_definition_has_the_defaults(harness: Harness) -> None:
+    job = await harness.job(await harness.enqueue("add"))
     assert (job.queue, job.priority, job.max_attempts, job.source) == ("default", 100, 5, "manual")
     assert (job.status, job.attempt, job.tries, job.lane) == ("queued", 0, 0, "")
-    assert job.run_at == job.created_at == await world.now()
+    assert job.run_at == job.created_at == await harness.now()
     assert job.scheduled_for is None
 
 
-async def test_a_definition_gives_the_defaults(world: World) -> None:
-    await world.define("add", queue="mail", priority=7, max_attempts=2)
-    job = await world.job(await world.enqueue("add"))
+async def test_a_definition_gives_the_defaults(harness: Harness) -> None:
+    await harness.define("add", queue="mail", priority=7, max_attempts=2)
+    job = await harness.job(await harness.enqueue("add"))
     assert (job.queue, job.priority, job.max_attempts) == ("mail", 7, 2)
 
 
-async def test_what_the_caller_says_comes_first(world: World) -> None:
-    await world.define("add", queue="mail", priority=7, max_attempts=2)
-    job = await world.job(
-        await world.enqueue("add", queue="post", priority=0, max_attempts=1, timeout_s=5, correlation_id="c")
+async def test_what_the_caller_says_comes_first(harness: Harness) -> None:
+    await harness.define("add", queue="mail", priority=7, max_attempts=2)
+    job = await harness.job(
+        await harness.enqueue("add", queue="post", priority=0, max_attempts=1, timeout_s=5, correlation_id="c")
     )
     assert (job.queue, job.priority, job.max_attempts) == ("post", 0, 1)
     assert (job.timeout_s, job.correlation_id) == (5, "c")
 
 
-async def test_priority_zero_is_a_priority(world: World) -> None:
+async def test_priority_zero_is_a_priority(harness: Harness) -> None:
     """T19"""
-    await world.define("add", priority=50)
-    assert (await world.job(await world.enqueue("add", priority=0))).priority == 0
-    await world.define("add", priority=0)
-    assert (await world.job(await world.enqueue("add"))).priority == 0
+    await harness.define("add", priority=50)
+    assert (await harness.job(await harness.enqueue("add", priority=0))).priority == 0
+    await harness.define("add", priority=0)
+    assert (await harness.job(await harness.enqueue("add"))).priority == 0
 
 
-async def test_a_delayed_job_is_scheduled(world: World) -> None:
-    job = await world.job(await world.enqueue("add", delay_s=60))
+async def test_a_delayed_job_is_scheduled(harness: Harness) -> None:
+    job = await harness.job(await harness.enqueue("add", delay_s=60))
     assert job.status == "scheduled"
-    assert job.run_at == job.scheduled_for == await world.now() + timedelta(seconds=60)
+    assert job.run_at == job.scheduled_for == await harness.now() + timedelta(seconds=60)
 
 
-async def test_a_delay_of_nothing_and_a_time_that_has_passed_are_now(world: World) -> None:
-    past = await world.now() - timedelta(days=1)
-    jobs = [await world.enqueue("add", delay_s=0), await world.enqueue("add", scheduled_for=past)]
-    assert await world.statuses(jobs) == ["queued", "queued"]
-    assert [(await world.job(job)).run_at for job in jobs] == [await world.now()] * 2
+async def test_a_delay_of_nothing_and_a_time_that_has_passed_are_now(harness: Harness) -> None:
+    past = await harness.now() - timedelta(days=1)
+    jobs = [await harness.enqueue("add", delay_s=0), await harness.enqueue("add", scheduled_for=past)]
+    assert await harness.statuses(jobs) == ["queued", "queued"]
+    assert [(await harness.job(job)).run_at for job in jobs] == [await harness.now()] * 2
 
 
-async def test_the_later_of_a_time_and_a_delay_counts(world: World) -> None:
-    soon = await world.now() + timedelta(seconds=10)
-    job = await world.job(await world.enqueue("add", scheduled_for=soon, delay_s=60))
-    assert job.run_at == await world.now() + timedelta(seconds=60)
+async def test_the_later_of_a_time_and_a_delay_counts(harness: Harness) -> None:
+    soon = await harness.now() + timedelta(seconds=10)
+    job = await harness.job(await harness.enqueue("add", scheduled_for=soon, delay_s=60))
+    assert job.run_at == await harness.now() + timedelta(seconds=60)
 
 
-async def test_a_batch_may_leave_any_element_to_its_default(world: World) -> None:
-    await world.define("add", priority=7)
+async def test_a_batch_may_leave_any_element_to_its_default(harness: Harness) -> None:
+    await harness.define("add", priority=7)
     jobs = [
-        await world.new_job("add", queue="mail", dedupe_key="k"),
-        await world.new_job("other", priority=3, delay_s=5),
-        await world.new_job("add", tenant="acme", idempotency_key="i", limit_key="l", max_attempts=1),
+        await harness.new_job("add", queue="mail", dedupe_key="k"),
+        await harness.new_job("other", priority=3, delay_s=5),
+        await harness.new_job("add", tenant="acme", idempotency_key="i", limit_key="l", max_attempts=1),
     ]
-    assert await world.store.jobs.enqueue_many(jobs) == {}
-    rows = [await world.job(job.id) for job in jobs]
+    assert await harness.store.jobs.enqueue_many(jobs) == {}
+    rows = [await harness.job(job.id) for job in jobs]
     assert [row.queue for row in rows] == ["mail", "default", "default"]
     assert [row.priority for row in rows] == [7, 3, 7]
     assert [row.max_attempts for row in rows] == [5, 5, 1]
@@ -84,60 +84,60 @@ async def test_a_batch_may_leave_any_element_to_its_default(world: World) -> Non
     assert rows[2].limit_key == "l"
 
 
-async def test_ten_thousand_at_once(world: World) -> None:
-    jobs = await world.enqueue_many("add", 10_000, payload={"a": 1})
+async def test_ten_thousand_at_once(harness: Harness) -> None:
+    jobs = await harness.enqueue_many("add", 10_000, payload={"a": 1})
     assert len(set(jobs)) == 10_000
-    assert await world.counts() == {"queued": 10_000}
+    assert await harness.counts() == {"queued": 10_000}
 
 
 # Sent again
 
 
-async def test_the_same_id_sent_again_makes_no_second_job(world: World) -> None:
-    job = await world.enqueue("add", payload={"a": 1})
-    assert await world.enqueue("add", id=job, payload={"a": 1}) == job
-    assert await world.counts() == {"queued": 1}
+async def test_the_same_id_sent_again_makes_no_second_job(harness: Harness) -> None:
+    job = await harness.enqueue("add", payload={"a": 1})
+    assert await harness.enqueue("add", id=job, payload={"a": 1}) == job
+    assert await harness.counts() == {"queued": 1}
 
 
 @pytest.mark.parametrize("keys", [{}, {"dedupe_key": "k"}, {"idempotency_key": "k"}], ids=str)
-async def test_sent_again_after_the_job_has_ended_it_does_not_run_again(world: World, keys: dict[str, str]) -> None:
-    job = await world.enqueue("add", **keys)
-    worker = await world.worker()
+async def test_sent_again_after_the_job_has_ended_it_does_not_run_again(harness: Harness, keys: dict[str, str]) -> None:
+    job = await harness.enqueue("add", **keys)
+    worker = await harness.worker()
     await worker.succeed(await worker.claim_one())
-    assert await world.enqueue("add", id=job, **keys) == job
-    assert await world.counts() == {"succeeded": 1}
+    assert await harness.enqueue("add", id=job, **keys) == job
+    assert await harness.counts() == {"succeeded": 1}
     assert await worker.claim(10) == []
 
 
-async def test_a_batch_of_old_and_new_makes_the_new(world: World) -> None:
-    old = await world.new_job("add")
-    await world.store.jobs.enqueue_many([old])
-    new = await world.new_job("add")
-    assert await world.store.jobs.enqueue_many([old, new]) == {}
-    assert await world.counts() == {"queued": 2}
+async def test_a_batch_of_old_and_new_makes_the_new(harness: Harness) -> None:
+    old = await harness.new_job("add")
+    await harness.store.jobs.enqueue_many([old])
+    new = await harness.new_job("add")
+    assert await harness.store.jobs.enqueue_many([old, new]) == {}
+    assert await harness.counts() == {"queued": 2}
 
 
-async def test_sent_again_when_the_definition_is_inactive_by_now(world: World) -> None:
+async def test_sent_again_when_the_definition_is_inactive_by_now(harness: Harness) -> None:
     """The job was made, its reply was lost, and an operator closed the definition in between."""
-    await world.define("add")
-    job = await world.enqueue("add")
-    await world.store.definitions.set_definition("add", {"active": False})
-    assert await world.enqueue("add", id=job) == job
+    await harness.define("add")
+    job = await harness.enqueue("add")
+    await harness.store.definitions.set_definition("add", {"active": False})
+    assert await harness.enqueue("add", id=job) == job
 
 
-async def test_a_job_of_another_definition_is_not_sent_again(world: World) -> None:
-    job = await world.enqueue("add")
+async def test_a_job_of_another_definition_is_not_sent_again(harness: Harness) -> None:
+    job = await harness.enqueue("add")
     with pytest.raises(InvalidId):
-        await world.enqueue("other", id=job)
+        await harness.enqueue("other", id=job)
 
 
-async def test_another_tenants_id_looks_like_any_bad_id(world: World) -> None:
+async def test_another_tenants_id_looks_like_any_bad_id(harness: Harness) -> None:
     """T128: the answer tells nothing of other tenants."""
-    job = await world.enqueue("add", tenant="acme")
+    job = await harness.enqueue("add", tenant="acme")
     with pytest.raises(InvalidId) as clash:
-        await world.enqueue("add", tenant="rival", id=job)
+        await harness.enqueue("add", tenant="rival", id=job)
     with pytest.raises(InvalidId) as bad:
-        await world.enqueue("add", tenant="rival", id=uuid4())
+        await harness.enqueue("add", tenant="rival", id=uuid4())
     assert str(clash.value) == str(bad.value)
 
 
@@ -148,19 +148,19 @@ def _v7_of(at: datetime) -> UUID:
     return UUID(int=int(at.timestamp() * 1000) << 80 | 0x7 << 76 | 0x2 << 62 | 4711)
 
 
-async def test_an_id_is_a_uuid_v7_of_about_now(world: World) -> None:
+async def test_an_id_is_a_uuid_v7_of_about_now(harness: Harness) -> None:
     real = datetime.now(UTC)
     for bad in (uuid4(), _v7_of(real - timedelta(days=2)), _v7_of(real + timedelta(days=2)), UUID(int=0)):
         with pytest.raises(InvalidId):
-            await world.enqueue("add", id=bad)
+            await harness.enqueue("add", id=bad)
     for good in (_v7_of(real - timedelta(hours=23)), _v7_of(real + timedelta(hours=23))):
-        assert await world.enqueue("add", id=good) == good
+        assert await harness.enqueue("add", id=good) == good
 
 
-async def test_an_id_comes_once_in_a_batch(world: World) -> None:
-    job = await world.new_job("add")
+async def test_an_id_comes_once_in_a_batch(harness: Harness) -> None:
+    job = await harness.new_job("add")
     with pytest.raises(InvalidId):
-        await world.store.jobs.enqueue_many([job, job])
+        await harness.store.jobs.enqueue_many([job, job])
 
 
 @pytest.mark.parametrize(
@@ -199,31 +199,31 @@ async def test_an_id_comes_once_in_a_batch(world: World) -> None:
     ],
     ids=lambda value: str(value)[:40],
 )
-async def test_a_bad_argument_is_named(world: World, options: dict[str, Any], words: str) -> None:
+async def test_a_bad_argument_is_named(harness: Harness, options: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidJob) as caught:
-        await world.enqueue(options.pop("definition", "add"), **options)
+        await harness.enqueue(options.pop("definition", "add"), **options)
     assert words in str(caught.value)
-    assert await world.counts() == {}
+    assert await harness.counts() == {}
 
 
-async def test_one_bad_job_refuses_the_batch(world: World) -> None:
-    jobs = [await world.new_job("add"), await world.new_job("add", priority=99_999)]
+async def test_one_bad_job_refuses_the_batch(harness: Harness) -> None:
+    jobs = [await harness.new_job("add"), await harness.new_job("add", priority=99_999)]
     with pytest.raises(InvalidJob):
-        await world.store.jobs.enqueue_many(jobs)
-    assert await world.counts() == {}
+        await harness.store.jobs.enqueue_many(jobs)
+    assert await harness.counts() == {}
 
 
-async def test_a_payload_may_hold_what_jsonb_refuses(world: World) -> None:
+async def test_a_payload_may_hold_what_jsonb_refuses(harness: Harness) -> None:
     """T100: NUL, a lone surrogate and a huge number are JSON; with an idempotency key too."""
     payload = '{"nul": "\\u0000", "lone": "\\ud800", "big": 1e999999}'
     for keys in ({}, {"idempotency_key": "k"}):
-        job = await world.enqueue("add", payload=payload, **keys)
-        assert (await world.job(job)).payload == payload
+        job = await harness.enqueue("add", payload=payload, **keys)
+        assert (await harness.job(job)).payload == payload
 
 
-async def test_the_largest_payload(world: World) -> None:
+async def test_the_largest_payload(harness: Harness) -> None:
     payload = '{"a": "' + "x" * (1_048_576 - 9) + '"}'
-    assert len((await world.job(await world.enqueue("add", payload=payload))).payload) == 1_048_576
+    assert len((await harness.job(await harness.enqueue("add", payload=payload))).payload) == 1_048_576
 
 
 @pytest.mark.parametrize(
@@ -241,69 +241,69 @@ async def test_the_largest_payload(world: World) -> None:
         f"{ID}, array['add'], array['{{}}'], p_source => 'gossip'",
     ],
 )
-async def test_arrays_that_do_not_fit_are_refused(world: World, arrays: str) -> None:
-    async with world.connection() as connection:
+async def test_arrays_that_do_not_fit_are_refused(harness: Harness, arrays: str) -> None:
+    async with harness.connection() as connection:
         with pytest.raises(asyncpg.PostgresError) as caught:
             await connection.fetch(f"select plait.enqueue_many({arrays})")
     assert caught.value.sqlstate == "PL001"
 
 
 @pytest.mark.parametrize("more", ["", ", p_correlation_ids => array['a', 'b']"], ids=["plain", "general"])
-async def test_one_value_stands_for_all(world: World, more: str) -> None:
-    tenant = await world.tenant()
+async def test_one_value_stands_for_all(harness: Harness, more: str) -> None:
+    tenant = await harness.tenant()
     ids = [new_id(), new_id()]
     sql = f"select plait.enqueue_many($1, array['add'], array['{{}}', '{{}}'], array[$2::uuid], array['q'], array[7], array[3]{more})"
-    async with world.connection() as connection:
+    async with harness.connection() as connection:
         await connection.fetch(sql, ids, tenant)
     for job in ids:
-        row = await world.job(job)
+        row = await harness.job(job)
         seen = (row.definition, row.tenant_id, row.queue, row.priority, row.max_attempts, row.status)
         assert seen == ("add", tenant, "q", 7, 3, "queued")
 
 
 @pytest.mark.parametrize("correlation_id", [None, "c"], ids=["plain", "general"])
-async def test_jobs_of_which_some_are_there_already(world: World, correlation_id: str | None) -> None:
+async def test_jobs_of_which_some_are_there_already(harness: Harness, correlation_id: str | None) -> None:
     jobs = [
         NewJob(id=new_id(), definition="add", payload="{}", tenant_id=DEFAULT_TENANT, correlation_id=correlation_id)
         for _ in range(4)
     ]
     for some in (jobs[1:3], jobs, jobs):
-        assert await world.store.jobs.enqueue_many(some) == {}
-    assert [(await world.job(job.id)).status for job in jobs] == ["queued"] * 4
+        assert await harness.store.jobs.enqueue_many(some) == {}
+    assert [(await harness.job(job.id)).status for job in jobs] == ["queued"] * 4
     with pytest.raises(InvalidId):
-        await world.store.jobs.enqueue_many(
+        await harness.store.jobs.enqueue_many(
             [NewJob(id=new_id(), definition="add", payload="{}", tenant_id=DEFAULT_TENANT)] * 2
         )
 
 
-async def test_more_tenants_than_jobs_are_refused(world: World) -> None:
-    tenant = await world.tenant()
+async def test_more_tenants_than_jobs_are_refused(harness: Harness) -> None:
+    tenant = await harness.tenant()
     sql = "select plait.enqueue_many(array[plait.uuidv7()], array['add'], array['{}'], $1::uuid[])"
-    async with world.connection() as connection:
+    async with harness.connection() as connection:
         with pytest.raises(asyncpg.PostgresError) as caught:
             await connection.fetch(sql, [tenant, tenant])
     assert caught.value.sqlstate == "PL001"
 
 
-async def test_an_unknown_tenant_is_refused(world: World) -> None:
-    job = await world.new_job("add")
+async def test_an_unknown_tenant_is_refused(harness: Harness) -> None:
+    job = await harness.new_job("add")
     for tenant in (new_id(), None):
         with pytest.raises(UnknownTenant):
-            await world.store.jobs.enqueue_many([type(job)(**{**_fields(job), "tenant_id": tenant})])
+            await harness.store.jobs.enqueue_many([type(job)(**{**_fields(job), "tenant_id": tenant})])
 
 
 def _fields(job: Any) -> dict[str, Any]:
     return {name: getattr(job, name) for name in type(job).__slots__}
 
 
-async def test_an_inactive_definition_takes_no_new_jobs_and_runs_the_old(world: World) -> None:
-    await world.define("add")
-    job = await world.enqueue("add")
-    await world.store.definitions.set_definition("add", {"active": False})
+async def test_an_inactive_definition_takes_no_new_jobs_and_runs_the_old(harness: Harness) -> None:
+    await harness.define("add")
+    job = await harness.enqueue("add")
+    await harness.store.definitions.set_definition("add", {"active": False})
     with pytest.raises(InactiveDefinition):
-        await world.enqueue("add")
-    await world.define("add")  # a worker that starts does not open it again: that is an operator's
+        await harness.enqueue("add")
+    await harness.define("add")  # a worker that starts does not open it again: that is an operator's
     with pytest.raises(InactiveDefinition):
-        await world.enqueue("add")
-    worker = await world.worker()
+        await harness.enqueue("add")
+    worker = await harness.worker()
     assert (await worker.claim_one()).job_id == job

@@ -8,7 +8,7 @@ import pytest
 from plait.model.ids import DEFAULT_TENANT, new_id
 from plait.store.new_jobs import NewJob
 
-from ..harness import World
+from ..harness import Harness
 
 ROWS = """
   select to_jsonb(j) - 'id' || jsonb_build_object('payload', j.payload::text) as job, to_jsonb(l) - 'job_id' as live
@@ -32,12 +32,12 @@ def new(**fields: Any) -> NewJob:
     ],
     ids=str,
 )
-async def test_both_ways_leave_the_same(world: World, asked: dict[str, Any]) -> None:
-    await world.define("add", queue="mail", priority=7, max_attempts=2)
+async def test_both_ways_leave_the_same(harness: Harness, asked: dict[str, Any]) -> None:
+    await harness.define("add", queue="mail", priority=7, max_attempts=2)
     short, long = new(**asked), new(**asked)
-    assert await world.store.jobs.enqueue_one(short)
-    await world.store.jobs.enqueue_many([long])
-    [one], [other] = await world.rows(ROWS, short.id), await world.rows(ROWS, long.id)
+    assert await harness.store.jobs.enqueue_one(short)
+    await harness.store.jobs.enqueue_many([long])
+    [one], [other] = await harness.rows(ROWS, short.id), await harness.rows(ROWS, long.id)
     assert one == other
 
 
@@ -46,18 +46,18 @@ async def test_both_ways_leave_the_same(world: World, asked: dict[str, Any]) -> 
     [None, {"active": False}, {"max_running": 1}, {"rate_count": 1, "rate_period_s": 1}],
     ids=["unknown", "inactive", "limited", "limited in rate"],
 )
-async def test_a_special_definition_goes_the_long_way(world: World, definition: dict[str, Any] | None) -> None:
+async def test_a_special_definition_goes_the_long_way(harness: Harness, definition: dict[str, Any] | None) -> None:
     if definition is not None:
-        await world.define("add", **{key: value for key, value in definition.items() if key != "active"})
+        await harness.define("add", **{key: value for key, value in definition.items() if key != "active"})
     if definition == {"active": False}:
-        await world.sql("update plait.definitions set active = false")
-    await aside(world, new())
+        await harness.sql("update plait.definitions set active = false")
+    await aside(harness, new())
 
 
-async def test_a_tenant_with_a_quota_goes_the_long_way(world: World) -> None:
-    await world.define("add")
-    tenant = await world.store.tenants.set_tenant("acme", {"max_queued": 0})
-    await aside(world, new(tenant_id=tenant))
+async def test_a_tenant_with_a_quota_goes_the_long_way(harness: Harness) -> None:
+    await harness.define("add")
+    tenant = await harness.store.tenants.set_tenant("acme", {"max_queued": 0})
+    await aside(harness, new(tenant_id=tenant))
 
 
 @pytest.mark.parametrize(
@@ -74,17 +74,17 @@ async def test_a_tenant_with_a_quota_goes_the_long_way(world: World) -> None:
     ],
     ids=["array", "no JSON", "large", "queue", "priority", "attempts", "old id", "no tenant"],
 )
-async def test_what_is_wrong_is_left_for_the_long_way_to_say(world: World, asked: dict[str, Any]) -> None:
-    await world.define("add")
-    await aside(world, new(**asked))
+async def test_what_is_wrong_is_left_for_the_long_way_to_say(harness: Harness, asked: dict[str, Any]) -> None:
+    await harness.define("add")
+    await aside(harness, new(**asked))
 
 
-async def test_a_job_that_is_there_already_is_left_alone(world: World) -> None:
-    await world.define("add")
+async def test_a_job_that_is_there_already_is_left_alone(harness: Harness) -> None:
+    await harness.define("add")
     job = new()
-    assert await world.store.jobs.enqueue_one(job)
-    assert not await world.store.jobs.enqueue_one(job)
-    assert await world.sql("select count(*) from plait.jobs") == 1
+    assert await harness.store.jobs.enqueue_one(job)
+    assert not await harness.store.jobs.enqueue_one(job)
+    assert await harness.sql("select count(*) from plait.jobs") == 1
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,6 @@ def test_only_a_job_without_more_is_plain(special: dict[str, Any]) -> None:
     assert not new(**special).is_plain()
 
 
-async def aside(world: World, job: NewJob) -> None:
-    assert not await world.store.jobs.enqueue_one(job)
-    assert await world.sql("select count(*) from plait.jobs") == 0
+async def aside(harness: Harness, job: NewJob) -> None:
+    assert not await harness.store.jobs.enqueue_one(job)
+    assert await harness.sql("select count(*) from plait.jobs") == 0

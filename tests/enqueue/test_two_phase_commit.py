@@ -7,7 +7,7 @@ import pytest
 
 from plait.testing import TestDatabase, TestServer
 
-from ..harness import World
+from ..harness import Harness
 from ..replication import servers
 
 
@@ -19,9 +19,9 @@ async def apart() -> AsyncIterator[TestDatabase]:
 
 
 async def test_a_transaction_that_enqueues_can_be_prepared_without_notifications(apart: TestDatabase) -> None:
-    world = await World.open(apart)
-    worker = await world.worker()
-    running = await world.enqueue()
+    harness = await Harness.open(apart)
+    worker = await harness.worker()
+    running = await harness.enqueue()
     await worker.claim_one()
     assert (await worker.cycle(1, sleep=True)).claimed == []
     user = await asyncpg.connect(apart.admin_url)
@@ -54,4 +54,4 @@ async def test_a_transaction_that_enqueues_can_be_prepared_without_notifications
         await listener.close()
     finally:
         await user.close()
-        await world.close()
+        await harness.close()

@@ -9,7 +9,7 @@ import asyncpg
 
 from plait.model.ids import DEFAULT_TENANT
 
-from ..harness import World
+from ..harness import Harness
 
 _FUNCTIONS: Final = """
 select p.proname as name, p.pronargdefaults as defaults, p.prokind as kind,
@@ -53,11 +53,11 @@ def _plain(name: str, type_: str, job: str) -> str:
     }.get(type_, "null")  # fmt: skip
 
 
-async def test_an_argument_out_of_range_is_never_an_error_of_postgres_itself(world: World) -> None:
-    job = str(await world.enqueue("add"))
-    await world.worker()
+async def test_an_argument_out_of_range_is_never_an_error_of_postgres_itself(harness: Harness) -> None:
+    job = str(await harness.enqueue("add"))
+    await harness.worker()
     raw: dict[str, str] = {}
-    for function in await world.rows(_FUNCTIONS):
+    for function in await harness.rows(_FUNCTIONS):
         types, names = function["types"], function["names"]
         required = len(types) - function["defaults"]
         plain = [_plain(name, type_, job) for name, type_ in zip(names, types, strict=False)]
@@ -66,7 +66,7 @@ async def test_an_argument_out_of_range_is_never_an_error_of_postgres_itself(wor
                 given = {i: plain[i] for i in range(required)} | {n: value}
                 call = ", ".join(f"{names[i]} => ({v})::{types[i]}" for i, v in given.items())
                 sql = f"select * from plait.{function['name']}({call})"
-                if (state := await _state(world.admin, sql)) and not state.startswith("PL"):
+                if (state := await _state(harness.admin, sql)) and not state.startswith("PL"):
                     raw.setdefault(f"{function['name']} {names[n]} {state}", f"{sql[:300]} {state}")
     assert raw == {}, "\n".join(raw.values())
 

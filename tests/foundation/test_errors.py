@@ -13,7 +13,7 @@ from plait.store import Database, Store
 from plait.store.database import translate
 from plait.store.leader import Retention
 
-from ..harness import World
+from ..harness import Harness
 from ..project.source_files import sources
 
 RAISED = re.compile(r"errcode = '(PL\d{3})'")
@@ -45,99 +45,99 @@ def _named(text: str) -> set[str]:
     return set(re.findall(r"PL\d{3}", head))
 
 
-async def _bad_argument(world: World) -> None:
-    await world.enqueue("add", queue="no spaces here")
+async def _bad_argument(harness: Harness) -> None:
+    await harness.enqueue("add", queue="no spaces here")
 
 
-async def _bad_id(world: World) -> None:
-    await world.enqueue("add", id=uuid4())
+async def _bad_id(harness: Harness) -> None:
+    await harness.enqueue("add", id=uuid4())
 
 
-async def _unknown_tenant(world: World) -> None:
-    await world.store.tenants.tenant_id("nobody")
+async def _unknown_tenant(harness: Harness) -> None:
+    await harness.store.tenants.tenant_id("nobody")
 
 
-async def _quota(world: World) -> None:
-    await world.tenant("acme", max_queued=0)
-    await world.enqueue("add", tenant="acme")
+async def _quota(harness: Harness) -> None:
+    await harness.tenant("acme", max_queued=0)
+    await harness.enqueue("add", tenant="acme")
 
 
-async def _idempotency(world: World) -> None:
-    await world.enqueue("add", idempotency_key="k", payload={"a": 1})
-    await world.enqueue("add", idempotency_key="k", payload={"a": 2})
+async def _idempotency(harness: Harness) -> None:
+    await harness.enqueue("add", idempotency_key="k", payload={"a": 1})
+    await harness.enqueue("add", idempotency_key="k", payload={"a": 2})
 
 
-async def _inactive(world: World) -> None:
-    await world.define("add")
-    await world.store.definitions.set_definition("add", {"active": False})
-    await world.enqueue("add")
+async def _inactive(harness: Harness) -> None:
+    await harness.define("add")
+    await harness.store.definitions.set_definition("add", {"active": False})
+    await harness.enqueue("add")
 
 
-async def _not_found(world: World) -> None:
-    await world.cancel(new_id())
+async def _not_found(harness: Harness) -> None:
+    await harness.cancel(new_id())
 
 
-async def _illegal(world: World) -> None:
-    await world.retry(await world.enqueue("add"))
+async def _illegal(harness: Harness) -> None:
+    await harness.retry(await harness.enqueue("add"))
 
 
-async def _isolation(world: World) -> None:
-    async with world.connection() as connection, connection.transaction(isolation="repeatable_read"):
+async def _isolation(harness: Harness) -> None:
+    async with harness.connection() as connection, connection.transaction(isolation="repeatable_read"):
         try:
             await connection.fetchval("select plait.cancel($1)", new_id())
         except asyncpg.PostgresError as error:
             raise translate(error) from error
 
 
-async def _worker_lost(world: World) -> None:
-    worker = await world.worker()
-    await world.lose(worker)
+async def _worker_lost(harness: Harness) -> None:
+    worker = await harness.worker()
+    await harness.lose(worker)
     await worker.heartbeat()
 
 
-async def _bad_setting(world: World) -> None:
-    await world.store.leader.prune(Retention(**dict.fromkeys(Retention.__slots__)))
+async def _bad_setting(harness: Harness) -> None:
+    await harness.store.leader.prune(Retention(**dict.fromkeys(Retention.__slots__)))
 
 
-async def _dedupe(world: World) -> None:
-    job = await world.enqueue("add", dedupe_key="k")
-    await world.cancel(job)
-    await world.enqueue("add", dedupe_key="k")
-    await world.retry(job)
+async def _dedupe(harness: Harness) -> None:
+    job = await harness.enqueue("add", dedupe_key="k")
+    await harness.cancel(job)
+    await harness.enqueue("add", dedupe_key="k")
+    await harness.retry(job)
 
 
-async def _changed(world: World) -> None:
-    await world.trigger(every_s=60)
-    await world.store.triggers.set_trigger("t", {"definition": "add", "every_s": 60}, new=True)
+async def _changed(harness: Harness) -> None:
+    await harness.trigger(every_s=60)
+    await harness.store.triggers.set_trigger("t", {"definition": "add", "every_s": 60}, new=True)
 
 
-async def _foreign_tenant(world: World) -> None:
-    acme = await world.tenant("acme")
+async def _foreign_tenant(harness: Harness) -> None:
+    acme = await harness.tenant("acme")
     login = f"plait_test_{uuid4().hex[:12]}"
-    await world.sql(f"create role {login} login in role plait_tenant")
+    await harness.sql(f"create role {login} login in role plait_tenant")
     try:
-        await world.store.tenants.bind_login(login, await world.tenant("default"))
-        store = Store(Database(world.database.url_for(login)))
+        await harness.store.tenants.bind_login(login, await harness.tenant("default"))
+        store = Store(Database(harness.database.url_for(login)))
         try:
             await store.jobs.get_job(new_id(), tenant_id=acme)
         finally:
             await store.close()
     finally:
-        await world.sql(f"drop role {login}")
+        await harness.sql(f"drop role {login}")
 
 
-async def _twice(world: World) -> None:
+async def _twice(harness: Harness) -> None:
     for _ in range(2):
-        await world.store.definitions.define([{"name": "add"}], new=True)
+        await harness.store.definitions.define([{"name": "add"}], new=True)
 
 
-async def _busy(world: World) -> None:
-    async with world.connection() as user, user.transaction():
+async def _busy(harness: Harness) -> None:
+    async with harness.connection() as user, user.transaction():
         await user.fetchval("select plait.enqueue('add', tenant => 'default', dedupe_key => 'k')")
-        await world.store.jobs.enqueue_many([await world.new_job("add", dedupe_key="k")], patience_s=0.1)
+        await harness.store.jobs.enqueue_many([await harness.new_job("add", dedupe_key="k")], patience_s=0.1)
 
 
-PROVOKED: dict[type[errors.DatabaseError], Callable[[World], Awaitable[None]]] = {
+PROVOKED: dict[type[errors.DatabaseError], Callable[[Harness], Awaitable[None]]] = {
     errors.InvalidJob: _bad_argument,
     errors.InvalidId: _bad_id,
     errors.UnknownTenant: _unknown_tenant,
@@ -162,8 +162,8 @@ def test_every_exception_is_provoked_here() -> None:
 
 
 @pytest.mark.parametrize("exception", PROVOKED, ids=lambda cls: cls.__name__)
-async def test_the_database_raises(world: World, exception: type[errors.DatabaseError]) -> None:
+async def test_the_database_raises(harness: Harness, exception: type[errors.DatabaseError]) -> None:
     with pytest.raises(errors.DatabaseError) as caught:
-        await PROVOKED[exception](world)
+        await PROVOKED[exception](harness)
     assert type(caught.value) is exception
     assert str(caught.value)

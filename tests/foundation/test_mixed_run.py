@@ -12,7 +12,7 @@ from plait.model.ids import new_id
 from plait.store.new_jobs import NewJob
 
 from ..fake_worker import FakeWorker, Lease, outcome
-from ..harness import World
+from ..harness import Harness
 from ..invariants import violations
 
 ENDINGS = ("succeeded",) * 4 + ("failed", "failed", "timeout", "skipped", "snoozed", "released", "canceled")
@@ -22,10 +22,10 @@ LIVE = "select count(*) from plait.live"
 
 @pytest.mark.parametrize("jobs", [1_000, pytest.param(20_000, marks=pytest.mark.full)], ids=["1,000", "20,000"])
 @pytest.mark.timeout(1200)
-async def test_all_jobs_are_always_somewhere_and_end_once(world: World, jobs: int) -> None:
+async def test_all_jobs_are_always_somewhere_and_end_once(harness: Harness, jobs: int) -> None:
     dice = random.Random(3)
-    await world.define("add", backoff_base_s=1, key_max_running=3)
-    tenants = [await world.tenant(f"t{n}", weight=n + 1) for n in range(3)]
+    await harness.define("add", backoff_base_s=1, key_max_running=3)
+    tenants = [await harness.tenant(f"t{n}", weight=n + 1) for n in range(3)]
     asked = [
         NewJob(
             id=new_id(), definition="add", payload="{}", tenant_id=dice.choice(tenants),
@@ -34,8 +34,8 @@ async def test_all_jobs_are_always_somewhere_and_end_once(world: World, jobs: in
         )
         for n in range(jobs)
     ]  # fmt: skip
-    await world.store.jobs.enqueue_many(asked)
-    watcher = await asyncpg.connect(world.database.admin_url)
+    await harness.store.jobs.enqueue_many(asked)
+    watcher = await asyncpg.connect(harness.database.admin_url)
     crashed: list[int] = []
     calm = done = False
 
@@ -49,7 +49,7 @@ async def test_all_jobs_are_always_somewhere_and_end_once(world: World, jobs: in
                 else:
                     crashed.append(worker.id)
                 await worker.disconnect()
-                worker, leases = await world.worker(lease_s=LONG), []
+                worker, leases = await harness.worker(lease_s=LONG), []
             if leases and dice.random() < 0.05:
                 with suppress(WorkerLost):
                     await worker.heartbeat(holding=leases[1:])  # one of them was never heard of
@@ -62,14 +62,14 @@ async def test_all_jobs_are_always_somewhere_and_end_once(world: World, jobs: in
     async def lead() -> None:
         nonlocal calm, done
         while not done:
-            await world.advance(seconds=1)
-            await world.sql(
+            await harness.advance(seconds=1)
+            await harness.sql(
                 "update plait.workers set expires_at = plait.now() - interval '1 s' where id = any($1)",
                 crashed,
             )
-            await world.promote()
-            await world.rescue(cancel_grace_s=2)
-            left = await world.sql(LIVE)
+            await harness.promote()
+            await harness.rescue(cancel_grace_s=2)
+            left = await harness.sql(LIVE)
             calm = left < jobs / 20
             done = left == 0 and operating.done()
 
@@ -78,11 +78,11 @@ async def test_all_jobs_are_always_somewhere_and_end_once(world: World, jobs: in
             job = dice.choice(asked)
             with suppress(DatabaseError):
                 if dice.random() < 0.7:
-                    await world.store.jobs.cancel(job.id, tenant_id=job.tenant_id)
+                    await harness.store.jobs.cancel(job.id, tenant_id=job.tenant_id)
                 elif dice.random() < 0.3:
-                    await world.store.jobs.retry(job.id, tenant_id=job.tenant_id)
+                    await harness.store.jobs.retry(job.id, tenant_id=job.tenant_id)
                 else:
-                    await world.store.jobs.reschedule(job.id, tenant_id=job.tenant_id, max_attempts=9)
+                    await harness.store.jobs.reschedule(job.id, tenant_id=job.tenant_id, max_attempts=9)
 
     async def watch() -> int:
         looked = 0
@@ -95,10 +95,10 @@ async def test_all_jobs_are_always_somewhere_and_end_once(world: World, jobs: in
             looked += 1
         return looked
 
-    workers = [await world.worker(lease_s=LONG) for _ in range(4)]
+    workers = [await harness.worker(lease_s=LONG) for _ in range(4)]
     watching, operating = asyncio.create_task(watch()), asyncio.create_task(operate())
     await asyncio.gather(*map(work, workers), lead(), operating)
     assert await watching > 5
     await watcher.close()
-    assert sum((await world.counts()).values()) == jobs
-    assert all(status.final for status in await world.counts())
+    assert sum((await harness.counts()).values()) == jobs
+    assert all(status.final for status in await harness.counts())

@@ -11,54 +11,54 @@ import pytest
 from plait.testing import TestDatabase
 
 from ..fake_worker import outcome
-from ..harness import World
+from ..harness import Harness
 
 JOBS = 20_000
 LARGE = ("live", "jobs", "attempts", "dedupe")
 
 
 @pytest.fixture(params=["fresh", "stale"])
-async def crowded(database: TestDatabase, request: pytest.FixtureRequest) -> AsyncIterator[World]:
+async def crowded(database: TestDatabase, request: pytest.FixtureRequest) -> AsyncIterator[Harness]:
     admin = await asyncpg.connect(database.admin_url)
     for table in LARGE:
         await admin.execute(f"alter table plait.{table} set (autovacuum_enabled = false)")
     await admin.execute("analyze")
-    world = await World.open(database)
-    await world.enqueue_many("strange", JOBS // 4, queue="elsewhere")
-    await world.enqueue_many("add", JOBS // 4, tenant="acme", delay_s=3600)
+    harness = await Harness.open(database)
+    await harness.enqueue_many("strange", JOBS // 4, queue="elsewhere")
+    await harness.enqueue_many("add", JOBS // 4, tenant="acme", delay_s=3600)
     for n in range(JOBS // 2 // 1000):
-        await world.enqueue_many("add", 900, tenant=f"t{n}")
-        jobs = [await world.new_job("add", tenant=f"t{n}", dedupe_key=f"d{i}") for i in range(100)]
-        await world.store.jobs.enqueue_many(jobs)
+        await harness.enqueue_many("add", 900, tenant=f"t{n}")
+        jobs = [await harness.new_job("add", tenant=f"t{n}", dedupe_key=f"d{i}") for i in range(100)]
+        await harness.store.jobs.enqueue_many(jobs)
     if request.param == "fresh":
         await admin.execute("analyze")
     await admin.close()
-    yield world
-    await world.close()
+    yield harness
+    await harness.close()
 
 
-async def _scans(world: World) -> tuple[dict[str, int], int]:
+async def _scans(harness: Harness) -> tuple[dict[str, int], int]:
     """How often each large table was read from end to end, and how many entries of the claim's index."""
-    await world.sql("select pg_stat_force_next_flush(), pg_stat_clear_snapshot()")
-    rows = await world.rows(
+    await harness.sql("select pg_stat_force_next_flush(), pg_stat_clear_snapshot()")
+    rows = await harness.rows(
         "select relname, seq_scan from pg_stat_user_tables where schemaname = 'plait' and relname = any($1)",
         list(LARGE),
     )
-    read = await world.sql("select idx_tup_read from pg_stat_user_indexes where indexrelname = 'live_claim'")
+    read = await harness.sql("select idx_tup_read from pg_stat_user_indexes where indexrelname = 'live_claim'")
     return dict(map(tuple, rows)), read
 
 
-async def _flush(world: World) -> World:
+async def _flush(harness: Harness) -> Harness:
     """Their backends end, and with that their counters are told."""
-    await world.close()
-    return await World.open(world.database)
+    await harness.close()
+    return await Harness.open(harness.database)
 
 
-async def test_no_verb_reads_a_large_table_whole(crowded: World) -> None:
-    world = await _flush(crowded)
-    before, _ = await _scans(world)
+async def test_no_verb_reads_a_large_table_whole(crowded: Harness) -> None:
+    harness = await _flush(crowded)
+    before, _ = await _scans(harness)
 
-    worker = await world.worker()
+    worker = await harness.worker()
     leases = await worker.claim(200)
     assert len(leases) == 200
     endings = ["succeeded"] * 6 + ["failed", "skipped", "released", "snoozed"]
@@ -73,56 +73,56 @@ async def test_no_verb_reads_a_large_table_whole(crowded: World) -> None:
     await worker.settle(outcome(first), outcome(second, "failed"))
     await worker.heartbeat(holding=held[1:])
     tenant = held[-1].tenant_id
-    await world.store.jobs.cancel(held[-1].job_id, tenant_id=tenant)
+    await harness.store.jobs.cancel(held[-1].job_id, tenant_id=tenant)
     assert len((await worker.cycle(0)).cancels) == 1
     await worker.claim_plainly(10)
-    job = await world.enqueue("add", tenant="t1", dedupe_key="d1")
-    await world.cancel(job, tenant="t1")
-    await world.retry(job, tenant="t1")
-    await world.enqueue_many("add", 100, tenant="t2")
-    await world.advance(seconds=10)
-    assert await world.promote() > 0
-    await world.expire(worker)
-    await world.rescue()
-    await (await world.worker()).leave()
-    await world.store.jobs.get_outcomes([(held[-1].job_id, tenant)])
-    await world.store.jobs.get_job(job, tenant_id=await world.tenant("t1"))
-    await world.store.jobs.list_jobs(tenant_id=await world.tenant("t1"), limit=10)
+    job = await harness.enqueue("add", tenant="t1", dedupe_key="d1")
+    await harness.cancel(job, tenant="t1")
+    await harness.retry(job, tenant="t1")
+    await harness.enqueue_many("add", 100, tenant="t2")
+    await harness.advance(seconds=10)
+    assert await harness.promote() > 0
+    await harness.expire(worker)
+    await harness.rescue()
+    await (await harness.worker()).leave()
+    await harness.store.jobs.get_outcomes([(held[-1].job_id, tenant)])
+    await harness.store.jobs.get_job(job, tenant_id=await harness.tenant("t1"))
+    await harness.store.jobs.list_jobs(tenant_id=await harness.tenant("t1"), limit=10)
     await worker.disconnect()
 
-    world = await _flush(world)
-    after, _ = await _scans(world)
-    await world.close()
+    harness = await _flush(harness)
+    after, _ = await _scans(harness)
+    await harness.close()
     assert after == before
 
 
-async def test_a_claim_reads_about_as_many_rows_as_it_takes(crowded: World) -> None:
+async def test_a_claim_reads_about_as_many_rows_as_it_takes(crowded: Harness) -> None:
     """T36, T40: not the future, not other queues, not the whole backlog of ten tenants."""
-    world = await _flush(crowded)
-    _, before = await _scans(world)
-    worker = await world.worker()
+    harness = await _flush(crowded)
+    _, before = await _scans(harness)
+    worker = await harness.worker()
     for _ in range(10):
         assert len(await worker.claim(20)) == 20
     await worker.disconnect()
-    world = await _flush(world)
-    _, after = await _scans(world)
-    await world.close()
+    harness = await _flush(harness)
+    _, after = await _scans(harness)
+    await harness.close()
     # About 500; 2,100 where something holds the horizon, and what was just claimed is read again (T114).
     assert after - before < 3_000
 
 
-async def test_with_limits_weights_and_pauses_too(crowded: World) -> None:
-    world = await _flush(crowded)
-    before, _ = await _scans(world)
-    await world.queue(max_running=1000, rate_count=1000, rate_period_s=1)
-    await world.tenant("t1", max_running=5, weight=3)
-    await world.tenant("t2", paused=True)
-    worker = await world.worker()
+async def test_with_limits_weights_and_pauses_too(crowded: Harness) -> None:
+    harness = await _flush(crowded)
+    before, _ = await _scans(harness)
+    await harness.queue(max_running=1000, rate_count=1000, rate_period_s=1)
+    await harness.tenant("t1", max_running=5, weight=3)
+    await harness.tenant("t2", paused=True)
+    worker = await harness.worker()
     leases = await worker.claim(50)
     assert len(leases) == 50
     await worker.cycle(50, *(outcome(lease) for lease in leases))
     await worker.disconnect()
-    world = await _flush(world)
-    after, _ = await _scans(world)
-    await world.close()
+    harness = await _flush(harness)
+    after, _ = await _scans(harness)
+    await harness.close()
     assert after == before

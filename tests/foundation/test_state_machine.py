@@ -22,7 +22,7 @@ from plait.model.states import RETRYABLE, Status
 from plait.testing import TestDatabase
 
 from ..fake_worker import FakeWorker, Lease, outcome
-from ..harness import World
+from ..harness import Harness
 
 T = TypeVar("T")
 ENDINGS = ("succeeded", "failed", "timeout", "skipped", "snoozed", "released", "canceled")
@@ -32,25 +32,25 @@ anything = st.integers(min_value=0, max_value=10_000)
 class Jobs(RuleBasedStateMachine):
     """Two workers, two tenants, an operator, a leader; every lease ever given out may report at any time."""
 
-    def __init__(self, runner: asyncio.Runner, world: World) -> None:
+    def __init__(self, runner: asyncio.Runner, harness: Harness) -> None:
         super().__init__()
-        self.runner, self.world = runner, world
+        self.runner, self.harness = runner, harness
         self.tenant_of: dict[UUID, str] = {}
         self.leases: list[tuple[FakeWorker, Lease]] = []
         self.reported: dict[tuple[UUID, int], str] = {}
         self.seen: dict[UUID, tuple[Status, int]] = {}
         self.opened: set[UUID] = set()
-        self.do(world.empty())
-        self.do(world.tenant("b", max_queued=6))
-        self.do(world.define("limited", max_running=1))
-        self.do(world.define("add", backoff_base_s=2))
+        self.do(harness.empty())
+        self.do(harness.tenant("b", max_queued=6))
+        self.do(harness.define("limited", max_running=1))
+        self.do(harness.define("add", backoff_base_s=2))
         self.workers = [self.do(self._worker()) for _ in range(2)]
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         return self.runner.run(work)
 
     async def _worker(self) -> FakeWorker:
-        return await self.world.worker(definitions=["add", "limited"], lease_s=20)
+        return await self.harness.worker(definitions=["add", "limited"], lease_s=20)
 
     def teardown(self) -> None:
         for worker in self.workers:
@@ -66,7 +66,7 @@ class Jobs(RuleBasedStateMachine):
     )  # fmt: skip
     def enqueue(self, definition: str, tenant: str, **options: Any) -> None:
         with suppress(QuotaExceeded):
-            job = self.do(self.world.enqueue(definition, tenant=tenant, **options))
+            job = self.do(self.harness.enqueue(definition, tenant=tenant, **options))
             self.tenant_of.setdefault(job, tenant)
 
     # Workers
@@ -87,7 +87,7 @@ class Jobs(RuleBasedStateMachine):
         worker, lease = self.leases[which % len(self.leases)]
         fence = (lease.job_id, lease.attempt)
         current = self.do(
-            self.world.sql(
+            self.harness.sql(
                 """select count(*) from plait.live
                    where job_id = $1 and attempt = $2 and state = 'running' and worker = $3""",
                 *fence,
@@ -95,7 +95,7 @@ class Jobs(RuleBasedStateMachine):
             )
         )
         settlement = outcome(lease, ending, delay_s=3, permanent=permanent)
-        before = None if current else self.do(self.world.snapshot())
+        before = None if current else self.do(self.harness.snapshot())
         if in_cycle:
             accepted = self.do(worker.cycle(0, settlement)).stale == []
             self.do(worker.disconnect())
@@ -105,7 +105,7 @@ class Jobs(RuleBasedStateMachine):
             assert accepted
             self.reported.setdefault(fence, ending)
         else:
-            assert self.do(self.world.snapshot()) == before
+            assert self.do(self.harness.snapshot()) == before
             if self.reported.get(fence) == ending:
                 assert accepted  # sent again
 
@@ -128,7 +128,7 @@ class Jobs(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1))
     def crash(self, which: int) -> None:
-        self.do(self.world.lose(self.workers[which]))
+        self.do(self.harness.lose(self.workers[which]))
         self._replace(which)
 
     def _replace(self, which: int) -> None:
@@ -141,17 +141,17 @@ class Jobs(RuleBasedStateMachine):
     @rule(which=anything)
     def cancel(self, which: int) -> None:
         job, tenant = self._pick(which)
-        was = self.do(self.world.status(job))
-        now = self.do(self.world.cancel(job, tenant=tenant))
+        was = self.do(self.harness.status(job))
+        now = self.do(self.harness.cancel(job, tenant=tenant))
         assert now == (was if was.final or was == "running" else "canceled")
 
     @precondition(lambda self: self.tenant_of)
     @rule(which=anything)
     def retry(self, which: int) -> None:
         job, tenant = self._pick(which)
-        was = self.do(self.world.status(job))
+        was = self.do(self.harness.status(job))
         try:
-            self.do(self.world.retry(job, tenant=tenant))
+            self.do(self.harness.retry(job, tenant=tenant))
         except IllegalMove:
             assert was not in RETRYABLE
         except (QuotaExceeded, DedupeConflict):
@@ -164,13 +164,13 @@ class Jobs(RuleBasedStateMachine):
     @rule(which=anything, more=st.sampled_from([None, 5]))
     def reschedule(self, which: int, more: int | None) -> None:
         job, tenant = self._pick(which)
-        if self.do(self.world.status(job)) in ("scheduled", "queued"):
-            at = self.do(self.world.now())
-            assert self.do(self.world.reschedule(job, tenant=tenant, run_at=at, max_attempts=more)) == "queued"
+        if self.do(self.harness.status(job)) in ("scheduled", "queued"):
+            at = self.do(self.harness.now())
+            assert self.do(self.harness.reschedule(job, tenant=tenant, run_at=at, max_attempts=more)) == "queued"
 
     @rule(paused=st.booleans())
     def pause(self, paused: bool) -> None:
-        self.do(self.world.tenant("default", paused=paused))
+        self.do(self.harness.tenant("default", paused=paused))
 
     def _pick(self, which: int) -> tuple[UUID, str]:
         return list(self.tenant_of.items())[which % len(self.tenant_of)]
@@ -179,28 +179,28 @@ class Jobs(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([1, 5]))
     def time_passes(self, seconds: int) -> None:
-        self.do(self.world.advance(seconds=seconds))
+        self.do(self.harness.advance(seconds=seconds))
         for worker in self.workers:
             self.do(worker.heartbeat())
 
     @rule()
     def promote(self) -> None:
-        self.do(self.world.promote())
+        self.do(self.harness.promote())
 
     @rule(grace=st.sampled_from([0.5, 30.0]))
     def rescue(self, grace: float) -> None:
-        self.do(self.world.rescue(cancel_grace_s=grace))
+        self.do(self.harness.rescue(cancel_grace_s=grace))
 
     # What always holds
 
     @invariant()
     def the_database_is_whole(self) -> None:
-        self.do(self.world.check())
-        assert sum(self.do(self.world.counts()).values()) == len(self.tenant_of)
+        self.do(self.harness.check())
+        assert sum(self.do(self.harness.counts()).values()) == len(self.tenant_of)
 
     @invariant()
     def what_is_final_stays_and_attempts_only_grow(self) -> None:
-        rows = self.do(self.world.rows("select id, status::text, attempt from plait.job"))
+        rows = self.do(self.harness.rows("select id, status::text, attempt from plait.job"))
         for job, status, attempt in rows:
             was, before = self.seen.get(job, (Status.QUEUED, 0))
             assert attempt >= before
@@ -212,14 +212,14 @@ class Jobs(RuleBasedStateMachine):
 
 @pytest.mark.parametrize("examples", [30, pytest.param(400, marks=pytest.mark.full)])
 @pytest.mark.timeout(1800)
-def test_no_sequence_of_verbs_breaks_anything(emptied_database: TestDatabase, examples: int) -> None:
+def test_no_sequence_of_verbs_breaks_anything(shared_database: TestDatabase, examples: int) -> None:
     with asyncio.Runner() as runner:
-        world = runner.run(World.open(emptied_database))
+        harness = runner.run(Harness.open(shared_database))
         run_state_machine_as_test(
-            cast("type[Jobs]", lambda: Jobs(runner, world)),
+            cast("type[Jobs]", lambda: Jobs(runner, harness)),
             settings=settings(
                 max_examples=examples, stateful_step_count=40, deadline=None, derandomize=True, database=None,
                 suppress_health_check=list(HealthCheck),
             ),
         )  # fmt: skip
-        runner.run(world.close())
+        runner.run(harness.close())

@@ -7,16 +7,16 @@ import pytest
 
 from plait.model.states import FINAL, LIVE, MOVES, RETRYABLE, Ending, Status
 
-from ..harness import World
+from ..harness import Harness
 
 MOVE = """update {table} set state = $1::text::plait.status,
           worker = case when $1 = 'running' then $2::int end"""
 LIVE_IN_ORDER = [status for status in Status if status in LIVE]
 
 
-async def test_the_words_are_those_of_the_database(world: World) -> None:
-    assert await world.sql("select enum_range(null::plait.status)::text[]") == list(Status)
-    assert await world.sql("select enum_range(null::plait.ending)::text[]") == list(Ending)
+async def test_the_words_are_those_of_the_database(harness: Harness) -> None:
+    assert await harness.sql("select enum_range(null::plait.status)::text[]") == list(Status)
+    assert await harness.sql("select enum_range(null::plait.ending)::text[]") == list(Ending)
 
 
 def test_every_status_is_live_or_final() -> None:
@@ -26,50 +26,50 @@ def test_every_status_is_live_or_final() -> None:
     assert {a for a, _ in MOVES} | {b for _, b in MOVES} == LIVE
 
 
-async def test_the_guard_allows_the_moves_of_the_model_and_no_others(world: World) -> None:
-    job = await world.enqueue("add")
-    worker = await world.worker()
+async def test_the_guard_allows_the_moves_of_the_model_and_no_others(harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    worker = await harness.worker()
     allowed = set()
     for old, new in product(LIVE_IN_ORDER, repeat=2):
-        transaction = world.admin.transaction()
+        transaction = harness.admin.transaction()
         await transaction.start()
         # A row that is born in the old state: no trigger guards an insert.
-        await world.sql("create temp table born on commit drop as select * from plait.live")
-        await world.sql(MOVE.format(table="born"), old, worker.id)
-        await world.sql("delete from plait.live")
-        await world.sql("insert into plait.live select * from born")
-        refusal = await _refusal(world, MOVE.format(table="plait.live"), new, worker.id)
+        await harness.sql("create temp table born on commit drop as select * from plait.live")
+        await harness.sql(MOVE.format(table="born"), old, worker.id)
+        await harness.sql("delete from plait.live")
+        await harness.sql("insert into plait.live select * from born")
+        refusal = await _refusal(harness, MOVE.format(table="plait.live"), new, worker.id)
         if refusal is None:
             allowed.add((old, new))
         else:
             assert refusal == ("PL009", f"a {old} job cannot become {new}")
         await transaction.rollback()
     assert allowed == MOVES | {(status, status) for status in LIVE}
-    assert await world.status(job) == "queued"
+    assert await harness.status(job) == "queued"
 
 
-async def _refusal(world: World, sql: str, *args: object) -> tuple[str, str] | None:
+async def _refusal(harness: Harness, sql: str, *args: object) -> tuple[str, str] | None:
     try:
-        await world.sql(sql, *args)
+        await harness.sql(sql, *args)
     except asyncpg.PostgresError as error:
         return error.sqlstate, error.message
     return None
 
 
 @pytest.mark.parametrize("final", sorted(FINAL))
-async def test_a_live_row_is_never_final(world: World, final: Status) -> None:
-    await world.enqueue("add")
+async def test_a_live_row_is_never_final(harness: Harness, final: Status) -> None:
+    await harness.enqueue("add")
     with pytest.raises(asyncpg.PostgresError) as caught:
-        await world.sql("update plait.live set state = $1::text::plait.status", final)
+        await harness.sql("update plait.live set state = $1::text::plait.status", final)
     assert caught.value.sqlstate in ("PL009", "23514")
 
 
 @pytest.mark.parametrize("live", LIVE_IN_ORDER)
-async def test_an_attempt_ends_a_job_only_as_final(world: World, live: Status) -> None:
-    job = await world.enqueue("add")
-    await world.cancel(job)
+async def test_an_attempt_ends_a_job_only_as_final(harness: Harness, live: Status) -> None:
+    job = await harness.enqueue("add")
+    await harness.cancel(job)
     with pytest.raises(asyncpg.CheckViolationError):
-        await world.sql("update plait.attempts set final = $1::text::plait.status", live)
+        await harness.sql("update plait.attempts set final = $1::text::plait.status", live)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ async def test_an_attempt_ends_a_job_only_as_final(world: World, live: Status) -
         "update plait.live set state = 'running'",
     ],
 )
-async def test_only_a_running_row_has_a_worker_or_a_request_to_stop(world: World, harm: str) -> None:
-    await world.enqueue("add")
+async def test_only_a_running_row_has_a_worker_or_a_request_to_stop(harness: Harness, harm: str) -> None:
+    await harness.enqueue("add")
     with pytest.raises(asyncpg.CheckViolationError):
-        await world.sql(harm)
+        await harness.sql(harm)

@@ -127,7 +127,7 @@ async def cluster(database: TestDatabase, logs: Path) -> AsyncIterator[dict[str,
 
 
 @pytest.fixture
-async def real_database(server: TestServer) -> AsyncIterator[TestDatabase]:
+async def real_clock_database(server: TestServer) -> AsyncIterator[TestDatabase]:
     database = await server.create_database(fake_clock=False)
     yield database
     await server.drop_database(database)
@@ -225,8 +225,8 @@ async def look(admin: asyncpg.Connection, asked: dict[UUID, bool], seen: Counter
     assert await violations(admin) == []
 
 
-async def test_node_jobs_under_kill_stop_and_partition(real_database: TestDatabase, tmp_path: Path) -> None:
-    seen = await rounds(real_database, tmp_path, 60)
+async def test_node_jobs_under_kill_stop_and_partition(real_clock_database: TestDatabase, tmp_path: Path) -> None:
+    seen = await rounds(real_clock_database, tmp_path, 60)
     assert seen["leader hit"] > 0
     assert seen["terms"] > 1
     assert seen["effect by quorum"] > 10
@@ -234,9 +234,9 @@ async def test_node_jobs_under_kill_stop_and_partition(real_database: TestDataba
 
 @pytest.mark.full
 async def test_500_rounds_of_node_jobs_under_kill_stop_and_partition(
-    real_database: TestDatabase, tmp_path: Path
+    real_clock_database: TestDatabase, tmp_path: Path
 ) -> None:
-    seen = await rounds(real_database, tmp_path, 500)
+    seen = await rounds(real_clock_database, tmp_path, 500)
     assert seen["terms"] > 20
     assert seen["deposed"] > 0, "no leader was deposed in the middle of an action: the run shows nothing"
     assert min(seen["kill"], seen["stop"], seen["cut"]) > 5

@@ -3,10 +3,12 @@
 from plait import Nodes, Plait, Status, current
 from plait.testing import Kit
 
-from ..harness import World
+from ..harness import Harness
 
 
-async def test_a_node_job_runs_on_the_only_node_and_then_on_the_leader(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_node_job_runs_on_the_only_node_and_then_on_the_leader(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     """Nothing is configured: the worker's host is the node, and its process leads."""
     ran: list[str] = []
 
@@ -32,11 +34,13 @@ async def test_a_node_job_runs_on_the_only_node_and_then_on_the_leader(app: Plai
     await kit.run_until_idle()
     assert await handle.result(120) == "users: 7 by quorum of 1"
     assert ran == [f"users on {part.node}", "users on the leader"]
-    assert await over.endings(handle.id) == ["suspended", "succeeded"]
+    assert await app_harness.outcomes(handle.id) == ["suspended", "succeeded"]
     await (await app.store()).workers.leave(stayed)
 
 
-async def test_where_no_node_is_up_yet_the_leader_asks_them_when_it_comes(app: Plait, kit: Kit, over: World) -> None:
+async def test_where_no_node_is_up_yet_the_leader_asks_them_when_it_comes(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     @app.node_job()
     async def flush() -> str:
         return current().node or ""
@@ -49,4 +53,4 @@ async def test_where_no_node_is_up_yet_the_leader_asks_them_when_it_comes(app: P
     assert await handle.status() == Status.QUEUED
     await kit.run_until_idle()
     assert await handle.result(120) == [(await (await app.store()).nodes.list_nodes())[0].name]
-    assert await over.endings(handle.id) == ["suspended", "succeeded"]
+    assert await app_harness.outcomes(handle.id) == ["suspended", "succeeded"]

@@ -6,10 +6,12 @@ from plait import Plait, Status, after, spawn
 from plait.model.errors import JobFailed
 from plait.testing import Kit
 
-from ..harness import World
+from ..harness import Harness
 
 
-async def test_a_job_that_has_spawned_waits_and_succeeds_with_its_children(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_job_that_has_spawned_waits_and_succeeds_with_its_children(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     ran: list[str] = []
 
     @app.job
@@ -33,12 +35,12 @@ async def test_a_job_that_has_spawned_waits_and_succeeds_with_its_children(app: 
     assert await handle.result(120) == "kept"
     assert sorted(ran[:3]) == ["child 0", "child 1", "child 2"]
     assert ran[3:] == ["report"]
-    assert await over.endings(handle.id) == ["suspended", "succeeded"]
-    assert await over.counts() == {Status.SUCCEEDED: 5}
+    assert await app_harness.outcomes(handle.id) == ["suspended", "succeeded"]
+    assert await app_harness.counts() == {Status.SUCCEEDED: 5}
 
 
 async def test_a_parent_fails_after_all_its_children_have_ended_and_names_those_that_failed(
-    app: Plait, kit: Kit, over: World
+    app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
     @app.job(retries=0)
     async def child(n: int) -> int:
@@ -56,4 +58,4 @@ async def test_a_parent_fails_after_all_its_children_have_ended_and_names_those_
     with pytest.raises(JobFailed, match=r"1 of 3 children did not succeed: child .* no one") as failed:
         await handle.result(120)
     assert failed.value.reason == "children_failed"
-    assert await over.counts() == {Status.SUCCEEDED: 2, Status.DEAD_LETTER: 1, Status.FAILED: 1}
+    assert await app_harness.counts() == {Status.SUCCEEDED: 2, Status.DEAD_LETTER: 1, Status.FAILED: 1}

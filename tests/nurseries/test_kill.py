@@ -10,7 +10,7 @@ from plait import Plait
 from plait.testing import TestDatabase
 
 from ..invariants import violations
-from ..restarting_workers import workers_that_come_back
+from ..restarting_workers import restarting_workers
 from . import worker_main
 
 AT_ONCE = 4
@@ -18,13 +18,13 @@ AT_ONCE = 4
 
 @pytest.mark.parametrize("times", [4, pytest.param(200, marks=[pytest.mark.full, pytest.mark.timeout(1800)])])
 async def test_what_follows_is_enqueued_once_whatever_is_killed(
-    real_database: TestDatabase, tmp_path: Path, times: int
+    real_clock_database: TestDatabase, tmp_path: Path, times: int
 ) -> None:
     """T10, T34, T45."""
     app = worker_main.app
-    app.target = Plait(real_database.url).target
-    connection = await asyncpg.connect(real_database.admin_url)
-    async with workers_that_come_back(worker_main.__name__, real_database.url, tmp_path):
+    app.target = Plait(real_clock_database.url).target
+    connection = await asyncpg.connect(real_clock_database.admin_url)
+    async with restarting_workers(worker_main.__name__, real_clock_database.url, tmp_path):
         for start in range(0, times, AT_ONCE):
             cases = [str(n) for n in range(start, min(start + AT_ONCE, times))]
             handles = await worker_main.derive.enqueue_many([(str(tmp_path), case) for case in cases])

@@ -19,7 +19,7 @@ from plait.testing import Kit
 from plait.worker.worker import Worker
 
 from ..fake_worker import FakeWorker, Lease
-from ..harness import World
+from ..harness import Harness
 
 KINDS = {
     f"{mode} {policy}": {"child_mode": mode, "on_child_failure": policy, "max_attempts": 2, "backoff_base_s": 5}
@@ -45,8 +45,8 @@ SPAWN = """select plait.spawn($1, $2::json, parent => $3, sibling_of => $4, atte
 class Forest:
     """Workers that run plans: a job's payload says what it spawns and how it ends."""
 
-    def __init__(self, world: World, seed: int) -> None:
-        self.world = world
+    def __init__(self, harness: Harness, seed: int) -> None:
+        self.harness = harness
         self.random = random.Random(seed)
         self.workers: list[FakeWorker] = []
         self.running: list[tuple[FakeWorker, Lease]] = []
@@ -54,16 +54,16 @@ class Forest:
 
     async def plant(self, roots: int) -> None:
         for kind, settings in KINDS.items():
-            await self.world.define(kind, **settings)
-        await self.world.queue("serial", serial=True)
+            await self.harness.define(kind, **settings)
+        await self.harness.queue("serial", serial=True)
         for _ in range(3):
             await self.hire()
         for _ in range(roots):
             queue, priority = self.random.choice(QUEUES), self.random.randint(0, 3)
-            await self.world.enqueue(self.kind(), queue=queue, payload=self.plan(0), priority=priority)
+            await self.harness.enqueue(self.kind(), queue=queue, payload=self.plan(0), priority=priority)
 
     async def hire(self) -> None:
-        self.workers.append(await self.world.worker(queues=QUEUES, definitions=list(KINDS), lease_s=86_000))
+        self.workers.append(await self.harness.worker(queues=QUEUES, definitions=list(KINDS), lease_s=86_000))
 
     def kind(self) -> str:
         return self.random.choice(list(KINDS))
@@ -90,29 +90,29 @@ class Forest:
             elif what < 0.92 and len(self.workers) > 1:
                 await self.lose()
             else:
-                await self.world.advance(seconds=self.random.choice([1, 30]))
-                await self.world.promote()
-                await self.world.store.leader.resume()
-                await self.world.rescue()
-                assert await self.world.rows(EARLY) == []
-                live = await self.world.sql("select count(*) from plait.live")
+                await self.harness.advance(seconds=self.random.choice([1, 30]))
+                await self.harness.promote()
+                await self.harness.store.leader.resume()
+                await self.harness.rescue()
+                assert await self.harness.rows(EARLY) == []
+                live = await self.harness.sql("select count(*) from plait.live")
                 if not live:
                     return
                 idle = 0 if self.running else idle + 1
-        left = await self.world.rows("select job_id, state::text, wait_on, queue, attempt from plait.live")
+        left = await self.harness.rows("select job_id, state::text, wait_on, queue, attempt from plait.live")
         raise AssertionError(f"stuck: {[tuple(row) for row in left]}")
 
     async def claim(self) -> None:
         worker = self.random.choice(self.workers)
         for lease in await worker.claim(self.random.randint(1, 3)):
-            job = await self.world.job(lease.job_id)
+            job = await self.harness.job(lease.job_id)
             if job.queue == "serial":
-                assert await self.world.rows(BESIDE, job.root_id or job.id) == [], "two trees in a serial queue"
-            if job.fan_out_id is not None and await self.world.sql(
+                assert await self.harness.rows(BESIDE, job.root_id or job.id) == [], "two trees in a serial queue"
+            if job.fan_out_id is not None and await self.harness.sql(
                 "select serial from plait.fan_outs where id = $1", job.fan_out_id
             ):
                 beside = [
-                    one for _, one in self.running if (await self.world.job(one.job_id)).fan_out_id == job.fan_out_id
+                    one for _, one in self.running if (await self.harness.job(one.job_id)).fan_out_id == job.fan_out_id
                 ]
                 assert not beside, "serial children overlap"
             self.running.append((worker, lease))
@@ -133,9 +133,9 @@ class Forest:
             await worker.succeed(lease, "kept")
 
     async def spawn(self, lease: Lease, plan: dict[str, Any], *, parent: bool) -> None:
-        queue = (await self.world.job(lease.job_id)).queue
+        queue = (await self.harness.job(lease.job_id)).queue
         asked = (lease.job_id, None) if parent else (None, lease.job_id)
-        await self.world.store.database.fetchval(
+        await self.harness.store.database.fetchval(
             SPAWN, self.kind(), json.dumps(plan), *asked, lease.attempt, queue, self.random.randint(0, 3),
             float(plan["delay"]), plan["key"],
         )  # fmt: skip
@@ -143,29 +143,29 @@ class Forest:
     async def lose(self) -> None:
         lost = self.workers.pop(self.random.randrange(len(self.workers)))
         self.running = [(worker, lease) for worker, lease in self.running if worker is not lost]
-        await self.world.lose(lost)
+        await self.harness.lose(lost)
         await lost.disconnect()
         await self.hire()
 
 
 @pytest.mark.parametrize("seed", [*range(12), *(pytest.param(n, marks=pytest.mark.full) for n in range(12, 200))])
-async def test_random_trees_end_as_they_should(world: World, seed: int) -> None:
+async def test_random_trees_end_as_they_should(harness: Harness, seed: int) -> None:
     """T1, T4, T10, T23, T25, T26."""
-    forest = Forest(world, seed)
+    forest = Forest(harness, seed)
     await forest.plant(4)
     await forest.grow()
-    finals = await world.rows(
+    finals = await harness.rows(
         "select job_id from plait.attempts where final is not null group by 1 having count(*) <> 1"
     )
     assert finals == [], "final more than once"
-    wrong = await world.rows("""
+    wrong = await harness.rows("""
         select f.parent_id, f.failed, f.canceled, j.status::text from plait.fan_outs f join plait.job j on j.id = f.parent_id
         where f.strategy = 'nursery' and j.status = 'succeeded' and f.failed + f.canceled > 0""")
     assert wrong == [], "a parent succeeded although a child did not"
 
 
 async def test_nothing_spins_while_all_children_are_in_the_future(
-    app: Plait, kit: Kit, over: World, monkeypatch: pytest.MonkeyPatch
+    app: Plait, kit: Kit, app_harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """T23."""
     calls = 0
@@ -177,7 +177,7 @@ async def test_nothing_spins_while_all_children_are_in_the_future(
         return await cycle(self, *args, **options)
 
     monkeypatch.setattr(CycleConnection, "cycle", counted)
-    await over.queue("default", serial=True)
+    await app_harness.queue("default", serial=True)
 
     @app.job
     async def child() -> None: ...
@@ -189,7 +189,7 @@ async def test_nothing_spins_while_all_children_are_in_the_future(
 
     first, second = await root.enqueue(), await root.enqueue()
     await kit.run_until_idle()
-    assert await over.statuses([first.id, second.id]) == [Status.WAITING, Status.QUEUED]
+    assert await app_harness.statuses([first.id, second.id]) == [Status.WAITING, Status.QUEUED]
     stop, calls = Stop(), 0
     running = asyncio.create_task(Worker(app).run(stop))
     await asyncio.sleep(2)  # sleep: how often a worker asks while it has nothing to do can only be seen in time
@@ -197,4 +197,4 @@ async def test_nothing_spins_while_all_children_are_in_the_future(
     stop.request()
     await running
     assert asked <= 20
-    assert await over.statuses([first.id, second.id]) == [Status.WAITING, Status.QUEUED]
+    assert await app_harness.statuses([first.id, second.id]) == [Status.WAITING, Status.QUEUED]

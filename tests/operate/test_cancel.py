@@ -9,162 +9,162 @@ from plait.model.errors import NotFound
 from plait.model.ids import new_id
 
 from ..fake_worker import outcome
-from ..harness import World
+from ..harness import Harness
 
 ROUNDS = pytest.mark.parametrize("rounds", [150, pytest.param(2_000, marks=pytest.mark.full)], ids=["150", "2,000"])
 
 
 @pytest.mark.parametrize("options", [{}, {"delay_s": 60}, {"limit_key": "k"}], ids=str)
-async def test_a_job_that_has_not_begun_is_canceled_now(world: World, options: dict[str, object]) -> None:
-    job = await world.enqueue("add", **options)
-    assert await world.cancel(job) == "canceled"
-    [attempt] = await world.attempts(job)
+async def test_a_job_that_has_not_begun_is_canceled_now(harness: Harness, options: dict[str, object]) -> None:
+    job = await harness.enqueue("add", **options)
+    assert await harness.cancel(job) == "canceled"
+    [attempt] = await harness.attempts(job)
     assert (attempt.status, attempt.final, attempt.claimed_at, attempt.worker) == (
         "canceled", "canceled", None, None,
     )  # fmt: skip
-    await world.advance(minutes=2)
-    await world.promote()
-    assert await (await world.worker()).claim(5) == []
+    await harness.advance(minutes=2)
+    await harness.promote()
+    assert await (await harness.worker()).claim(5) == []
 
 
-async def test_between_two_tries(world: World) -> None:
-    job = await world.enqueue("add")
-    worker = await world.worker()
+async def test_between_two_tries(harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    worker = await harness.worker()
     await worker.fail(await worker.claim_one())
-    assert await world.cancel(job) == "canceled"
-    assert await world.endings(job) == ["failed", "canceled"]
+    assert await harness.cancel(job) == "canceled"
+    assert await harness.outcomes(job) == ["failed", "canceled"]
 
 
-async def test_while_it_waits(world: World) -> None:
-    job = await world.enqueue("add")
-    worker = await world.worker()
+async def test_while_it_waits(harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    worker = await harness.worker()
     await worker.claim_one()
-    await world.sql("update plait.live set state = 'waiting', worker = null")
-    await world.sql(
+    await harness.sql("update plait.live set state = 'waiting', worker = null")
+    await harness.sql(
         """insert into plait.attempts (job_id, tenant_id, finished_at, attempt, worker, status)
            select job_id, tenant_id, plait.now(), 1, $1, 'suspended' from plait.live""",
         worker.id,
     )
-    assert await world.cancel(job) == "canceled"
+    assert await harness.cancel(job) == "canceled"
 
 
 @pytest.mark.parametrize("ending", ["failed", "timeout", "skipped", "snoozed", "released", "canceled"])
-async def test_whatever_a_canceled_handler_reports_but_a_success_it_is_canceled(world: World, ending: str) -> None:
+async def test_whatever_a_canceled_handler_reports_but_a_success_it_is_canceled(harness: Harness, ending: str) -> None:
     """T51: it never comes back to the queue."""
-    job = await world.enqueue("add")
-    worker = await world.worker()
+    job = await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
-    assert await world.cancel(job) == "running"
-    assert (await world.job(job)).cancel_requested == await world.now()
+    assert await harness.cancel(job) == "running"
+    assert (await harness.job(job)).cancel_requested == await harness.now()
     assert await worker.settle(outcome(lease, ending, delay_s=5)) == [True]
-    assert await world.status(job) == "canceled"
-    assert await world.endings(job) == ["canceled"]
+    assert await harness.status(job) == "canceled"
+    assert await harness.outcomes(job) == ["canceled"]
     assert await worker.claim(5) == []
 
 
-async def test_a_success_that_arrives_still_counts(world: World) -> None:
-    job = await world.enqueue("add")
-    worker = await world.worker()
+async def test_a_success_that_arrives_still_counts(harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
-    await world.cancel(job)
+    await harness.cancel(job)
     assert await worker.succeed(lease, 1)
-    assert await world.status(job) == "succeeded"
+    assert await harness.status(job) == "succeeded"
 
 
-async def test_the_worker_is_told_by_its_next_cycle_and_heartbeat(world: World) -> None:
-    await world.enqueue_many("add", 2)
-    worker, other = await world.worker(), await world.worker()
+async def test_the_worker_is_told_by_its_next_cycle_and_heartbeat(harness: Harness) -> None:
+    await harness.enqueue_many("add", 2)
+    worker, other = await harness.worker(), await harness.worker()
     lease = await worker.claim_one()
     await other.claim_one()
-    await world.cancel(lease.job_id)
+    await harness.cancel(lease.job_id)
     told = [(lease.job_id, 1)]
     assert (await worker.cycle(0)).cancels == told
     assert (await worker.heartbeat()).cancels == told
     assert (await other.cycle(0)).cancels == []
 
 
-async def test_canceling_twice_keeps_the_first_time(world: World) -> None:
-    job = await world.enqueue("add")
-    worker = await world.worker()
+async def test_canceling_twice_keeps_the_first_time(harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    worker = await harness.worker()
     await worker.claim_one()
-    await world.cancel(job)
-    asked = (await world.job(job)).cancel_requested
-    await world.advance(seconds=10)
-    assert await world.cancel(job) == "running"
-    assert (await world.job(job)).cancel_requested == asked
+    await harness.cancel(job)
+    asked = (await harness.job(job)).cancel_requested
+    await harness.advance(seconds=10)
+    assert await harness.cancel(job) == "running"
+    assert (await harness.job(job)).cancel_requested == asked
 
 
-async def test_the_reason_given_for_a_cancel_is_kept(world: World) -> None:
-    worker = await world.worker()
-    queued, running = await world.enqueue("add", priority=2), await world.enqueue("add", priority=1)
+async def test_the_reason_given_for_a_cancel_is_kept(harness: Harness) -> None:
+    worker = await harness.worker()
+    queued, running = await harness.enqueue("add", priority=2), await harness.enqueue("add", priority=1)
     lease = await worker.claim_one()
     assert lease.job_id == running
     for job in (queued, running):
-        await world.store.jobs.cancel(job, reason="ordered twice")
+        await harness.store.jobs.cancel(job, reason="ordered twice")
     await worker.report_canceled(lease)
-    assert [(await world.job(job)).error for job in (queued, running)] == ["ordered twice", "ordered twice"]
+    assert [(await harness.job(job)).error for job in (queued, running)] == ["ordered twice", "ordered twice"]
 
 
-async def test_a_final_job_keeps_its_status(world: World) -> None:
-    job = await world.enqueue("add")
-    worker = await world.worker()
+async def test_a_final_job_keeps_its_status(harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    worker = await harness.worker()
     await worker.succeed(await worker.claim_one())
-    before = await world.snapshot()
-    assert await world.cancel(job) == "succeeded"
-    assert await world.snapshot() == before
+    before = await harness.snapshot()
+    assert await harness.cancel(job) == "succeeded"
+    assert await harness.snapshot() == before
 
 
-async def test_no_job_and_another_tenants_job_look_the_same(world: World) -> None:
-    job = await world.enqueue("add", tenant="acme")
+async def test_no_job_and_another_tenants_job_look_the_same(harness: Harness) -> None:
+    job = await harness.enqueue("add", tenant="acme")
     for missing in (job, new_id()):
         with pytest.raises(NotFound, match=f"there is no job {missing}"):
-            await world.cancel(missing, tenant="other")
+            await harness.cancel(missing, tenant="other")
 
 
-async def test_past_its_grace_it_is_canceled_by_force(world: World) -> None:
-    job = await world.enqueue("add")
-    worker = await world.worker(lease_s=600)
+async def test_past_its_grace_it_is_canceled_by_force(harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    worker = await harness.worker(lease_s=600)
     lease = await worker.claim_one()
     await worker.progress(lease, {"done": 1})
-    await world.cancel(job)
-    await world.advance(seconds=30)
-    assert (await world.rescue()).canceled == 0
-    await world.advance(seconds=1)
-    assert (await world.rescue()).canceled == 1
-    [attempt] = await world.attempts(job)
+    await harness.cancel(job)
+    await harness.advance(seconds=30)
+    assert (await harness.rescue()).canceled == 0
+    await harness.advance(seconds=1)
+    assert (await harness.rescue()).canceled == 1
+    [attempt] = await harness.attempts(job)
     assert (attempt.status, attempt.final, attempt.reason) == ("canceled", "canceled", "cancel_forced")
     assert attempt.progress == '{"done": 1}'
 
 
 @pytest.mark.parametrize("how", ["leave", "forget", "lose"])
-async def test_a_request_to_stop_is_not_forgotten_when_the_job_comes_back(world: World, how: str) -> None:
+async def test_a_request_to_stop_is_not_forgotten_when_the_job_comes_back(harness: Harness, how: str) -> None:
     """T51: its worker leaves, or never knew of it, or is lost."""
-    job = await world.enqueue("add")
-    worker = await world.worker()
+    job = await harness.enqueue("add")
+    worker = await harness.worker()
     await worker.claim_one()
-    await world.cancel(job)
+    await harness.cancel(job)
     match how:
         case "leave":
             await worker.leave()
         case "forget":
             assert (await worker.heartbeat(holding=[])).released == 1
         case _:
-            await world.lose(worker)
-    assert await world.status(job) == "canceled"
+            await harness.lose(worker)
+    assert await harness.status(job) == "canceled"
 
 
 @ROUNDS
-async def test_cancel_and_settle_at_the_same_moment(world: World, rounds: int) -> None:
+async def test_cancel_and_settle_at_the_same_moment(harness: Harness, rounds: int) -> None:
     """Either may be first; the job ends once, and both are told the truth."""
-    worker = await world.worker(lease_s=86_400)
+    worker = await harness.worker(lease_s=86_400)
     dice = random.Random(1)
     for _ in range(rounds // 10):
-        await world.enqueue_many("add", 10, dedupe_key=None)
+        await harness.enqueue_many("add", 10, dedupe_key=None)
         leases = await worker.claim(10)
         endings = [dice.choice(["succeeded", "failed", "skipped", "released"]) for _ in leases]
         settlements = [outcome(*pair) for pair in zip(leases, endings, strict=True)]
         settle = asyncio.create_task(worker.cycle(0, *settlements))
-        told = await asyncio.gather(*(world.cancel(lease.job_id) for lease in leases))
+        told = await asyncio.gather(*(harness.cancel(lease.job_id) for lease in leases))
         cycle = await settle
         while cycle.busy:  # a cancel held its row just then
             assert cycle.stale == []
@@ -172,7 +172,7 @@ async def test_cancel_and_settle_at_the_same_moment(world: World, rounds: int) -
             cycle = await worker.cycle(0, *settlements)
         assert cycle.stale == []
         for lease, ending, answer in zip(leases, endings, told, strict=True):
-            status = await world.status(lease.job_id)
+            status = await harness.status(lease.job_id)
             if ending == "succeeded":
                 assert status == "succeeded"
                 assert answer in ("running", "succeeded")
@@ -181,16 +181,16 @@ async def test_cancel_and_settle_at_the_same_moment(world: World, rounds: int) -
             else:
                 # Canceled in its lease, or just after it had gone back to the queue: canceled in any case.
                 assert (answer, status) in {("running", "canceled"), ("canceled", "canceled")}
-        await world.check()
+        await harness.check()
 
 
 @ROUNDS
-async def test_cancel_and_claim_at_the_same_moment(world: World, rounds: int) -> None:
-    worker = await world.worker(lease_s=86_400)
+async def test_cancel_and_claim_at_the_same_moment(harness: Harness, rounds: int) -> None:
+    worker = await harness.worker(lease_s=86_400)
     for _ in range(rounds // 10):
-        jobs = await world.enqueue_many("add", 10)
+        jobs = await harness.enqueue_many("add", 10)
         claim = asyncio.create_task(worker.claim(10))
-        told = await asyncio.gather(*(world.cancel(job) for job in jobs))
+        told = await asyncio.gather(*(harness.cancel(job) for job in jobs))
         leases = await claim
         claimed = {lease.job_id for lease in leases}
         for job, answer in zip(jobs, told, strict=True):
@@ -199,4 +199,4 @@ async def test_cancel_and_claim_at_the_same_moment(world: World, rounds: int) ->
             else:
                 assert answer == "canceled"
         await worker.settle(*(outcome(lease, "released") for lease in leases))
-        assert (await world.counts()).keys() == {"canceled"}
+        assert (await harness.counts()).keys() == {"canceled"}

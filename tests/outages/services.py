@@ -1,4 +1,4 @@
-"""Services in processes of their own, and what may befall their database."""
+"""Service processes, and outages of their database."""
 
 import asyncio
 import os

@@ -28,7 +28,7 @@ from plait.testing import TestServer
 from plait.worker.worker import Worker
 
 from ..api.api_client import new_key
-from ..api.api_server import served
+from ..api.api_server import serve_api
 from ..invariants import violations
 from ..waiting import eventually
 
@@ -73,7 +73,7 @@ async def test_a_full_disk_loses_nothing_that_was_acknowledged(small_disk: Path)
         texts = random.Random(1)
         acknowledged: set[UUID] = set()
         refused = 0
-        with served(database.url) as api:
+        with serve_api(database.url) as api:
             while refused < 10:
                 text = texts.randbytes(100_000).hex()
                 try:

@@ -1,4 +1,4 @@
-"""What the project's files are, for the rules in this directory."""
+"""The project's source files, for the rules in this directory."""
 
 import subprocess
 from collections.abc import Iterator

@@ -56,7 +56,7 @@ def test_a_clock_is_found_under_any_name() -> None:
 
 
 def test_a_monotonic_clock_and_the_worlds_clock_are_free() -> None:
-    assert uses("import time\nx = time.monotonic()\ny = world.now()\n", WALL_CLOCKS, excuse="clock") == []
+    assert uses("import time\nx = time.monotonic()\ny = harness.now()\n", WALL_CLOCKS, excuse="clock") == []
 
 
 def test_an_excuse_needs_a_reason() -> None:

@@ -14,18 +14,18 @@ from plait.store.listing import NAMES
 from plait.store.new_jobs import NewJob
 
 from ..access.logins import fan_out
-from ..harness import World
+from ..harness import Harness
 from .test_search import _later
 
 CHUNK = 3
 """Rows a page, so that filters must hold on every page, also where one way of reading ends and the next begins."""
 
 
-async def _populate(world: World) -> None:
+async def _populate(harness: Harness) -> None:
     """Jobs of two definitions and tenants in all statuses, on both sides of the declaration of a search key."""
-    tenants = [await world.tenant(), await world.tenant("acme")]
+    tenants = [await harness.tenant(), await harness.tenant("acme")]
     for declared in (False, True):
-        await world.define("sync", **({"search_keys": ["customer"]} if declared else {}))
+        await harness.define("sync", **({"search_keys": ["customer"]} if declared else {}))
         new = [
             NewJob(
                 id=_later(1 + declared * 5), definition=definition, payload=json.dumps({"customer": customer}), queue=queue,
@@ -35,19 +35,19 @@ async def _populate(world: World) -> None:
                 tenants, ["sync", "add"], ["default", "mail"], [(7, "c-1"), (7, None), (8, "c-2")]
             )
         ]  # fmt: skip
-        await world.store.jobs.enqueue_many(new[::2])
-        await world.store.jobs.enqueue_many(new[1::2], source="system")
+        await harness.store.jobs.enqueue_many(new[::2])
+        await harness.store.jobs.enqueue_many(new[1::2], source="system")
         for number in range(2):  # who ends them is a filter too
-            worker = await world.worker(queues=["default", "mail"], definitions=["sync", "add"])
+            worker = await harness.worker(queues=["default", "mail"], definitions=["sync", "add"])
             leases = await worker.claim(5)
             for at, lease in enumerate(leases[:-1]):
                 if at % 4 == 3:
                     await worker.succeed(lease)
                 else:
                     await worker.fail(lease, error=["disk full", "no route"][(at + number) % 2], permanent=at % 4 != 2)
-        await world.advance(minutes=10)
+        await harness.advance(minutes=10)
     for tenant in tenants:
-        await fan_out(world.store, tenant)
+        await fan_out(harness.store, tenant)
 
 
 def _values(jobs: list[JobRow], prints: dict[str, str]) -> dict[str, list[Any]]:
@@ -107,11 +107,11 @@ def _is_match(job: JobRow, name: str, value: Any, wanted: dict[str, Any], everyt
             return getattr(job, name) == value
 
 
-async def _find(world: World, tenant: UUID | None, wanted: dict[str, Any], limit: int = CHUNK) -> list[UUID]:
+async def _find(harness: Harness, tenant: UUID | None, wanted: dict[str, Any], limit: int = CHUNK) -> list[UUID]:
     found: list[UUID] = []
     before = None
     while True:
-        page = await world.store.jobs.list_jobs(
+        page = await harness.store.jobs.list_jobs(
             tenant_id=tenant, all_tenants=tenant is None, before=before, limit=limit, **wanted
         )
         found += [job.id for job in page]
@@ -126,20 +126,20 @@ KEYED: dict[str, Any] = {"definition": "sync", "payload": '{"customer": "7"}'}
 @pytest.mark.parametrize("base", [{}, KEYED], ids=["", "by a search key"])
 @pytest.mark.parametrize("everybody", [False, True], ids=["one tenant", "all tenants"])
 async def test_each_filter_holds_alone_and_with_each_other_one(
-    world: World, everybody: bool, base: dict[str, Any]
+    harness: Harness, everybody: bool, base: dict[str, Any]
 ) -> None:
-    await _populate(world)
-    tenant = None if everybody else await world.tenant()
-    jobs = list(await world.store.jobs.list_jobs(tenant_id=tenant, all_tenants=everybody, limit=1000))
+    await _populate(harness)
+    tenant = None if everybody else await harness.tenant()
+    jobs = list(await harness.store.jobs.list_jobs(tenant_id=tenant, all_tenants=everybody, limit=1000))
     errors = {job.error for job in jobs if job.error}
-    prints = {error: await world.sql("select plait._fingerprint($1)", error) for error in errors}
+    prints = {error: await harness.sql("select plait._fingerprint($1)", error) for error in errors}
     values = _values(jobs, prints)
     assert set(values) == set(NAMES)
     assert all(values.values()), "each filter is tried"
     everything = {
         "parents": {job.parent_id for job in jobs},
         "prints": prints,
-        "none": await world.sql("select plait._fingerprint(null)"),
+        "none": await harness.sql("select plait._fingerprint(null)"),
     }
     wrong = []
     for first, second in itertools.combinations_with_replacement(NAMES, 2):
@@ -150,7 +150,7 @@ async def test_each_filter_holds_alone_and_with_each_other_one(
                 for job in jobs
                 if all(_matches(job, name, value, wanted, everything) for name, value in wanted.items())
             ]
-            if await _find(world, tenant, wanted, limit=1000 if base else CHUNK) != expected:
+            if await _find(harness, tenant, wanted, limit=1000 if base else CHUNK) != expected:
                 wrong.append(wanted)
     assert wrong == []
 
@@ -159,19 +159,19 @@ async def test_each_filter_holds_alone_and_with_each_other_one(
 @pytest.mark.parametrize("customer", [None, "7"], ids=["any payload", "declared key"])
 @pytest.mark.parametrize("definition", [None, "sync"], ids=["any definition", "one definition"])
 async def test_an_error_holds_whatever_way_the_list_is_read(
-    world: World, definition: str | None, customer: str | None, everybody: bool
+    harness: Harness, definition: str | None, customer: str | None, everybody: bool
 ) -> None:
     """It was lost where the jobs from before a search key's declaration are looked for: by lists, and so by bulk retries."""
-    await _populate(world)
-    tenant = None if everybody else await world.tenant()
+    await _populate(harness)
+    tenant = None if everybody else await harness.tenant()
     wanted: dict[str, Any] = {"definition": definition} if definition else {}
     if customer:
         wanted["payload"] = json.dumps({"customer": customer})
-    fingerprint = await world.sql("select plait._fingerprint('disk full')")
-    rows = await world.store.jobs.list_jobs(tenant_id=tenant, all_tenants=everybody, limit=1000, **wanted)
+    fingerprint = await harness.sql("select plait._fingerprint('disk full')")
+    rows = await harness.store.jobs.list_jobs(tenant_id=tenant, all_tenants=everybody, limit=1000, **wanted)
     expected = [job.id for job in rows if job.error == "disk full" and job.status in ("failed", "dead_letter")]
     assert expected
-    assert await _find(world, tenant, {**wanted, "error": fingerprint}) == expected
-    counted = await world.store.jobs.count_jobs(tenant_id=tenant, all_tenants=everybody, error=fingerprint, **wanted)
+    assert await _find(harness, tenant, {**wanted, "error": fingerprint}) == expected
+    counted = await harness.store.jobs.count_jobs(tenant_id=tenant, all_tenants=everybody, error=fingerprint, **wanted)
     assert (counted.count, counted.more) == (len(expected), False)
     assert max(job.created_at for job in rows) - min(job.created_at for job in rows) > timedelta(minutes=5)

@@ -12,7 +12,7 @@ from plait.runtime.settings import Settings
 from plait.testing import TestDatabase
 from plait.worker.worker import Worker
 
-from ..harness import World
+from ..harness import Harness
 
 Drain = Callable[[Plait], Coroutine[Any, Any, None]]
 
@@ -41,9 +41,9 @@ def drain() -> Drain:
 
 
 @pytest.fixture
-async def over(database: TestDatabase) -> AsyncIterator[World]:
-    """The words of plait's own tests over the app's database; at its end, what must always hold is looked at."""
-    world = await World.open(database)
-    yield world
-    await world.check()
-    await world.close()
+async def app_harness(database: TestDatabase) -> AsyncIterator[Harness]:
+    """A harness over the app's database. After the test, the invariants are checked."""
+    harness = await Harness.open(database)
+    yield harness
+    await harness.check()
+    await harness.close()

@@ -19,7 +19,7 @@ from plait.sdk.codec import MAX_BYTES
 from plait.store.leader import Retention
 from plait.testing import Kit, TestDatabase
 
-from ..harness import World
+from ..harness import Harness
 from . import isolated
 from .conftest import Drain
 
@@ -31,11 +31,11 @@ def files(place: Path) -> list[Path]:
     return [path for path in place.rglob("*") if path.is_file()]
 
 
-async def payload_of(world: World, job: UUID) -> Any:
-    return json.loads(await world.sql("select payload::text from plait.jobs where id = $1", job))
+async def payload_of(harness: Harness, job: UUID) -> Any:
+    return json.loads(await harness.sql("select payload::text from plait.jobs where id = $1", job))
 
 
-async def test_handlers_and_callers_see_the_value(app: Plait, drain: Drain, place: Path, over: World) -> None:
+async def test_handlers_and_callers_see_the_value(app: Plait, drain: Drain, place: Path, app_harness: Harness) -> None:
     @app.job
     async def echo(text: str) -> str:
         return text
@@ -43,14 +43,14 @@ async def test_handlers_and_callers_see_the_value(app: Plait, drain: Drain, plac
     handle = await echo.enqueue(LARGE)
     data = json.dumps({"text": LARGE}, ensure_ascii=False, separators=(",", ":")).encode()
     reference = {"$artifact": {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}}
-    assert await payload_of(over, handle.id) == reference
+    assert await payload_of(app_harness, handle.id) == reference
     [path] = files(place)
     assert path.read_bytes() == data
     assert path.parent.name == str(await app.tenant_id()), "a tenant's are apart"
     await drain(app)
     assert await handle.result(timeout=120) == LARGE
     assert len(files(place)) == 2
-    assert {row["kind"] for row in await over.rows("select kind from plait.artifacts")} == {"payload", "result"}
+    assert {row["kind"] for row in await app_harness.rows("select kind from plait.artifacts")} == {"payload", "result"}
 
 
 async def test_what_is_small_enough_stays_in_its_row(app: Plait, drain: Drain, place: Path) -> None:
@@ -82,7 +82,7 @@ async def test_in_threads_and_in_processes_too(app: Plait, drain: Drain, place: 
     await other.close()
 
 
-async def test_sub_jobs_get_and_give_large_values(app: Plait, drain: Drain, over: World) -> None:
+async def test_sub_jobs_get_and_give_large_values(app: Plait, drain: Drain, app_harness: Harness) -> None:
     @app.job
     async def echo(text: str) -> str:
         return text
@@ -101,10 +101,12 @@ async def test_sub_jobs_get_and_give_large_values(app: Plait, drain: Drain, over
         await drain(app)
     spawned = app.handle(await handle.result(timeout=120))
     assert await spawned.result(timeout=120) == LARGE
-    assert await over.sql("select count(*) from plait.artifacts") == 6
+    assert await app_harness.sql("select count(*) from plait.artifacts") == 6
 
 
-async def test_chains_dependents_and_continued_runs_get_large_values(app: Plait, drain: Drain, over: World) -> None:
+async def test_chains_dependents_and_continued_runs_get_large_values(
+    app: Plait, drain: Drain, app_harness: Harness
+) -> None:
     @app.job
     async def make() -> str:
         return "x" * 3_000_000
@@ -145,7 +147,7 @@ async def test_a_node_jobs_parts_and_its_leader_see_large_values(app: Plait, dat
 
 
 async def test_a_sync_caller_and_a_transaction_of_the_callers(
-    app: Plait, drain: Drain, database: TestDatabase, over: World
+    app: Plait, drain: Drain, database: TestDatabase, app_harness: Harness
 ) -> None:
     import psycopg
 
@@ -153,18 +155,18 @@ async def test_a_sync_caller_and_a_transaction_of_the_callers(
     async def size(text: str) -> int:
         return len(text)
 
-    async with over.connection() as conn, conn.transaction():
+    async with app_harness.connection() as conn, conn.transaction():
         inside = await size.options(conn=conn).enqueue(LARGE)
     with psycopg.connect(database.url) as plain:
         synced = size.options(conn=plain).enqueue_sync(LARGE)
-    async with over.connection() as conn:
+    async with app_harness.connection() as conn:
         transaction = conn.transaction()
         await transaction.start()
         rolled_back = (await size.options(conn=conn).enqueue(LARGE)).id
         await transaction.rollback()
     await drain(app)
     assert await inside.result(timeout=120) == await synced.result(timeout=120) == len(LARGE)
-    assert await over.sql("select count(*) from plait.jobs where id = $1", rolled_back) == 0
+    assert await app_harness.sql("select count(*) from plait.jobs where id = $1", rolled_back) == 0
 
 
 async def test_the_same_large_payload_with_the_same_idempotency_key_is_the_same_job(app: Plait) -> None:
@@ -219,7 +221,9 @@ async def test_altered_bytes_are_an_error_and_never_an_answer(app: Plait, drain:
         await other.result(timeout=120)
 
 
-async def test_nobody_reads_anothers_artifact_by_writing_its_reference(app: Plait, drain: Drain, over: World) -> None:
+async def test_nobody_reads_anothers_artifact_by_writing_its_reference(
+    app: Plait, drain: Drain, app_harness: Harness
+) -> None:
     """The attack: the reference of a job of another tenant, or of the same one, as a payload and as a result of one's own."""
 
     @app.job(retries=0)
@@ -230,14 +234,14 @@ async def test_nobody_reads_anothers_artifact_by_writing_its_reference(app: Plai
     async def forge(reference: dict[str, Any]) -> dict[str, Any]:
         return reference
 
-    victim = await echo.options(tenant=str(await over.tenant("victim"))).enqueue(LARGE)
-    reference = await payload_of(over, victim.id)
+    victim = await echo.options(tenant=str(await app_harness.tenant("victim"))).enqueue(LARGE)
+    reference = await payload_of(app_harness, victim.id)
     for tenant in ("victim", "attacker"):
-        job = await over.enqueue("echo", tenant=tenant, payload=json.dumps(reference, separators=(",", ":")))
-        forged = await forge.options(tenant=str(await over.tenant(tenant))).enqueue(reference)
+        job = await app_harness.enqueue("echo", tenant=tenant, payload=json.dumps(reference, separators=(",", ":")))
+        forged = await forge.options(tenant=str(await app_harness.tenant(tenant))).enqueue(reference)
         await drain(app)
-        assert await over.status(job) == "failed"
-        assert (await over.attempts(job))[-1].reason == "bad_payload"
+        assert await app_harness.status(job) == "failed"
+        assert (await app_harness.attempts(job))[-1].reason == "bad_payload"
         assert await forged.result(timeout=120) == reference, "a user's own JSON of that shape stays what it is"
     assert await victim.result(timeout=120) == LARGE
 
@@ -285,65 +289,67 @@ async def test_an_artifact_has_a_bound_too(database: TestDatabase, place: Path) 
     await app.close()
 
 
-async def sweep(world: World, place: Path) -> None:
+async def sweep(harness: Harness, place: Path) -> None:
     duty = Sweep(Directory(place))
-    while await duty.run(world.store) == 0:
+    while await duty.run(harness.store) == 0:
         pass
 
 
-async def test_artifacts_go_with_their_job(app: Plait, drain: Drain, place: Path, over: World) -> None:
+async def test_artifacts_go_with_their_job(app: Plait, drain: Drain, place: Path, app_harness: Harness) -> None:
     @app.job
     async def echo(text: str) -> str:
         return text
 
     await echo.enqueue(LARGE)
     await drain(app)
-    await over.advance(days=2)
-    await sweep(over, place)
+    await app_harness.advance(days=2)
+    await sweep(app_harness, place)
     assert len(files(place)) == 2, "its job is there"
-    await over.store.leader.prune(Retention(succeeded=timedelta(days=1)))
-    await sweep(over, place)
+    await app_harness.store.leader.prune(Retention(succeeded=timedelta(days=1)))
+    await sweep(app_harness, place)
     assert files(place) == []
-    assert await over.sql("select count(*) from plait.artifacts") == 0
+    assert await app_harness.sql("select count(*) from plait.artifacts") == 0
 
 
-async def test_what_a_crash_left_behind_is_swept_after_a_day(app: Plait, place: Path, over: World) -> None:
+async def test_what_a_crash_left_behind_is_swept_after_a_day(app: Plait, place: Path, app_harness: Harness) -> None:
     """Before the job was stored, and before the bytes were."""
     artifacts = await app.artifacts()
     tenant, large = await app.tenant_id(), TooLarge("too large", LARGE)
-    job = (await over.new_job()).id
+    job = (await app_harness.new_job()).id
     await artifacts.keep(large, job_id=job, tenant_id=tenant, kind="payload")
-    await over.store.artifacts.register_artifact(job, "result", sha256="0" * 64, size=5, tenant_id=tenant)
-    await over.advance(hours=23)
-    await sweep(over, place)
+    await app_harness.store.artifacts.register_artifact(job, "result", sha256="0" * 64, size=5, tenant_id=tenant)
+    await app_harness.advance(hours=23)
+    await sweep(app_harness, place)
     assert len(files(place)) == 1
-    await over.advance(hours=2)
-    await sweep(over, place)
+    await app_harness.advance(hours=2)
+    await sweep(app_harness, place)
     assert files(place) == []
-    assert await over.sql("select count(*) from plait.artifacts") == 0
+    assert await app_harness.sql("select count(*) from plait.artifacts") == 0
 
 
-async def test_bytes_that_cannot_be_removed_are_tried_again(place: Path, over: World, app: Plait) -> None:
-    tenant, job = await app.tenant_id(), (await over.new_job()).id
-    artifact = await over.store.artifacts.register_artifact(job, "payload", sha256="0" * 64, size=5, tenant_id=tenant)
-    await over.advance(days=2)
+async def test_bytes_that_cannot_be_removed_are_tried_again(place: Path, app_harness: Harness, app: Plait) -> None:
+    tenant, job = await app.tenant_id(), (await app_harness.new_job()).id
+    artifact = await app_harness.store.artifacts.register_artifact(
+        job, "payload", sha256="0" * 64, size=5, tenant_id=tenant
+    )
+    await app_harness.advance(days=2)
     place.mkdir()
     (place / str(tenant)).write_text("in the way")
     with pytest.raises(PlaitError):
-        await sweep(over, place)
-    assert await over.sql("select doomed_at is not null from plait.artifacts where id = $1", artifact)
-    assert await over.store.artifacts.find_artifact(job, "0" * 64, tenant_id=tenant) is None
+        await sweep(app_harness, place)
+    assert await app_harness.sql("select doomed_at is not null from plait.artifacts where id = $1", artifact)
+    assert await app_harness.store.artifacts.find_artifact(job, "0" * 64, tenant_id=tenant) is None
     (place / str(tenant)).unlink()
-    await over.advance(minutes=2)
-    await sweep(over, place)
-    assert await over.sql("select count(*) from plait.artifacts") == 0
+    await app_harness.advance(minutes=2)
+    await sweep(app_harness, place)
+    assert await app_harness.sql("select count(*) from plait.artifacts") == 0
     # The same job and the same bytes later: another artifact, which nobody removes for the first one.
-    assert artifact != await over.store.artifacts.register_artifact(
+    assert artifact != await app_harness.store.artifacts.register_artifact(
         job, "payload", sha256="0" * 64, size=5, tenant_id=tenant
     )
 
 
-async def test_a_forked_job_has_the_payload_of_the_job_before(app: Plait, drain: Drain, over: World) -> None:
+async def test_a_forked_job_has_the_payload_of_the_job_before(app: Plait, drain: Drain, app_harness: Harness) -> None:
     @app.job(retries=0)
     async def size(text: str) -> int:
         return len(text)
@@ -359,9 +365,13 @@ async def test_a_forked_job_has_the_payload_of_the_job_before(app: Plait, drain:
 @pytest.mark.parametrize(
     "bad", [{"kind": "other"}, {"sha256": "z" * 64}, {"size": 0}, {"sha256": None}, {"kind": None}, {"job": None}]
 )
-async def test_an_artifact_that_is_none_is_refused(over: World, bad: dict[str, Any]) -> None:
-    given = {"job": (await over.new_job()).id, "kind": "payload", "sha256": "0" * 64, "size": 5, **bad}
+async def test_an_artifact_that_is_none_is_refused(app_harness: Harness, bad: dict[str, Any]) -> None:
+    given = {"job": (await app_harness.new_job()).id, "kind": "payload", "sha256": "0" * 64, "size": 5, **bad}
     with pytest.raises((InvalidJob, asyncpg.DataError)):
-        await over.store.artifacts.register_artifact(
-            given["job"], given["kind"], sha256=given["sha256"], size=given["size"], tenant_id=await over.tenant()
+        await app_harness.store.artifacts.register_artifact(
+            given["job"],
+            given["kind"],
+            sha256=given["sha256"],
+            size=given["size"],
+            tenant_id=await app_harness.tenant(),
         )

@@ -12,7 +12,7 @@ from plait.runtime.settings import Settings
 from plait.store.leader import Retention
 from plait.testing import TestDatabase
 
-from ..harness import World
+from ..harness import Harness
 from .conftest import Drain
 from .test_artifacts import LARGE, files, sweep
 
@@ -22,7 +22,7 @@ async def large(text: str = LARGE) -> list[str]:
 
 
 async def test_a_large_result_of_a_step_is_an_artifact_and_the_same_on_a_replay(
-    app: Plait, drain: Drain, place: Path, over: World
+    app: Plait, drain: Drain, place: Path, app_harness: Harness
 ) -> None:
     ran: list[str] = []
     seen: list[bool] = []
@@ -50,19 +50,19 @@ async def test_a_large_result_of_a_step_is_an_artifact_and_the_same_on_a_replay(
 
     handle = await parent.enqueue()
     await drain(app)
-    await over.advance(hours=2)
-    await over.store.leader.resume()
+    await app_harness.advance(hours=2)
+    await app_harness.store.leader.resume()
     await drain(app)
     assert await handle.result(timeout=120) == 2
     assert seen == [True, True]
     assert ran == ["step", "transaction", "job"]
     assert len(files(place)) == 3
-    assert await over.sql("select array_agg(distinct kind) from plait.artifacts") == ["step"]
-    assert await over.sql("select max(octet_length(value::text)) from plait.steps") < 200
+    assert await app_harness.sql("select array_agg(distinct kind) from plait.artifacts") == ["step"]
+    assert await app_harness.sql("select max(octet_length(value::text)) from plait.steps") < 200
 
 
 async def test_a_large_signal_is_an_artifact_of_the_job_that_gets_it(
-    app: Plait, drain: Drain, place: Path, over: World
+    app: Plait, drain: Drain, place: Path, app_harness: Harness
 ) -> None:
     @app.job
     async def listener() -> int:
@@ -82,16 +82,16 @@ async def test_a_large_signal_is_an_artifact_of_the_job_that_gets_it(
     await sender.enqueue()
     for _ in range(2):
         await drain(app)
-    await over.advance(hours=2)
-    await over.store.leader.resume()
+    await app_harness.advance(hours=2)
+    await app_harness.store.leader.resume()
     await drain(app)
     assert await handle.result(timeout=120) == 2 * len(LARGE)
-    kept = await over.rows("select distinct kind, job_id from plait.artifacts")
+    kept = await app_harness.rows("select distinct kind, job_id from plait.artifacts")
     assert [tuple(row) for row in kept] == [("signal", handle.id)]
     assert len(files(place)) == 2
 
 
-async def test_a_fork_reads_the_large_steps_that_it_was_given(app: Plait, drain: Drain, over: World) -> None:
+async def test_a_fork_reads_the_large_steps_that_it_was_given(app: Plait, drain: Drain, app_harness: Harness) -> None:
     ran: list[int] = []
 
     async def step() -> list[str]:
@@ -114,7 +114,9 @@ async def test_a_fork_reads_the_large_steps_that_it_was_given(app: Plait, drain:
     assert ran == [1]
 
 
-async def test_large_steps_and_signals_go_with_their_job(app: Plait, drain: Drain, place: Path, over: World) -> None:
+async def test_large_steps_and_signals_go_with_their_job(
+    app: Plait, drain: Drain, place: Path, app_harness: Harness
+) -> None:
     @app.job
     async def parent() -> int:
         return len(await call(large)) + len(await wait_for_signal("more"))
@@ -124,11 +126,11 @@ async def test_large_steps_and_signals_go_with_their_job(app: Plait, drain: Drai
     await drain(app)
     await handle.result(timeout=120)
     assert len(files(place)) == 2
-    await over.advance(days=2)
-    await sweep(over, place)
+    await app_harness.advance(days=2)
+    await sweep(app_harness, place)
     assert len(files(place)) == 2, "its job is there"
-    await over.store.leader.prune(Retention(succeeded=timedelta(days=1)))
-    await sweep(over, place)
+    await app_harness.store.leader.prune(Retention(succeeded=timedelta(days=1)))
+    await sweep(app_harness, place)
     assert files(place) == []
 
 

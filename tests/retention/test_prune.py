@@ -11,7 +11,7 @@ import pytest
 from plait.model.errors import InvalidSetting, NotFound
 from plait.store.leader import Retention
 
-from ..harness import World
+from ..harness import Harness
 
 NOTHING: dict[str, Any] = dict.fromkeys(Retention.__slots__)
 DAY = timedelta(days=1)
@@ -21,13 +21,13 @@ def keep(**ages: timedelta) -> Retention:
     return Retention(**{**NOTHING, **ages})
 
 
-async def _one_of_each(world: World, **options: str) -> dict[str, UUID]:
+async def _one_of_each(harness: Harness, **options: str) -> dict[str, UUID]:
     """A job in each final status, and one in each live one."""
-    worker = await world.worker(lease_s=86_400)
+    worker = await harness.worker(lease_s=86_400)
     jobs = {}
     for status in ("succeeded", "skipped", "failed", "dead_letter", "canceled", "scheduled", "running"):
         keys = {name: f"{value}-{status}" for name, value in options.items()}
-        jobs[status] = job = await world.enqueue("add", max_attempts=1 if status == "dead_letter" else 5, **keys)
+        jobs[status] = job = await harness.enqueue("add", max_attempts=1 if status == "dead_letter" else 5, **keys)
         lease = await worker.claim_one()
         match status:
             case "succeeded":
@@ -39,196 +39,196 @@ async def _one_of_each(world: World, **options: str) -> dict[str, UUID]:
             case "dead_letter" | "scheduled":
                 await worker.fail(lease)
             case "canceled":
-                await world.cancel(job)
+                await harness.cancel(job)
                 await worker.report_canceled(lease)
             case _:
                 assert status == "running"
-    jobs["queued"] = await world.enqueue("add")
-    assert {status: await world.status(job) for status, job in jobs.items()} == {s: s for s in jobs}
+    jobs["queued"] = await harness.enqueue("add")
+    assert {status: await harness.status(job) for status, job in jobs.items()} == {s: s for s in jobs}
     return jobs
 
 
-async def _forgotten(world: World, jobs: dict[str, UUID]) -> set[str]:
+async def _forgotten(harness: Harness, jobs: dict[str, UUID]) -> set[str]:
     gone = set()
     for status, job in jobs.items():
         try:
-            await world.job(job)
+            await harness.job(job)
         except NotFound:
             gone.add(status)
     return gone
 
 
 @pytest.mark.parametrize("status", ["succeeded", "skipped", "failed", "dead_letter", "canceled"])
-async def test_each_status_has_its_own_age(world: World, status: str) -> None:
-    jobs = await _one_of_each(world)
-    await world.advance(days=1)
-    assert (await world.store.leader.prune(keep(**{status: DAY})))[0] == 0
-    await world.advance(seconds=1)
-    assert await world.store.leader.prune(keep(**{status: DAY})) == (1, None)
-    assert await _forgotten(world, jobs) == {status}
-    assert await world.sql("select count(*) from plait.attempts where job_id = $1", jobs[status]) == 0
+async def test_each_status_has_its_own_age(harness: Harness, status: str) -> None:
+    jobs = await _one_of_each(harness)
+    await harness.advance(days=1)
+    assert (await harness.store.leader.prune(keep(**{status: DAY})))[0] == 0
+    await harness.advance(seconds=1)
+    assert await harness.store.leader.prune(keep(**{status: DAY})) == (1, None)
+    assert await _forgotten(harness, jobs) == {status}
+    assert await harness.sql("select count(*) from plait.attempts where job_id = $1", jobs[status]) == 0
 
 
-async def test_what_is_live_is_never_forgotten(world: World) -> None:
-    jobs = await _one_of_each(world, dedupe_key="d", idempotency_key="i")
-    await world.advance(days=10_000)
-    pruned, _ = await world.store.leader.prune(Retention(**dict.fromkeys(NOTHING, timedelta(0))))
+async def test_what_is_live_is_never_forgotten(harness: Harness) -> None:
+    jobs = await _one_of_each(harness, dedupe_key="d", idempotency_key="i")
+    await harness.advance(days=10_000)
+    pruned, _ = await harness.store.leader.prune(Retention(**dict.fromkeys(NOTHING, timedelta(0))))
     assert pruned == 5
-    assert await _forgotten(world, jobs) == {"succeeded", "skipped", "failed", "dead_letter", "canceled"}
+    assert await _forgotten(harness, jobs) == {"succeeded", "skipped", "failed", "dead_letter", "canceled"}
 
 
-async def test_a_job_that_was_retried_is_live(world: World) -> None:
-    job = await world.enqueue("add")
-    await world.cancel(job)
-    await world.advance(days=2)
-    await world.retry(job)
-    assert (await world.store.leader.prune(keep(canceled=DAY)))[0] == 0
+async def test_a_job_that_was_retried_is_live(harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    await harness.cancel(job)
+    await harness.advance(days=2)
+    await harness.retry(job)
+    assert (await harness.store.leader.prune(keep(canceled=DAY)))[0] == 0
 
 
-async def test_a_tenant_may_keep_its_jobs_longer_shorter_or_for_ever(world: World) -> None:
-    await world.tenant("longer", retention={"canceled": 10 * 86_400})
-    await world.tenant("shorter", retention={"canceled": 3600})
-    await world.tenant("for_ever", retention={"canceled": None})
-    await world.tenant("as_all", retention={"failed": 1})
+async def test_a_tenant_may_keep_its_jobs_longer_shorter_or_for_ever(harness: Harness) -> None:
+    await harness.tenant("longer", retention={"canceled": 10 * 86_400})
+    await harness.tenant("shorter", retention={"canceled": 3600})
+    await harness.tenant("for_ever", retention={"canceled": None})
+    await harness.tenant("as_all", retention={"failed": 1})
     for tenant in ("longer", "shorter", "for_ever", "as_all", "default"):
-        await world.cancel(await world.enqueue("add", tenant=tenant), tenant=tenant)
+        await harness.cancel(await harness.enqueue("add", tenant=tenant), tenant=tenant)
 
     async def left() -> set[str]:
-        rows = await world.rows("select t.slug from plait.jobs j join plait.tenants t on t.id = j.tenant_id")
+        rows = await harness.rows("select t.slug from plait.jobs j join plait.tenants t on t.id = j.tenant_id")
         return {slug for (slug,) in rows}
 
-    await world.advance(hours=2)
-    await world.store.leader.prune(keep(canceled=DAY))
+    await harness.advance(hours=2)
+    await harness.store.leader.prune(keep(canceled=DAY))
     assert await left() == {"longer", "for_ever", "as_all", "default"}
-    await world.advance(days=2)
-    await world.store.leader.prune(keep(canceled=DAY))
+    await harness.advance(days=2)
+    await harness.store.leader.prune(keep(canceled=DAY))
     assert await left() == {"longer", "for_ever"}
-    await world.advance(days=10_000)
-    await world.store.leader.prune(keep())  # where a tenant has said how long, nobody else must
+    await harness.advance(days=10_000)
+    await harness.store.leader.prune(keep())  # where a tenant has said how long, nobody else must
     assert await left() == {"for_ever"}
 
 
 @pytest.mark.parametrize("bad", [{"queued": 1}, {"failed": -1}, {"failed": "7d"}, {"failed": 1e10}, [], 5, None])
-async def test_a_retention_that_is_none_is_refused(world: World, bad: Any) -> None:
+async def test_a_retention_that_is_none_is_refused(harness: Harness, bad: Any) -> None:
     with pytest.raises(InvalidSetting):
-        await world.tenant("acme", retention=bad)
+        await harness.tenant("acme", retention=bad)
 
 
-async def test_the_age_counts_from_the_end_not_from_the_beginning(world: World) -> None:
-    await world.enqueue("add")
-    worker = await world.worker(lease_s=1000)
+async def test_the_age_counts_from_the_end_not_from_the_beginning(harness: Harness) -> None:
+    await harness.enqueue("add")
+    worker = await harness.worker(lease_s=1000)
     lease = await worker.claim_one()
-    await world.advance(days=100)
+    await harness.advance(days=100)
     await worker.succeed(lease)
-    assert (await world.store.leader.prune(keep(succeeded=DAY)))[0] == 0
+    assert (await harness.store.leader.prune(keep(succeeded=DAY)))[0] == 0
 
 
-async def test_an_empty_filter_is_refused(world: World) -> None:
+async def test_an_empty_filter_is_refused(harness: Harness) -> None:
     """T107"""
-    job = await world.enqueue("add")
-    await world.cancel(job)
-    await world.advance(days=10_000)
+    job = await harness.enqueue("add")
+    await harness.cancel(job)
+    await harness.advance(days=10_000)
     with pytest.raises(InvalidSetting, match="at least one status"):
-        await world.store.leader.prune(keep())
+        await harness.store.leader.prune(keep())
     with pytest.raises(InvalidSetting, match="must not be negative"):
-        await world.store.leader.prune(keep(canceled=-DAY))
-    assert await world.status(job) == "canceled"
+        await harness.store.leader.prune(keep(canceled=-DAY))
+    assert await harness.status(job) == "canceled"
 
 
-async def test_it_goes_on_from_its_cursor(world: World) -> None:
-    jobs = await world.enqueue_many("add", 25)
+async def test_it_goes_on_from_its_cursor(harness: Harness) -> None:
+    jobs = await harness.enqueue_many("add", 25)
     for job in jobs[::2]:
-        await world.cancel(job)
-    await world.advance(days=2)
+        await harness.cancel(job)
+    await harness.advance(days=2)
     pruned, calls, cursor = 0, 0, None
     while True:
-        n, cursor = await world.store.leader.prune(keep(canceled=DAY), cursor=cursor, limit=10)
+        n, cursor = await harness.store.leader.prune(keep(canceled=DAY), cursor=cursor, limit=10)
         pruned += n
         calls += 1
         if cursor is None:
             break
     assert (pruned, calls) == (13, 3)
-    assert await world.counts() == {"queued": 12}
+    assert await harness.counts() == {"queued": 12}
 
 
-async def test_the_idempotency_key_goes_with_its_job(world: World) -> None:
-    job = await world.enqueue("add", idempotency_key="i", payload={"a": 1})
-    await world.cancel(job)
-    await world.advance(days=2)
-    await world.store.leader.prune(keep(canceled=DAY))
-    assert await world.enqueue("add", idempotency_key="i", payload={"a": 2}) != job
+async def test_the_idempotency_key_goes_with_its_job(harness: Harness) -> None:
+    job = await harness.enqueue("add", idempotency_key="i", payload={"a": 1})
+    await harness.cancel(job)
+    await harness.advance(days=2)
+    await harness.store.leader.prune(keep(canceled=DAY))
+    assert await harness.enqueue("add", idempotency_key="i", payload={"a": 2}) != job
 
 
-async def test_a_retry_under_way_is_passed_by(world: World) -> None:
-    job = await world.enqueue("add")
-    await world.cancel(job)
-    await world.advance(days=2)
-    async with world.connection() as operator, operator.transaction():
+async def test_a_retry_under_way_is_passed_by(harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    await harness.cancel(job)
+    await harness.advance(days=2)
+    async with harness.connection() as operator, operator.transaction():
         await operator.fetchval("select plait.retry($1)", job)
-        assert (await world.store.leader.prune(keep(canceled=DAY)))[0] == 0
-    assert await world.status(job) == "queued"
+        assert (await harness.store.leader.prune(keep(canceled=DAY)))[0] == 0
+    assert await harness.status(job) == "queued"
 
 
-async def test_a_retry_that_waited_for_prune_finds_nothing(world: World) -> None:
-    job = await world.enqueue("add")
-    await world.cancel(job)
-    await world.advance(days=2)
-    async with world.connection() as leader:
+async def test_a_retry_that_waited_for_prune_finds_nothing(harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    await harness.cancel(job)
+    await harness.advance(days=2)
+    async with harness.connection() as leader:
         transaction = leader.transaction()
         await transaction.start()
         await leader.fetch("select * from plait.prune(p_canceled => interval '1 day')")
-        retry = asyncio.create_task(world.retry(job))
-        await world.until_blocked()
+        retry = asyncio.create_task(harness.retry(job))
+        await harness.until_blocked()
         await transaction.commit()
         with pytest.raises(NotFound):
             await retry
 
 
 @pytest.mark.parametrize("rounds", [15, pytest.param(300, marks=pytest.mark.full)])
-async def test_retry_and_prune_at_the_same_moment(world: World, rounds: int) -> None:
+async def test_retry_and_prune_at_the_same_moment(harness: Harness, rounds: int) -> None:
     """A job is forgotten whole, or it is queued whole."""
     for _ in range(rounds):
-        jobs = await world.enqueue_many("add", 8)
+        jobs = await harness.enqueue_many("add", 8)
         for job in jobs:
-            await world.cancel(job)
-        await world.advance(days=2)
+            await harness.cancel(job)
+        await harness.advance(days=2)
 
         async def retry(job: UUID) -> None:
             with suppress(NotFound):
-                await world.retry(job)
+                await harness.retry(job)
 
-        await asyncio.gather(*map(retry, jobs), world.store.leader.prune(keep(canceled=DAY)))
-        await world.check()
-        assert (await world.counts()).keys() <= {"queued"}
-        for (job,) in await world.rows("select job_id from plait.live"):
-            await world.cancel(job)
-        await world.store.leader.prune(keep(canceled=timedelta(0)))
+        await asyncio.gather(*map(retry, jobs), harness.store.leader.prune(keep(canceled=DAY)))
+        await harness.check()
+        assert (await harness.counts()).keys() <= {"queued"}
+        for (job,) in await harness.rows("select job_id from plait.live"):
+            await harness.cancel(job)
+        await harness.store.leader.prune(keep(canceled=timedelta(0)))
 
 
-async def test_many_prune_at_once(world: World) -> None:
-    for job in await world.enqueue_many("add", 100):
-        await world.cancel(job)
-    await world.advance(days=2)
-    pruned = await asyncio.gather(*(world.store.leader.prune(keep(canceled=DAY)) for _ in range(5)))
+async def test_many_prune_at_once(harness: Harness) -> None:
+    for job in await harness.enqueue_many("add", 100):
+        await harness.cancel(job)
+    await harness.advance(days=2)
+    pruned = await asyncio.gather(*(harness.store.leader.prune(keep(canceled=DAY)) for _ in range(5)))
     assert sum(n for n, _ in pruned) == 100
 
 
-async def test_workers_long_gone_are_forgotten(world: World) -> None:
-    gone, alive = await world.worker(), await world.worker(lease_s=86_400)
+async def test_workers_long_gone_are_forgotten(harness: Harness) -> None:
+    gone, alive = await harness.worker(), await harness.worker(lease_s=86_400)
     await gone.leave()
-    await world.advance(days=31)
+    await harness.advance(days=31)
     await alive.heartbeat()
-    await world.store.leader.prune(keep(succeeded=DAY))
-    assert [worker.id for worker in await world.store.workers.list_workers()] == [alive.id]
-    assert await world.sql("select count(*) from plait.workers") == 1
+    await harness.store.leader.prune(keep(succeeded=DAY))
+    assert [worker.id for worker in await harness.store.workers.list_workers()] == [alive.id]
+    assert await harness.sql("select count(*) from plait.workers") == 1
 
 
-async def test_the_notification_locks_of_queues_that_no_worker_serves_are_forgotten(world: World) -> None:
+async def test_the_notification_locks_of_queues_that_no_worker_serves_are_forgotten(harness: Harness) -> None:
     sql = "select count(*) from plait.locks where name in ('wake kept', 'wake gone')"
-    await world.worker(queues=["kept"])
-    worker = await world.worker(queues=["gone"])
-    assert await world.sql(sql) == 2
-    await world.sql("delete from plait.workers where id = $1", worker.id)
-    await world.store.leader.prune(Retention())
-    assert await world.sql(sql) == 1
-    assert await world.sql("select count(*) from plait.locks where name like 'limit %'") == 1024
+    await harness.worker(queues=["kept"])
+    worker = await harness.worker(queues=["gone"])
+    assert await harness.sql(sql) == 2
+    await harness.sql("delete from plait.workers where id = $1", worker.id)
+    await harness.store.leader.prune(Retention())
+    assert await harness.sql(sql) == 1
+    assert await harness.sql("select count(*) from plait.locks where name like 'limit %'") == 1024

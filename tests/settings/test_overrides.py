@@ -11,7 +11,7 @@ from plait import Backoff, Plait, Rate, fan_out, spawn, sub
 from plait.model.errors import InvalidSetting, NotFound
 from plait.testing import Kit, TestDatabase
 
-from ..harness import World
+from ..harness import Harness
 
 CODE: dict[str, Any] = {"queue": "coded", "priority": 7, "retries": 2}
 SET: dict[str, Any] = {"queue": "moved", "priority": 3, "max_attempts": 9}
@@ -35,16 +35,16 @@ def kit(plait: Kit) -> Kit:
 
 
 @pytest.fixture
-async def over(kit: Kit, plait_database: TestDatabase) -> Any:
-    world = await World.open(plait_database)
-    yield world
-    await world.check()
-    await world.close()
+async def app_harness(kit: Kit, plait_database: TestDatabase) -> Any:
+    harness = await Harness.open(plait_database)
+    yield harness
+    await harness.check()
+    await harness.close()
 
 
-async def _define(kit: Kit, over: World) -> None:
+async def _define(kit: Kit, app_harness: Harness) -> None:
     """As each worker does when it starts."""
-    await over.store.definitions.define([one.row() for one in kit.app.definitions.values()])
+    await app_harness.store.definitions.define([one.row() for one in kit.app.definitions.values()])
 
 
 async def _by_sdk(kit: Kit, **options: Any) -> UUID:
@@ -92,23 +92,25 @@ PATHS = {
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_what_an_operator_sets_counts_at_enqueue_until_it_is_cleared(kit: Kit, over: World, path: str) -> None:
-    definitions = over.store.definitions
+async def test_what_an_operator_sets_counts_at_enqueue_until_it_is_cleared(
+    kit: Kit, app_harness: Harness, path: str
+) -> None:
+    definitions = app_harness.store.definitions
 
     async def asked(**said: Any) -> tuple[str, int, int]:
         job = await PATHS[path](kit, **said)
-        row = await over.job(job)
-        await over.cancel(job)  # so that its key is free
+        row = await app_harness.job(job)
+        await app_harness.cancel(job)  # so that its key is free
         return row.queue, row.priority, row.max_attempts
 
     if path != "sql":  # before any worker has made it known, the code counts
         assert await asked() == ("coded", 7, 3)
-    await _define(kit, over)
+    await _define(kit, app_harness)
     assert await asked() == ("coded", 7, 3)
     await definitions.set_definition("add", SET, author="ada")
     for _ in range(2):
         assert await asked() == ("moved", 3, 9)
-        await _define(kit, over)  # a worker starts
+        await _define(kit, app_harness)  # a worker starts
     assert await asked(**SAID) == ("said", 1, 1)  # one call's own options win
     assert await definitions.clear_overrides("add", ["queue"]) == 1
     assert await asked() == ("coded", 3, 9)
@@ -116,11 +118,11 @@ async def test_what_an_operator_sets_counts_at_enqueue_until_it_is_cleared(kit: 
     assert await asked() == ("coded", 7, 3)
 
 
-async def test_both_values_are_shown_with_who_set_them_and_when(kit: Kit, over: World) -> None:
-    await _define(kit, over)
-    definitions = over.store.definitions
+async def test_both_values_are_shown_with_who_set_them_and_when(kit: Kit, app_harness: Harness) -> None:
+    await _define(kit, app_harness)
+    definitions = app_harness.store.definitions
     await definitions.set_definition("add", {**SET, "timeout_s": 3600, "max_running": None}, author="ada")
-    await over.advance(hours=1)
+    await app_harness.advance(hours=1)
     await definitions.set_definition("add", {"priority": 4, "queue": "moved"}, author="bob")
     rows = {row.setting: row for row in await definitions.list_overrides("add")}
     assert {name: (row.value, row.code_value, row.author) for name, row in rows.items()} == {
@@ -148,17 +150,17 @@ LIMITS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("coded", [False, True], ids=["code says nothing", "code says otherwise"])
-async def test_no_workers_start_reverts_what_an_operator_has_set(over: World, coded: bool) -> None:
+async def test_no_workers_start_reverts_what_an_operator_has_set(app_harness: Harness, coded: bool) -> None:
     code = {"name": "limited", **({name: _other(value) for name, value in LIMITS.items()} if coded else {})}
-    await over.store.definitions.define([code])
-    before = await _row(over)
-    await over.store.definitions.set_definition("limited", LIMITS, author="ada")
+    await app_harness.store.definitions.define([code])
+    before = await _row(app_harness)
+    await app_harness.store.definitions.set_definition("limited", LIMITS, author="ada")
     for _ in range(2):
-        row = await _row(over)
+        row = await _row(app_harness)
         assert {name: row[name] for name in LIMITS} == LIMITS
-        await over.store.definitions.define([code])
-    await over.store.definitions.clear_overrides("limited")
-    after = await _row(over)
+        await app_harness.store.definitions.define([code])
+    await app_harness.store.definitions.clear_overrides("limited")
+    after = await _row(app_harness)
     assert {name: after[name] for name in LIMITS} == {name: before[name] for name in LIMITS}
 
 
@@ -176,27 +178,27 @@ def _other(value: Any) -> Any:
             return ["m"]
 
 
-async def _row(over: World) -> dict[str, Any]:
-    row = json.loads(await over.sql("select to_jsonb(d)::text from plait.definitions d where name = 'limited'"))
+async def _row(app_harness: Harness) -> dict[str, Any]:
+    row = json.loads(await app_harness.sql("select to_jsonb(d)::text from plait.definitions d where name = 'limited'"))
     assert isinstance(row, dict)
     return row
 
 
-async def test_limits_backoff_and_timeout_hold_as_an_operator_has_set_them(kit: Kit, over: World) -> None:
-    await over.define("add", max_running=5, backoff_base_s=1, backoff_jitter=0, timeout_s=100)
+async def test_limits_backoff_and_timeout_hold_as_an_operator_has_set_them(kit: Kit, app_harness: Harness) -> None:
+    await app_harness.define("add", max_running=5, backoff_base_s=1, backoff_jitter=0, timeout_s=100)
     settings = {"max_running": 1, "backoff_base_s": 50, "timeout_s": 5}
-    await over.store.definitions.set_definition("add", settings, author="ada")
-    await over.define("add", max_running=5, backoff_base_s=1, backoff_jitter=0, timeout_s=100)
-    await over.enqueue_many("add", 3)
-    own = await over.enqueue("add", timeout_s=77, priority=200)
-    worker = await over.worker()
+    await app_harness.store.definitions.set_definition("add", settings, author="ada")
+    await app_harness.define("add", max_running=5, backoff_base_s=1, backoff_jitter=0, timeout_s=100)
+    await app_harness.enqueue_many("add", 3)
+    own = await app_harness.enqueue("add", timeout_s=77, priority=200)
+    worker = await app_harness.worker()
     [lease] = await worker.claim(3)
     assert lease.timeout_s == 5
     await worker.fail(lease)
-    row = await over.job(lease.job_id)
+    row = await app_harness.job(lease.job_id)
     assert row.run_at is not None
-    assert (row.run_at - await over.now()).total_seconds() == 50
-    await over.store.definitions.clear_overrides("add")
+    assert (row.run_at - await app_harness.now()).total_seconds() == 50
+    await app_harness.store.definitions.clear_overrides("add")
     leases = {one.job_id: one for one in await worker.claim(5)}
     assert len(leases) == 3
     assert leases[own].timeout_s == 77  # a job's own wins
@@ -215,10 +217,10 @@ async def test_a_native_worker_stops_a_handler_after_the_operators_timeout(app_w
 
 
 async def test_a_worker_that_serves_all_its_queues_serves_the_one_to_which_an_operator_moved_a_job(
-    kit: Kit, over: World
+    kit: Kit, app_harness: Harness
 ) -> None:
-    await _define(kit, over)
-    await over.store.definitions.set_definition("add", {"queue": "moved"}, author="ada")
+    await _define(kit, app_harness)
+    await app_harness.store.definitions.set_definition("add", {"queue": "moved"}, author="ada")
     handle = await kit.app.jobs["add"].enqueue(7)
     await kit.run_until_idle()
     assert await handle.result(60) == 7
@@ -237,7 +239,7 @@ def app_with_a_slow_job(kit: Kit) -> Kit:
 
 @pytest.mark.parametrize("way", ["fan_out", "spawn"])
 async def test_sub_jobs_take_what_an_operator_set_else_what_their_code_says_else_their_parents_retries(
-    kit: Kit, over: World, way: str
+    kit: Kit, app_harness: Harness, way: str
 ) -> None:
     app = kit.app
 
@@ -253,29 +255,29 @@ async def test_sub_jobs_take_what_an_operator_set_else_what_their_code_says_else
             await spawn(app.jobs["add"], 1)
 
     async def children(job: UUID) -> list[tuple[str, int]]:
-        rows = await over.rows(
+        rows = await app_harness.rows(
             "select definition, max_attempts from plait.jobs where parent_id = $1 order by fan_out_index", job
         )
         return [(row["definition"], row["max_attempts"]) for row in rows][:2]
 
-    await _define(kit, over)
+    await _define(kit, app_harness)
     first = await parent.enqueue()
     await kit.run_until_idle()
     assert await children(first.id) == [("silent", 2), ("add", 3)]
-    await over.store.definitions.set_definition("silent", {"max_attempts": 7}, author="ada")
-    await over.store.definitions.set_definition("add", {"max_attempts": 8}, author="ada")
+    await app_harness.store.definitions.set_definition("silent", {"max_attempts": 7}, author="ada")
+    await app_harness.store.definitions.set_definition("add", {"max_attempts": 8}, author="ada")
     second = await parent.enqueue()
     await kit.run_until_idle()
     assert await children(second.id) == [("silent", 7), ("add", 8)]
 
 
-async def test_a_definition_that_a_person_made_is_not_reverted_by_code_that_comes_later(over: World) -> None:
+async def test_a_definition_that_a_person_made_is_not_reverted_by_code_that_comes_later(app_harness: Harness) -> None:
     made = {"name": "late", "queue": "mine", "max_attempts": 2}
-    await over.store.definitions.define([made], new=True, author="ada")
-    await over.store.definitions.define([{"name": "late", "queue": "theirs", "priority": 5}])
-    [row] = [one for one in await over.store.definitions.list_definitions() if one.name == "late"]
+    await app_harness.store.definitions.define([made], new=True, author="ada")
+    await app_harness.store.definitions.define([{"name": "late", "queue": "theirs", "priority": 5}])
+    [row] = [one for one in await app_harness.store.definitions.list_definitions() if one.name == "late"]
     assert (row.queue, row.max_attempts, row.priority) == ("mine", 2, 5)
-    overrides = await over.store.definitions.list_overrides("late")
+    overrides = await app_harness.store.definitions.list_overrides("late")
     assert [(one.setting, one.code_value, one.author) for one in overrides] == [
         ("max_attempts", "5", "ada"), ("queue", '"theirs"', "ada"),
     ]  # fmt: skip

@@ -12,18 +12,18 @@ from plait.model.states import Ending
 from plait.store.workers import Settlement
 
 from ..fake_worker import outcome
-from ..harness import World
+from ..harness import Harness
 
 
-async def test_what_an_attempt_leaves_behind(world: World) -> None:
-    job = await world.enqueue("add")
-    worker = await world.worker()
+async def test_what_an_attempt_leaves_behind(harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
-    await world.advance(seconds=10)
+    await harness.advance(seconds=10)
     detail = {"error": "it broke", "traceback": "line 1", "reason": "boom", "pid": 7, "exit_code": 3}
     await worker.settle(outcome(lease, "failed", result={"partial": 1}, ran_ms=4000.0, **detail))
-    [attempt] = await world.attempts(job)
-    now = await world.now()
+    [attempt] = await harness.attempts(job)
+    now = await harness.now()
     assert (attempt.claimed_at, attempt.started_at, attempt.finished_at) == (
         now - timedelta(seconds=10), now - timedelta(seconds=4), now,
     )  # fmt: skip
@@ -32,63 +32,63 @@ async def test_what_an_attempt_leaves_behind(world: World) -> None:
     assert attempt.result == '{"partial": 1}'
 
 
-async def test_each_attempt_has_its_own_times(world: World) -> None:
+async def test_each_attempt_has_its_own_times(harness: Harness) -> None:
     """T49"""
-    job = await world.enqueue("add")
-    worker = await world.worker()
+    job = await harness.enqueue("add")
+    worker = await harness.worker()
     began = []
     for _ in range(3):
         lease = await worker.claim_one()
-        began.append(await world.now())
-        await world.advance(seconds=5)
+        began.append(await harness.now())
+        await harness.advance(seconds=5)
         await worker.fail(lease)
-        await world.advance(hours=1)
+        await harness.advance(hours=1)
         await worker.heartbeat()
-        await world.promote()
-    assert [a.claimed_at for a in await world.attempts(job)] == began
-    assert [a.started_at for a in await world.attempts(job)] == began
+        await harness.promote()
+    assert [a.claimed_at for a in await harness.attempts(job)] == began
+    assert [a.started_at for a in await harness.attempts(job)] == began
 
 
 @pytest.mark.parametrize("ran_ms", [-5.0, 1e300, float("nan"), float("inf"), 1e12])
-async def test_a_handler_never_began_before_its_claim(world: World, ran_ms: float) -> None:
+async def test_a_handler_never_began_before_its_claim(harness: Harness, ran_ms: float) -> None:
     """A worker's clock decides nothing (T31), and an absurd one breaks nothing."""
-    jobs = await world.enqueue_many("add", 2)
-    worker = await world.worker()
-    claimed_at = await world.now()
+    jobs = await harness.enqueue_many("add", 2)
+    worker = await harness.worker()
+    claimed_at = await harness.now()
     first, second = await worker.claim(2)
-    await world.advance(seconds=1)
+    await harness.advance(seconds=1)
     assert await worker.settle(outcome(first, ran_ms=ran_ms), outcome(second, "failed", ran_ms=ran_ms)) == [
         True, True,
     ]  # fmt: skip
     for job in jobs:
-        [attempt] = await world.attempts(job)
+        [attempt] = await harness.attempts(job)
         assert attempt.started_at is not None
         assert claimed_at <= attempt.started_at <= attempt.finished_at
 
 
-async def test_progress_is_shown_while_it_runs_and_kept_with_its_attempt(world: World) -> None:
-    job = await world.enqueue("add")
-    worker = await world.worker()
+async def test_progress_is_shown_while_it_runs_and_kept_with_its_attempt(harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
     assert await worker.progress(lease, {"done": 1})
     assert await worker.progress(lease, {"done": 2})
-    assert (await world.job(job)).progress == '{"done": 2}'
+    assert (await harness.job(job)).progress == '{"done": 2}'
     await worker.fail(lease)
-    await world.advance(hours=1)
+    await harness.advance(hours=1)
     await worker.heartbeat()
-    await world.promote()
+    await harness.promote()
     await worker.succeed(await worker.claim_one())
-    assert [a.progress for a in await world.attempts(job)] == ['{"done": 2}', None]
+    assert [a.progress for a in await harness.attempts(job)] == ['{"done": 2}', None]
 
 
-async def test_progress_is_not_inherited_by_the_next_attempt(world: World) -> None:
-    job = await world.enqueue("add")
-    worker = await world.worker()
+async def test_progress_is_not_inherited_by_the_next_attempt(harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
     await worker.progress(lease, {"done": 99})
     await worker.release(lease)
     await worker.claim_one()
-    assert (await world.job(job)).progress is None
+    assert (await harness.job(job)).progress is None
 
 
 ODD_DETAILS: list[Any] = [
@@ -113,39 +113,39 @@ ODD_DETAILS: list[Any] = [
 
 
 @pytest.mark.parametrize("ending", ["failed", "snoozed", "skipped", "timeout"])
-async def test_whatever_a_worker_says_of_a_failure_it_is_recorded(world: World, ending: str) -> None:
+async def test_whatever_a_worker_says_of_a_failure_it_is_recorded(harness: Harness, ending: str) -> None:
     """T100: the failure path must always be able to store something, and its neighbours in the batch too."""
-    worker = await world.worker()
+    worker = await harness.worker()
     for detail in ODD_DETAILS:
-        odd, plain = await world.enqueue_many("add", 2)
+        odd, plain = await harness.enqueue_many("add", 2)
         await worker.claim(2)
         settlement = Settlement(odd, 1, Ending(ending), detail=detail)
         settled = await worker.settle(settlement, outcome((plain, 1), "failed", error="it broke"))
         assert settled == [True, True], detail
-        [attempt] = await world.attempts(odd)
+        [attempt] = await harness.attempts(odd)
         assert attempt.status == ending, detail
         assert attempt.error or "error" not in detail, detail
-        [attempt] = await world.attempts(plain)
+        [attempt] = await harness.attempts(plain)
         assert attempt.error == "it broke", detail
-        run_at = (await world.job(odd)).run_at
-        now = await world.now()
+        run_at = (await harness.job(odd)).run_at
+        now = await harness.now()
         assert run_at is None or now <= run_at < now + timedelta(days=40_000), detail
         for job in (odd, plain):
-            await world.cancel(job)
+            await harness.cancel(job)
 
 
-async def test_a_result_may_hold_what_jsonb_refuses(world: World) -> None:
-    job = await world.enqueue("add")
-    worker = await world.worker()
+async def test_a_result_may_hold_what_jsonb_refuses(harness: Harness) -> None:
+    job = await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
     result = '{"nul": "\\u0000", "lone": "\\udfff", "big": 1e99999}'
     assert await worker.settle(Settlement(lease.job_id, 1, Ending.SUCCEEDED, result=result)) == [True]
-    assert (await world.job(job)).result == result
+    assert (await harness.job(job)).result == result
 
 
-async def test_a_result_that_is_not_json_is_refused_in_words(world: World) -> None:
-    await world.enqueue("add")
-    worker = await world.worker()
+async def test_a_result_that_is_not_json_is_refused_in_words(harness: Harness) -> None:
+    await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
     with pytest.raises(InvalidJob, match="JSON"):
         await worker.settle(Settlement(lease.job_id, 1, Ending.SUCCEEDED, result="{"))
@@ -153,9 +153,9 @@ async def test_a_result_that_is_not_json_is_refused_in_words(world: World) -> No
 
 
 @pytest.mark.parametrize("endings", ["succeeded succeeded", "failed failed", "succeeded failed"])
-async def test_an_attempt_named_twice_is_refused(world: World, endings: str) -> None:
-    await world.enqueue("add")
-    worker = await world.worker()
+async def test_an_attempt_named_twice_is_refused(harness: Harness, endings: str) -> None:
+    await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
     with pytest.raises(InvalidJob, match="twice"):
         await worker.settle(*(outcome(lease, ending) for ending in endings.split()))
@@ -176,20 +176,20 @@ async def test_an_attempt_named_twice_is_refused(world: World, endings: str) -> 
         "null::uuid[], null, null, array[$2::uuid::text]",
     ],
 )
-async def test_a_malformed_batch_is_refused(world: World, arrays: str) -> None:
-    await world.enqueue("add")
-    worker = await world.worker()
+async def test_a_malformed_batch_is_refused(harness: Harness, arrays: str) -> None:
+    await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
-    async with world.connection() as connection:
+    async with harness.connection() as connection:
         with pytest.raises(asyncpg.PostgresError) as caught:
             await connection.fetch(f"select plait.settle($1, {arrays})", worker.id, lease.job_id)
     assert caught.value.sqlstate == "PL001"
 
 
-async def test_a_batch_of_many_with_all_outcomes_and_attempt_numbers(world: World) -> None:
+async def test_a_batch_of_many_with_all_outcomes_and_attempt_numbers(harness: Harness) -> None:
     endings = ["succeeded", "failed", "timeout", "skipped", "snoozed", "released", "canceled"]
-    await world.enqueue_many("add", 70)
-    worker = await world.worker()
+    await harness.enqueue_many("add", 70)
+    worker = await harness.worker()
     for _ in range(3):
         leases = await worker.claim(100)
         settlements = [
@@ -197,7 +197,7 @@ async def test_a_batch_of_many_with_all_outcomes_and_attempt_numbers(world: Worl
             for n, lease in enumerate(leases)
         ]
         assert (await worker.cycle(0, *settlements)).stale == []
-        await world.advance(minutes=1)
+        await harness.advance(minutes=1)
         await worker.heartbeat()
-        await world.promote()
-        await world.check()
+        await harness.promote()
+        await harness.check()

@@ -12,8 +12,8 @@ from plait.runtime.settings import Settings
 from plait.store.workflows import Lease
 from plait.testing import Kit
 
-from ..api.api_client import Calling
-from ..harness import World
+from ..api.api_client import ApiClient
+from ..harness import Harness
 
 URL = re.compile(r"http://plait\.test/api/v1/approvals/plait_[\w-]{43}")
 
@@ -46,13 +46,13 @@ def order(app: Plait) -> Any:
 
 
 async def test_pressing_the_button_completes_the_wait_and_opening_the_page_does_not(
-    order: Any, kit: Kit, over: World
+    order: Any, kit: Kit, app_harness: Harness
 ) -> None:
     handle = await order.enqueue("Ship order <17>?")
     await kit.run_until_idle()
     [url] = order.sent
     assert URL.fullmatch(url)
-    async with Calling.over(over) as api:
+    async with ApiClient.over(app_harness) as api:
         for _ in range(3):
             page = await api.client.get(url)
             assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
@@ -72,24 +72,26 @@ async def test_pressing_the_button_completes_the_wait_and_opening_the_page_does_
             assert "This link was already used" in again.text
             assert "<button" not in again.text
     assert order.sent == [url], "a replay sends nothing again"
-    [entry] = await over.store.audit.list_audit(all_tenants=True, action="approval.use")
+    [entry] = await app_harness.store.audit.list_audit(all_tenants=True, action="approval.use")
     assert (entry.object, entry.actor) == (str(handle.id), "approval link")
 
 
-async def test_of_many_who_press_it_at_once_one_sends_the_signal(order: Any, kit: Kit, over: World) -> None:
+async def test_of_many_who_press_it_at_once_one_sends_the_signal(order: Any, kit: Kit, app_harness: Harness) -> None:
     await order.enqueue()
     await kit.run_until_idle()
-    async with Calling.over(over) as api:
+    async with ApiClient.over(app_harness) as api:
         answers = await asyncio.gather(*(api.client.post(order.sent[0]) for _ in range(8)))
     assert sorted(answer.status_code for answer in answers) == [200] + [409] * 7
-    assert await over.sql("select count(*) from plait.signals") == 1
+    assert await app_harness.sql("select count(*) from plait.signals") == 1
 
 
-async def test_a_link_expires_and_one_of_a_job_that_has_ended_says_so(order: Any, kit: Kit, over: World) -> None:
+async def test_a_link_expires_and_one_of_a_job_that_has_ended_says_so(
+    order: Any, kit: Kit, app_harness: Harness
+) -> None:
     _, canceled = await order.enqueue(), await order.enqueue()
     await kit.run_until_idle()
     await canceled.cancel()
-    async with Calling.over(over) as api:
+    async with ApiClient.over(app_harness) as api:
         pages = [await api.client.post(url) for url in order.sent]
         ended = [page for page in pages if page.status_code == 409]
         assert len(ended) == 1
@@ -106,14 +108,16 @@ async def test_a_link_expires_and_one_of_a_job_that_has_ended_says_so(order: Any
     assert await third.result(120) == "nobody approved"
 
 
-async def test_the_database_has_no_token_and_a_guess_is_counted(order: Any, kit: Kit, over: World) -> None:
+async def test_the_database_has_no_token_and_a_guess_is_counted(order: Any, kit: Kit, app_harness: Harness) -> None:
     handle = await order.enqueue()
     await kit.run_until_idle()
     token = order.sent[0].rpartition("/")[2]
-    everything = str([await over.rows(f"select * from plait.{table}") for table in ("job_tokens", "steps", "attempts")])
+    everything = str(
+        [await app_harness.rows(f"select * from plait.{table}") for table in ("job_tokens", "steps", "attempts")]
+    )
     assert token not in everything
-    assert token not in str(await over.store.jobs.list_steps(handle.id, all_tenants=True))
-    async with Calling.over(over) as api:
+    assert token not in str(await app_harness.store.jobs.list_steps(handle.id, all_tenants=True))
+    async with ApiClient.over(app_harness) as api:
         answers = []
         for n in range(30):
             answers.append((await api.client.get(f"/api/v1/approvals/plait_{n}")).status_code)
@@ -166,12 +170,12 @@ async def test_what_is_missing_or_wrong_is_named(app: Plait, kit: Kit, monkeypat
     assert "set PLAIT_API_URL on workers" in await fault()
 
 
-async def test_a_stale_attempt_makes_no_link(world: World) -> None:
-    await world.enqueue("add")
-    worker = await world.worker()
+async def test_a_stale_attempt_makes_no_link(harness: Harness) -> None:
+    await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
-    await world.lose(worker)
+    await harness.lose(worker)
     held = Lease(worker.id, lease.job_id, lease.attempt)
     options: dict[str, Any] = {"signal": "s", "payload": "1", "expires_s": 60, "message": "m", "button": "b"}
-    assert not await world.store.approvals.open_link(held, hash="h", **options)
-    assert await world.sql("select count(*) from plait.job_tokens") == 0
+    assert not await harness.store.approvals.open_link(held, hash="h", **options)
+    assert await harness.sql("select count(*) from plait.job_tokens") == 0

@@ -19,10 +19,10 @@ from plait.model.errors import IllegalMove
 from plait.store.workflows import Lease
 from plait.testing import Kit
 
-from ..harness import World
+from ..harness import Harness
 
 
-async def test_an_event_that_matches_resumes_who_waits_for_it_once(app: Plait, kit: Kit, over: World) -> None:
+async def test_an_event_that_matches_resumes_who_waits_for_it_once(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job(retries=0)
     async def order(number: int) -> Any:
         return await wait_for_event("order.paid", match={"order": number, "by": {"card": True}})
@@ -44,21 +44,21 @@ async def test_an_event_that_matches_resumes_who_waits_for_it_once(app: Plait, k
     await kit.run_until_idle()
     assert (await handles[0].result(120))["cents"] == 5
     assert await handles[1].status() == Status.WAITING
-    assert await over.sql("select count(*) from plait.signals") == 1
-    assert await over.sql("select count(*) from plait.event_waits") == 1
+    assert await app_harness.sql("select count(*) from plait.signals") == 1
+    assert await app_harness.sql("select count(*) from plait.event_waits") == 1
 
 
-async def test_an_event_of_another_tenant_resumes_nobody(app: Plait, kit: Kit, over: World) -> None:
+async def test_an_event_of_another_tenant_resumes_nobody(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job(retries=0)
     async def order() -> Any:
         return await wait_for_event("paid")
 
     handle = await order.enqueue()
     await kit.run_until_idle()
-    await over.emit("paid", tenant="b", n=1)
+    await app_harness.emit("paid", tenant="b", n=1)
     await kit.run_until_idle()
     assert await handle.status() == Status.WAITING
-    await over.emit("paid", n=2)
+    await app_harness.emit("paid", n=2)
     await kit.run_until_idle()
     assert await handle.result(120) == {"n": 2}
 
@@ -80,7 +80,7 @@ async def test_several_waits_for_one_event_each_get_it_and_the_next_wait_gets_th
 
 
 async def test_an_event_that_does_not_come_times_out_and_one_that_comes_later_is_nobodys(
-    app: Plait, kit: Kit, over: World
+    app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
     @app.job(retries=0)
     async def waits() -> list[Any]:
@@ -99,7 +99,7 @@ async def test_an_event_that_does_not_come_times_out_and_one_that_comes_later_is
     await kit.run_until_idle()
     await app.emit("tick", {"n": "between"})
     await kit.run_until_idle()
-    assert await over.sql("select count(*) from plait.event_waits") == 0
+    assert await app_harness.sql("select count(*) from plait.event_waits") == 0
     await kit.advance(minutes=61)
     await kit.run_until_idle()
     await app.emit("tick", {"n": "at last"})
@@ -107,7 +107,7 @@ async def test_an_event_that_does_not_come_times_out_and_one_that_comes_later_is
     assert await handle.result(120) == ["no event 'tick' arrived in time", {"n": "at last"}]
 
 
-async def test_a_wait_that_lost_a_race_takes_no_event(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_wait_that_lost_a_race_takes_no_event(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job(retries=0)
     async def races() -> Any:
         for _ in range(3):
@@ -124,21 +124,25 @@ async def test_a_wait_that_lost_a_race_takes_no_event(app: Plait, kit: Kit, over
         await kit.run_until_idle()
         await kit.advance(minutes=61)
     await kit.run_until_idle()
-    assert await over.sql("select count(*) from plait.event_waits") <= 3, "those of steps that have ended are removed"
+    assert await app_harness.sql("select count(*) from plait.event_waits") <= 3, (
+        "those of steps that have ended are removed"
+    )
     await app.emit("tick", {"n": 1})
     await kit.run_until_idle()
     assert await handle.result(120) == {"n": 1}
-    assert await over.sql("select count(*) from plait.signals") == 1
+    assert await app_harness.sql("select count(*) from plait.signals") == 1
 
 
-async def test_an_event_in_a_users_transaction_resumes_after_its_commit(app: Plait, kit: Kit, over: World) -> None:
+async def test_an_event_in_a_users_transaction_resumes_after_its_commit(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     @app.job(retries=0)
     async def waits() -> Any:
         return await wait_for_event("paid", type=dict[str, int])
 
     handle = await waits.enqueue()
     await kit.run_until_idle()
-    async with over.connection() as connection, connection.transaction():
+    async with app_harness.connection() as connection, connection.transaction():
         await app.emit("paid", {"cents": 1}, conn=connection)
         await kit.run_until_idle()
         assert await handle.status() == Status.WAITING
@@ -146,22 +150,24 @@ async def test_an_event_in_a_users_transaction_resumes_after_its_commit(app: Pla
     assert await handle.result(120) == {"cents": 1}
 
 
-async def test_more_waiting_jobs_than_one_dispatch_tells_are_all_told(app: Plait, kit: Kit, over: World) -> None:
-    job = await over.enqueue("add")
-    await over.sql(
+async def test_more_waiting_jobs_than_one_dispatch_tells_are_all_told(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
+    job = await app_harness.enqueue("add")
+    await app_harness.sql(
         """insert into plait.event_waits (job_id, tenant_id, at, branch, signal, name, probe, match)
            select job_id, tenant_id, plait.now(), '', 'event x ' || n, 'x', '', '{}' from plait.live, generate_series(1, 2500) n where job_id = $1""",
         job,
     )
-    event = await over.emit("x")
-    await over.dispatch()
-    assert (await over.event(event)).dispatched_at is not None
-    assert await over.sql("select count(*) from plait.signals") == 2500
-    assert await over.sql("select count(*) from plait.event_waits") == 0
+    event = await app_harness.emit("x")
+    await app_harness.dispatch()
+    assert (await app_harness.event(event)).dispatched_at is not None
+    assert await app_harness.sql("select count(*) from plait.signals") == 2500
+    assert await app_harness.sql("select count(*) from plait.event_waits") == 0
 
 
 async def test_a_job_that_a_users_transaction_holds_gets_its_event_later_and_no_other_waits_for_it(
-    app: Plait, kit: Kit, over: World
+    app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
     @app.job(retries=0)
     async def waits(name: str) -> Any:
@@ -169,13 +175,13 @@ async def test_a_job_that_a_users_transaction_holds_gets_its_event_later_and_no_
 
     held, free = await waits.enqueue("held"), await waits.enqueue("free")
     await kit.run_until_idle()
-    await over.emit("held", n=1)
-    await over.emit("free", n=2)
-    async with over.connection() as connection:
+    await app_harness.emit("held", n=1)
+    await app_harness.emit("free", n=2)
+    async with app_harness.connection() as connection:
         transaction = connection.transaction()
         await transaction.start()
         await held.signal("something else", conn=connection)
-        await Dispatch().run(over.store)
+        await Dispatch().run(app_harness.store)
         assert [await held.status(), await free.status()] == [Status.WAITING, Status.QUEUED]
         await transaction.rollback()
     await kit.run_until_idle()
@@ -200,7 +206,7 @@ async def test_a_bad_event_name_or_match_is_refused(app: Plait, kit: Kit) -> Non
             await handle.result(120)
 
 
-async def test_a_job_that_is_retried_waits_for_its_event_again(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_job_that_is_retried_waits_for_its_event_again(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job(retries=0)
     async def waits() -> Any:
         return await wait_for_event("tick")
@@ -210,34 +216,34 @@ async def test_a_job_that_is_retried_waits_for_its_event_again(app: Plait, kit: 
         await kit.run_until_idle()
         await handle.cancel()
         await handle.retry(drop_steps=drop)
-        assert await over.sql("select count(*) from plait.event_waits") == 0
+        assert await app_harness.sql("select count(*) from plait.event_waits") == 0
         await kit.run_until_idle()
         await app.emit("tick", {"drop": drop})
         await kit.run_until_idle()
         assert await handle.result(120) == {"drop": drop}
 
 
-async def test_a_stale_attempt_registers_no_wait_for_an_event(world: World) -> None:
-    await world.enqueue("add")
-    worker = await world.worker()
+async def test_a_stale_attempt_registers_no_wait_for_an_event(harness: Harness) -> None:
+    await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
     held = Lease(worker.id, lease.job_id, lease.attempt)
-    events = world.store.events
+    events = harness.store.events
     assert await events.await_event(held, "", "event e 1", "e", "{}")
     assert await events.await_event(held, "", "event e 1", "e", "{}")
-    await world.lose(worker)
+    await harness.lose(worker)
     assert not await events.await_event(held, "", "event e 2", "e", "{}")
-    assert await world.sql("select count(*) from plait.event_waits") == 1
-    await world.cancel(lease.job_id)
+    assert await harness.sql("select count(*) from plait.event_waits") == 1
+    await harness.cancel(lease.job_id)
     with pytest.raises(IllegalMove):
-        await world.store.jobs.signal(lease.job_id, "x")
-    await world.emit("e")
-    await world.dispatch()
-    assert await world.sql("select count(*) from plait.event_waits") == 0, "its job is final"
+        await harness.store.jobs.signal(lease.job_id, "x")
+    await harness.emit("e")
+    await harness.dispatch()
+    assert await harness.sql("select count(*) from plait.event_waits") == 0, "its job is final"
 
 
 async def test_a_waiting_job_whose_row_is_held_does_not_delay_an_event_for_others(
-    app: Plait, kit: Kit, over: World
+    app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
     @app.job
     async def waits() -> int:
@@ -255,4 +261,4 @@ async def test_a_waiting_job_whose_row_is_held_does_not_delay_an_event_for_other
     await connection.close()
     await kit.run_until_idle()
     assert await held.result(60) == 7
-    assert await over.sql("select count(*) from plait.event_waits") == 0
+    assert await app_harness.sql("select count(*) from plait.event_waits") == 0

@@ -16,7 +16,7 @@ from plait import (
 from plait.model.ids import new_id
 from plait.testing import Kit, TestDatabase
 
-from ..harness import World
+from ..harness import Harness
 
 
 @pytest.fixture
@@ -89,15 +89,15 @@ async def test_a_signal_with_a_sync_connection(collects: Any, kit: Kit, plait_da
     assert await handle.result(120) == [{"n": 1}]
 
 
-async def test_a_signal_sent_again_with_the_same_id_is_one(collects: Any, kit: Kit, over: World) -> None:
+async def test_a_signal_sent_again_with_the_same_id_is_one(collects: Any, kit: Kit, app_harness: Harness) -> None:
     handle, other = await collects.enqueue(), await collects.enqueue()
     same = new_id()
     for _ in range(3):
         await handle.signal("item", 1, id="webhook 17")
-        await over.advance(seconds=1)
+        await app_harness.advance(seconds=1)
         await handle.signal("item", 2, id=same)
     await other.signal("item", 3, id="webhook 17")
-    await over.advance(seconds=1)
+    await app_harness.advance(seconds=1)
     for one in (handle, other):
         await one.signal("item", "enough")
     await kit.run_until_idle()
@@ -110,7 +110,9 @@ async def test_a_signal_sent_again_with_the_same_id_is_one(collects: Any, kit: K
 # signal_or_start
 
 
-async def test_the_first_signal_starts_the_job_and_the_next_ones_reach_it(collects: Any, kit: Kit, over: World) -> None:
+async def test_the_first_signal_starts_the_job_and_the_next_ones_reach_it(
+    collects: Any, kit: Kit, app_harness: Harness
+) -> None:
     cart = collects.options(dedupe_key="cart 7")
     first = await cart.signal_or_start("item", 1, "started")
     second = await cart.signal_or_start("item", 2, "not started again")
@@ -123,10 +125,12 @@ async def test_the_first_signal_starts_the_job_and_the_next_ones_reach_it(collec
     assert await first.result(120) == ["started", 1, 2, 3]
     again = await cart.signal_or_start("item", 4, "a new one")
     assert again.id != first.id
-    assert await over.sql("select count(*) from plait.jobs") == 2
+    assert await app_harness.sql("select count(*) from plait.jobs") == 2
 
 
-async def test_many_at_once_start_one_job_and_all_their_signals_reach_it(collects: Any, kit: Kit, over: World) -> None:
+async def test_many_at_once_start_one_job_and_all_their_signals_reach_it(
+    collects: Any, kit: Kit, app_harness: Harness
+) -> None:
     cart = collects.options(dedupe_key="cart 7")
     handles = await asyncio.gather(*(cart.signal_or_start("item", n) for n in range(30)))
     assert len({handle.id for handle in handles}) == 1
@@ -135,37 +139,41 @@ async def test_many_at_once_start_one_job_and_all_their_signals_reach_it(collect
     assert sorted(await handles[0].result(120)) == list(range(30))
 
 
-async def test_a_job_that_ends_meanwhile_is_followed_by_a_new_one(collects: Any, kit: Kit, over: World) -> None:
+async def test_a_job_that_ends_meanwhile_is_followed_by_a_new_one(
+    collects: Any, kit: Kit, app_harness: Harness
+) -> None:
     """The holder of the key ends between the lookup and the signal: held by a transaction that is still to commit."""
     cart = collects.options(dedupe_key="cart 7")
     first = await cart.signal_or_start("item", "enough")
-    async with over.connection() as connection:
+    async with app_harness.connection() as connection:
         transaction = connection.transaction()
         await transaction.start()
         await connection.fetchval("select plait.cancel($1)", first.id)
         starting = asyncio.create_task(cart.signal_or_start("item", 1))
-        await over.until_blocked()
+        await app_harness.until_blocked()
         await transaction.commit()
     second = await starting
     assert second.id != first.id
     await kit.run_until_idle()
-    assert await over.sql("select count(*) from plait.signals where job_id = $1", second.id) == 1
+    assert await app_harness.sql("select count(*) from plait.signals where job_id = $1", second.id) == 1
 
 
-async def test_sent_again_after_a_lost_reply_it_is_the_same_job_and_signal(over: World) -> None:
+async def test_sent_again_after_a_lost_reply_it_is_the_same_job_and_signal(app_harness: Harness) -> None:
     ids = new_id(), new_id()
     sql = "select * from plait.signal_or_start($1, 'add', '{}', 'k', 'item', '1', $2)"
     for _ in range(2):
-        row = await over.admin.fetchrow(sql, *ids)
+        row = await app_harness.admin.fetchrow(sql, *ids)
         assert (row["o_job"], row["o_started"]) == (ids[0], True)
-    assert await over.sql("select count(*) from plait.signals") == 1
-    await over.cancel(ids[0])
-    row = await over.admin.fetchrow(sql, *ids)
+    assert await app_harness.sql("select count(*) from plait.signals") == 1
+    await app_harness.cancel(ids[0])
+    row = await app_harness.admin.fetchrow(sql, *ids)
     assert row["o_job"] == ids[0]
 
 
-async def test_signal_or_start_is_part_of_the_callers_transaction(collects: Any, kit: Kit, over: World) -> None:
-    async with over.connection() as connection:
+async def test_signal_or_start_is_part_of_the_callers_transaction(
+    collects: Any, kit: Kit, app_harness: Harness
+) -> None:
+    async with app_harness.connection() as connection:
         transaction = connection.transaction()
         await transaction.start()
         cart = collects.options(dedupe_key="cart 7", conn=connection)
@@ -177,7 +185,7 @@ async def test_signal_or_start_is_part_of_the_callers_transaction(collects: Any,
     await kept.signal("item", "enough")
     await kit.run_until_idle()
     assert await kept.result(120) == ["kept", 2]
-    assert await over.sql("select count(*) from plait.jobs") == 1
+    assert await app_harness.sql("select count(*) from plait.jobs") == 1
 
 
 async def test_signal_or_start_needs_a_dedupe_key(collects: Any) -> None:

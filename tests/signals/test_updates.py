@@ -26,7 +26,7 @@ from plait.model.ids import new_id
 from plait.runtime.settings import Settings
 from plait.testing import Kit
 
-from ..harness import World
+from ..harness import Harness
 from ..waiting import eventually
 
 
@@ -54,34 +54,38 @@ def shop(app: Plait) -> Any:
     return shop
 
 
-async def _ask(kit: Kit, asking: "asyncio.Task[Any]", over: World, sent: int) -> Any:
+async def _ask(kit: Kit, asking: "asyncio.Task[Any]", app_harness: Harness, sent: int) -> Any:
     """Run the job when the update is there."""
-    await eventually(lambda: _sent(over, sent), what="the update was sent")
+    await eventually(lambda: _sent(app_harness, sent), what="the update was sent")
     await kit.run_until_idle()
     return await asking
 
 
-async def _sent(over: World, n: int) -> bool:
-    return bool(await over.sql("select count(*) >= $1 from plait.signals", n))
+async def _sent(app_harness: Harness, n: int) -> bool:
+    return bool(await app_harness.sql("select count(*) >= $1 from plait.signals", n))
 
 
-async def test_a_reply_reaches_who_asked_and_a_rejection_too(shop: Any, kit: Kit, over: World) -> None:
+async def test_a_reply_reaches_who_asked_and_a_rejection_too(shop: Any, kit: Kit, app_harness: Harness) -> None:
     handle = await shop.enqueue()
     await kit.run_until_idle()
-    assert await _ask(kit, asyncio.create_task(handle.update("price", 5, timeout=120)), over, 1) == {"total": 5}
+    assert await _ask(kit, asyncio.create_task(handle.update("price", 5, timeout=120)), app_harness, 1) == {"total": 5}
     with pytest.raises(UpdateRejected, match="a price is not negative"):
-        await _ask(kit, asyncio.create_task(handle.update("price", -1, timeout=120)), over, 2)
+        await _ask(kit, asyncio.create_task(handle.update("price", -1, timeout=120)), app_harness, 2)
     with pytest.raises(UpdateRejected, match="the payload does not fit: Expected `int`, got `str`"):
-        await _ask(kit, asyncio.create_task(handle.update("price", "x", timeout=120)), over, 3)
+        await _ask(kit, asyncio.create_task(handle.update("price", "x", timeout=120)), app_harness, 3)
     assert await handle.status() == Status.WAITING
-    last = await _ask(kit, asyncio.create_task(handle.update("price", 0, timeout=120, type=dict[str, int])), over, 4)
+    last = await _ask(
+        kit, asyncio.create_task(handle.update("price", 0, timeout=120, type=dict[str, int])), app_harness, 4
+    )
     assert last == {"total": 5}
     assert await handle.result(120) == 5
     assert shop.checked == [5, -1, 0], "once each, however often the handler was replayed"
-    assert await over.sql("select count(*) from plait.update_replies") == 4
+    assert await app_harness.sql("select count(*) from plait.update_replies") == 4
 
 
-async def test_an_update_that_is_not_answered_times_out_or_ends_with_the_job(app: Plait, kit: Kit, over: World) -> None:
+async def test_an_update_that_is_not_answered_times_out_or_ends_with_the_job(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     @app.job(retries=0)
     async def deaf() -> None:
         await sleep("1h")
@@ -91,7 +95,7 @@ async def test_an_update_that_is_not_answered_times_out_or_ends_with_the_job(app
     with pytest.raises(TimeoutError, match=r"did not reply to 'price' within 0\.05 s"):
         await handle.update("price", 1, timeout=0.05)
     asking = asyncio.create_task(handle.update("price", 1, timeout=120))
-    await eventually(lambda: _sent(over, 2), what="the update was sent")
+    await eventually(lambda: _sent(app_harness, 2), what="the update was sent")
     await handle.cancel()
     with pytest.raises(UpdateRejected, match="is canceled and did not reply to 'price'"):
         await asking
@@ -101,7 +105,9 @@ async def test_an_update_that_is_not_answered_times_out_or_ends_with_the_job(app
         await app.handle(new_id()).update("price", 1)
 
 
-async def test_an_update_is_rejected_by_the_handler_and_answered_once(app: Plait, kit: Kit, over: World) -> None:
+async def test_an_update_is_rejected_by_the_handler_and_answered_once(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     @app.job(retries=0)
     async def picky() -> str:
         update = await wait_for_update("ask")
@@ -114,7 +120,7 @@ async def test_an_update_is_rejected_by_the_handler_and_answered_once(app: Plait
 
     handle = await picky.enqueue()
     with pytest.raises(UpdateRejected, match="not today"):
-        await _ask(kit, asyncio.create_task(handle.update("ask", timeout=120)), over, 1)
+        await _ask(kit, asyncio.create_task(handle.update("ask", timeout=120)), app_harness, 1)
     assert await handle.result(120) == "the update 'ask' was already answered: an update has one reply"
 
 
@@ -136,20 +142,20 @@ async def test_no_update_in_time_is_a_signal_timeout_and_a_bad_name_is_refused(a
         await bad.result(120)
 
 
-async def test_a_stale_attempt_answers_no_update(world: World) -> None:
-    await world.enqueue("add")
-    worker = await world.worker()
+async def test_a_stale_attempt_answers_no_update(harness: Harness) -> None:
+    await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
-    signals, update = world.store.signals, new_id()
+    signals, update = harness.store.signals, new_id()
     assert await signals.reply_update(worker.id, lease.job_id, lease.attempt, update, value="1", error=None)
     assert await signals.reply_update(worker.id, lease.job_id, lease.attempt, update, value="2", error=None)
-    await world.lose(worker)
+    await harness.lose(worker)
     assert not await signals.reply_update(worker.id, lease.job_id, lease.attempt, new_id(), value="3", error=None)
-    assert await world.rows("select value::text from plait.update_replies") == [("1",)]
+    assert await harness.rows("select value::text from plait.update_replies") == [("1",)]
 
 
 async def test_a_history_with_streams_events_updates_and_links_is_replayed_without_a_database(
-    app: Plait, kit: Kit, over: World, monkeypatch: pytest.MonkeyPatch
+    app: Plait, kit: Kit, app_harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PLAIT_API_URL", "http://plait.test")
     monkeypatch.setenv("PLAIT_SECRET_LINKS", "for-tests-for-tests-for-tests")
@@ -173,7 +179,7 @@ async def test_a_history_with_streams_events_updates_and_links_is_replayed_witho
     handle = await shows.enqueue(1)
     await kit.run_until_idle()
     await app.emit("paid", {"n": 1})
-    assert await _ask(kit, asyncio.create_task(handle.update("ask", 5, timeout=120)), over, 1) == "yes"
+    assert await _ask(kit, asyncio.create_task(handle.update("ask", 5, timeout=120)), app_harness, 1) == "yes"
     history = await kit.history(handle)
     assert await kit.replay(history, shows) is None, "it waits, as on record"
     assert len(urls) == 1

@@ -26,11 +26,13 @@ from plait.store.workers import Workers
 from plait.testing import Kit, TestDatabase
 from plait.worker.worker import Worker
 
-from ..harness import World
+from ..harness import Harness
 from ..waiting import eventually
 
 
-async def test_progress_and_info_said_before_a_wait_are_visible_during_it(app: Plait, kit: Kit, over: World) -> None:
+async def test_progress_and_info_said_before_a_wait_are_visible_during_it(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     @app.job(retries=0)
     async def works() -> None:
         current().progress(1, 3, "asks somebody")
@@ -55,9 +57,9 @@ async def test_progress_and_info_said_before_a_wait_are_visible_during_it(app: P
 
 
 async def test_a_handler_that_waits_in_memory_goes_on_writing_and_its_progress_stays_visible(
-    real_database: TestDatabase,
+    real_clock_database: TestDatabase,
 ) -> None:
-    app = Plait(real_database.url)
+    app = Plait(real_clock_database.url)
     begun = 0
 
     @app.job(retries=0)
@@ -198,7 +200,7 @@ async def test_the_next_attempt_reads_what_the_one_before_said_last(app: Plait, 
     assert await handle.result(120) == [{"done": 40, "total": 100}, "half"]
 
 
-async def test_a_state_that_is_set_again_to_the_same_is_no_change(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_state_that_is_set_again_to_the_same_is_no_change(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """A replay sets it again."""
 
     @app.job(retries=0)
@@ -211,7 +213,7 @@ async def test_a_state_that_is_set_again_to_the_same_is_no_change(app: Plait, ki
     for _ in range(3):
         await kit.run_until_idle()
         await kit.advance(hours=1)
-    assert await over.sql("select version from plait.job_states") == 1
+    assert await app_harness.sql("select version from plait.job_states") == 1
 
 
 async def test_a_state_that_is_too_large_or_has_no_json_form_is_refused(app: Plait, kit: Kit) -> None:
@@ -246,16 +248,16 @@ async def test_a_def_handler_and_a_step_set_the_state_too(app: Plait, kit: Kit) 
     assert await asyncio.to_thread(handles[0].state_sync) == [1]
 
 
-async def test_a_stale_attempt_sets_no_state(world: World) -> None:
-    await world.enqueue("add")
-    worker = await world.worker()
+async def test_a_stale_attempt_sets_no_state(harness: Harness) -> None:
+    await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
-    workers = world.store.workers
+    workers = harness.store.workers
     assert await workers.progress(worker.id, lease.job_id, lease.attempt, None, '"mine"')
-    await world.lose(worker)
+    await harness.lose(worker)
     assert not await workers.progress(worker.id, lease.job_id, lease.attempt, None, '"late"')
     assert await workers.last_report(worker.id, lease.job_id, lease.attempt) == (None, None)
-    other = await world.worker()
+    other = await harness.worker()
     again = await other.claim_one()
     assert not await workers.progress(worker.id, again.job_id, again.attempt, None, '"anothers"')
     assert await workers.last_report(other.id, again.job_id, again.attempt) == (None, '"mine"')

@@ -29,7 +29,7 @@ from plait.store.leader import Retention
 from plait.testing import Kit, TestDatabase
 from plait.worker.worker import Worker
 
-from ..harness import World
+from ..harness import Harness
 from ..waiting import eventually
 
 
@@ -38,8 +38,8 @@ async def items(handle: Handle[Any], name: str = "tokens", **options: Any) -> li
         return [item async for item in handle.stream(name, **options)]
 
 
-async def test_sixty_items_at_twenty_a_second_all_arrive_while_the_job_runs(real_database: TestDatabase) -> None:
-    app = Plait(real_database.url)
+async def test_sixty_items_at_twenty_a_second_all_arrive_while_the_job_runs(real_clock_database: TestDatabase) -> None:
+    app = Plait(real_clock_database.url)
     read: list[Any] = []
     seen_while_running = 0
 
@@ -85,7 +85,7 @@ async def test_items_come_in_order_and_the_loop_ends_with_the_job(app: Plait, ki
     assert await items(handle, "another") == []
 
 
-async def test_a_reader_is_not_ended_by_a_wait_of_the_job(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_reader_is_not_ended_by_a_wait_of_the_job(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job(retries=0)
     async def speak() -> None:
         await current().stream("tokens").write("before")
@@ -96,13 +96,13 @@ async def test_a_reader_is_not_ended_by_a_wait_of_the_job(app: Plait, kit: Kit, 
     reading = asyncio.create_task(items(handle))
     await kit.run_until_idle()
     assert await handle.status() == Status.WAITING
-    assert await over.sql("select count(*) from plait.stream_items") == 1
+    assert await app_harness.sql("select count(*) from plait.stream_items") == 1
     await handle.signal("go")
     await kit.run_until_idle()
     assert await reading == ["before", "after"]
 
 
-async def test_a_replay_writes_nothing_again(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_replay_writes_nothing_again(app: Plait, kit: Kit, app_harness: Harness) -> None:
     async def inside(n: int) -> None:
         await current().stream("tokens").write(f"step {n}")
 
@@ -119,7 +119,11 @@ async def test_a_replay_writes_nothing_again(app: Plait, kit: Kit, over: World) 
         await kit.run_until_idle()
         await kit.advance(hours=1)
     assert await items(handle) == [0, "step 0", 1, "step 1", 2, "step 2"]
-    assert await over.sql("select array_agg(distinct attempt order by attempt) from plait.stream_items") == [1, 2, 3]
+    assert await app_harness.sql("select array_agg(distinct attempt order by attempt) from plait.stream_items") == [
+        1,
+        2,
+        3,
+    ]
 
 
 async def test_branches_write_side_by_side_and_again_after_a_wait(app: Plait, kit: Kit) -> None:
@@ -203,7 +207,7 @@ async def test_a_closed_stream_ends_its_readers_and_takes_nothing_more(app: Plai
 
 @pytest.mark.parametrize("full", ["items = 100000", "bytes = 16777216 - 2"])
 async def test_what_does_not_fit_any_more_raises_and_nothing_is_lost(
-    app: Plait, kit: Kit, over: World, full: str
+    app: Plait, kit: Kit, app_harness: Harness, full: str
 ) -> None:
     @app.job(retries=0)
     async def speak() -> str:
@@ -216,7 +220,7 @@ async def test_what_does_not_fit_any_more_raises_and_nothing_is_lost(
         return "written"
 
     async def fill() -> None:
-        await over.sql(f"update plait.streams set {full}")
+        await app_harness.sql(f"update plait.streams set {full}")
 
     handle = await speak.enqueue()
     await kit.run_until_idle()
@@ -271,15 +275,15 @@ async def test_items_are_decoded_by_type(app: Plait, kit: Kit) -> None:
         await items(handle, type=int)
 
 
-async def test_a_stream_of_nobodys_job_or_anothers_is_not_there(app: Plait, kit: Kit, over: World) -> None:
-    await over.tenant("b")
-    theirs = await over.enqueue("add", tenant="b")
+async def test_a_stream_of_nobodys_job_or_anothers_is_not_there(app: Plait, kit: Kit, app_harness: Harness) -> None:
+    await app_harness.tenant("b")
+    theirs = await app_harness.enqueue("add", tenant="b")
     for job in (new_id(), theirs):
         with pytest.raises(NotFound):
             await items(app.handle(job))
 
 
-async def test_code_that_outlives_its_handler_writes_nothing(app: Plait, kit: Kit, over: World) -> None:
+async def test_code_that_outlives_its_handler_writes_nothing(app: Plait, kit: Kit, app_harness: Harness) -> None:
     kept: list[Any] = []
 
     @app.job(retries=0)
@@ -299,10 +303,10 @@ async def test_code_that_outlives_its_handler_writes_nothing(app: Plait, kit: Ki
     assert await dropped.status() == Status.WAITING
     with pytest.raises(Exception, match="has ended"):
         await kept[0].write(1)
-    assert await over.sql("select count(*) from plait.stream_items") == 0
+    assert await app_harness.sql("select count(*) from plait.stream_items") == 0
 
 
-async def test_a_slow_reader_gets_everything_page_by_page(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_slow_reader_gets_everything_page_by_page(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """Pages are bounded by bytes: 40 items of 60 KB are more than one."""
 
     @app.job(retries=0)
@@ -315,7 +319,7 @@ async def test_a_slow_reader_gets_everything_page_by_page(app: Plait, kit: Kit, 
     assert [item.partition(":")[0] for item in await items(handle)] == [str(n) for n in range(40)]
 
 
-async def test_streams_are_forgotten_with_their_job(app: Plait, kit: Kit, over: World) -> None:
+async def test_streams_are_forgotten_with_their_job(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job(retries=0)
     async def speak() -> None:
         await current().stream("tokens").write(1)
@@ -324,12 +328,14 @@ async def test_streams_are_forgotten_with_their_job(app: Plait, kit: Kit, over: 
     await kit.run_until_idle()
     await handle.stream_token()
     await kit.advance(days=400)
-    await over.store.leader.prune(Retention(succeeded=timedelta(days=1)))
+    await app_harness.store.leader.prune(Retention(succeeded=timedelta(days=1)))
     counts = "select (select count(*) from plait.jobs), (select count(*) from plait.streams), (select count(*) from plait.stream_items), (select count(*) from plait.job_tokens)"
-    assert [tuple(row) for row in await over.rows(counts)] == [(0, 0, 0, 0)]
+    assert [tuple(row) for row in await app_harness.rows(counts)] == [(0, 0, 0, 0)]
 
 
-async def test_a_job_that_begins_anew_writes_its_items_after_the_old_ones(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_job_that_begins_anew_writes_its_items_after_the_old_ones(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     """Who has read the old ones, and goes on, gets the new ones."""
 
     @app.job(retries=0)
@@ -349,7 +355,7 @@ async def test_a_job_that_begins_anew_writes_its_items_after_the_old_ones(app: P
     assert again == [(4, [3, 0]), (5, [3, 1]), (6, [3, 2])]
     assert [item async for item in handle.stream_items("tokens", after=5, type=tuple[int, int])] == [(6, (3, 2))]
     assert [item[1] for item in await items(handle)] == [0, 1, 2]
-    assert await over.sql("select (items, last_seq) = (3, 6) from plait.streams")
+    assert await app_harness.sql("select (items, last_seq) = (3, 6) from plait.streams")
 
 
 async def test_a_run_after_continue_as_new_writes_new_items(app: Plait, kit: Kit) -> None:

@@ -17,8 +17,8 @@ from plait.telemetry import tracing
 from plait.worker.tracing import traced
 from plait.worker.worker import Worker
 
-from ..api.api_client import Calling
-from ..harness import World
+from ..api.api_client import ApiClient
+from ..harness import Harness
 from ..worker import isolated
 from ..worker.conftest import Running
 
@@ -168,8 +168,8 @@ def test_a_traceparent_is_as_w3c_says_whatever_the_correlation_id_is() -> None:
     assert trace_of(job, CALLER).trace_id == CALLER[3:35]
 
 
-async def test_a_request_with_a_traceparent_hands_it_to_its_job(api: Calling, world: World) -> None:
-    await world.define("add")
+async def test_a_request_with_a_traceparent_hands_it_to_its_job(api: ApiClient, harness: Harness) -> None:
+    await harness.define("add")
     caller = await api.acting()
 
     async def correlation(traceparent: str, **body: Any) -> str | None:

@@ -10,7 +10,7 @@ from plait.store.workers import Cycle, Settlement
 from plait.telemetry.histogram import Histogram
 from plait.worker.metrics import WorkerMetrics
 
-from ..harness import World
+from ..harness import Harness
 from ..waiting import eventually
 from ..worker.conftest import Running
 from .scraping import scrape
@@ -87,14 +87,14 @@ async def test_a_worker_tells_of_its_slots_its_runs_and_how_long_jobs_waited(app
     assert 0 <= told("plait_wait_seconds_sum", queue="default") < 60 * 20
 
 
-async def test_waits_are_of_first_claims_since_a_job_was_asked_for_or_due(world: World) -> None:
-    plain = await world.enqueue("add")
-    late = await world.enqueue("add", delay_s=50)
-    await world.advance(seconds=60)
-    await world.promote()
-    worker = await world.worker()
+async def test_waits_are_of_first_claims_since_a_job_was_asked_for_or_due(harness: Harness) -> None:
+    plain = await harness.enqueue("add")
+    late = await harness.enqueue("add", delay_s=50)
+    await harness.advance(seconds=60)
+    await harness.promote()
+    worker = await harness.worker()
     [first, second] = await worker.claim(2)
     assert {first.job_id, second.job_id} == {plain, late}
     await worker.succeed(first)
-    assert sorted(await world.store.metrics.claim_waits([plain, late])) == [("default", 10.0), ("default", 60.0)]
-    assert await world.store.metrics.claim_waits([await world.enqueue("add")]) == [], "it is not claimed"
+    assert sorted(await harness.store.metrics.claim_waits([plain, late])) == [("default", 10.0), ("default", 60.0)]
+    assert await harness.store.metrics.claim_waits([await harness.enqueue("add")]) == [], "it is not claimed"

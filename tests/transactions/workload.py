@@ -1,4 +1,4 @@
-"""A database in which something of everything is under way, of two tenants: what an open transaction of tenant a's could hold up.
+"""A workload of two tenants with jobs in every state, which an open transaction of tenant a could block.
 
 `a_…` is what the transaction may touch; `free_…` are jobs of tenant a that have nothing to do with it; `b_…` is tenant b's.
 """
@@ -15,7 +15,7 @@ from plait.store.workers import Claimed
 from plait.store.workflows import Checkpoint, Lease, NewChild, NewFanOut, StepKey
 
 from ..fake_worker import FakeWorker, outcome
-from ..harness import World
+from ..harness import Harness
 from ..workflows.worker_calls import wait_for
 
 KEY = "sync"
@@ -24,8 +24,8 @@ LEASE_S = 86_400.0
 
 
 @dataclass
-class Scene:
-    world: World
+class Workload:
+    harness: Harness
     a: UUID
     b: UUID
     worker: FakeWorker
@@ -38,7 +38,7 @@ class Scene:
         return self.jobs[name]
 
     async def queued(self, name: str, *, tenant: str = "a", **options: Any) -> UUID:
-        self.jobs[name] = await self.world.enqueue(tenant=tenant, queue=f"q_{name}", **options)
+        self.jobs[name] = await self.harness.enqueue(tenant=tenant, queue=f"q_{name}", **options)
         return self.jobs[name]
 
     async def run(self, name: str, *, tenant: str = "a", by: FakeWorker | None = None, **options: Any) -> Claimed:
@@ -55,7 +55,7 @@ class Scene:
         self.running.pop(parent, None)
         ids = {name: new_id() for name in children}
         settings: dict[str, Any] = {"timeout_s": None, "streamed": False, "strategy": "collect_all", **options}
-        assert await self.world.store.workflows.open_fan_out(
+        assert await self.harness.store.workflows.open_fan_out(
             Lease(self.worker.id, lease.job_id, lease.attempt),
             NewFanOut(
                 id=new_id(), key=StepKey("", "fan_out", 1, 1), hash="0", needed=0, early=False,
@@ -79,19 +79,19 @@ class Scene:
 
     async def settled(self, *names: str) -> bool:
         final = "select count(*) from plait.attempts where job_id = any($1) and final = 'succeeded'"
-        return int(await self.world.sql(final, [self.jobs[name] for name in names])) == len(names)
+        return int(await self.harness.sql(final, [self.jobs[name] for name in names])) == len(names)
 
     async def state(self, name: str) -> str:
-        return (await self.world.status(self.jobs[name])).value
+        return (await self.harness.status(self.jobs[name])).value
 
     async def fire_and_dispatch(self) -> None:
-        await Fire().run(self.world.store)
-        await Dispatch().run(self.world.store)
+        await Fire().run(self.harness.store)
+        await Dispatch().run(self.harness.store)
 
     async def made(self, trigger: str) -> int:
         """How many jobs a trigger has made."""
         sql = "select count(*) from plait.fires where trigger_id = $1 and outcome = 'enqueued'"
-        return int(await self.world.sql(sql, self.triggers[trigger]))
+        return int(await self.harness.sql(sql, self.triggers[trigger]))
 
     def checkpoint(self, name: str) -> Checkpoint:
         claimed = self.running[name]
@@ -99,82 +99,82 @@ class Scene:
         return Checkpoint(lease, StepKey("", "later", 1, 9), "call", 9, None, "1", None)
 
 
-async def set_scene(world: World, *, quota: bool = False) -> Scene:
-    await world.define("add", backoff_base_s=0)
-    a = await world.tenant("a", **({"max_queued": 10_000} if quota else {}))
-    worker, dying = [await world.worker(definitions=["add"], lease_s=LEASE_S) for _ in range(2)]
-    scene = Scene(world, a, await world.tenant("b"), worker, dying)
+async def start_workload(harness: Harness, *, quota: bool = False) -> Workload:
+    await harness.define("add", backoff_base_s=0)
+    a = await harness.tenant("a", **({"max_queued": 10_000} if quota else {}))
+    worker, dying = [await harness.worker(definitions=["add"], lease_s=LEASE_S) for _ in range(2)]
+    workload = Workload(harness, a, await harness.tenant("b"), worker, dying)
 
     # Fan-outs: of one level, of two, a stream, and one that its children's dead letters keep open.
-    await scene.fan_out(
+    await workload.fan_out(
         "a_parent", {"a_child": worker, "a_child_queued": None, "a_child_lost": dying, "a_child_dead": worker}
     )
-    await scene.fan_out("a_top", {"a_middle": worker, "a_middle_other": worker})
-    await scene.fan_out("a_middle", {"a_leaf": worker, "a_leaf_queued": None}, timeout_s=60)
-    await scene.fan_out("a_stream", {"a_streamed": worker, "a_streamed_queued": None}, streamed=True)
-    await worker.fail(scene.running.pop("a_child_dead"), permanent=True)
-    await world.cancel(scene["a_child_lost"], tenant="a")
+    await workload.fan_out("a_top", {"a_middle": worker, "a_middle_other": worker})
+    await workload.fan_out("a_middle", {"a_leaf": worker, "a_leaf_queued": None}, timeout_s=60)
+    await workload.fan_out("a_stream", {"a_streamed": worker, "a_streamed_queued": None}, streamed=True)
+    await worker.fail(workload.running.pop("a_child_dead"), permanent=True)
+    await harness.cancel(workload["a_child_lost"], tenant="a")
     # A nursery: its parent has returned.
-    parent = await scene.run("a_nursery")
+    parent = await workload.run("a_nursery")
     for name in ("a_spawned", "a_spawned_queued"):
-        scene.jobs[name] = await world.sql(
-            "select plait.spawn('add', parent => $1, tenant => 'a', queue => $2)", scene["a_nursery"], f"q_{name}"
+        workload.jobs[name] = await harness.sql(
+            "select plait.spawn('add', parent => $1, tenant => 'a', queue => $2)", workload["a_nursery"], f"q_{name}"
         )
-    [scene.running["a_spawned"]] = await worker.claim_plainly(1, queue="q_a_spawned")
+    [workload.running["a_spawned"]] = await worker.claim_plainly(1, queue="q_a_spawned")
     await worker.succeed(parent)
-    del scene.running["a_nursery"]
+    del workload.running["a_nursery"]
     # Jobs that others follow, by a key, or wait for.
-    await scene.run("a_followed")
-    await world.sql("select plait.after($1, 'add', tenant => 'a', dedupe_key => $2)", scene["a_followed"], KEY)
-    await scene.run("a_needed")
-    scene.jobs["a_dependent"] = await world.sql(
-        "select plait.enqueue('add', tenant => 'a', after => array[$1::uuid])", scene["a_needed"]
+    await workload.run("a_followed")
+    await harness.sql("select plait.after($1, 'add', tenant => 'a', dedupe_key => $2)", workload["a_followed"], KEY)
+    await workload.run("a_needed")
+    workload.jobs["a_dependent"] = await harness.sql(
+        "select plait.enqueue('add', tenant => 'a', after => array[$1::uuid])", workload["a_needed"]
     )
     # Plain ones.
-    await scene.run("a_running")
-    await scene.queued("a_queued")
-    await scene.queued("a_scheduled", delay_s=3600)
-    await worker.fail(await scene.run("a_dead"), permanent=True)
-    del scene.running["a_dead"]
-    lease = await scene.run("a_signaled")
-    await wait_for(world, _lease(worker, lease), "signal go", "signal", delay_s=1e6)
-    del scene.running["a_signaled"]
+    await workload.run("a_running")
+    await workload.queued("a_queued")
+    await workload.queued("a_scheduled", delay_s=3600)
+    await worker.fail(await workload.run("a_dead"), permanent=True)
+    del workload.running["a_dead"]
+    lease = await workload.run("a_signaled")
+    await wait_for(harness, _lease(worker, lease), "signal go", "signal", delay_s=1e6)
+    del workload.running["a_signaled"]
 
     for of, tenant in (("free", "a"), ("b", "b")):
-        await scene.run(f"{of}_running", tenant=tenant)
-        await scene.run(f"{of}_lost", tenant=tenant, by=dying)
-        del scene.running[f"{of}_lost"]
-        await scene.queued(f"{of}_queued", tenant=tenant)
-        await scene.queued(f"{of}_canceled", tenant=tenant)
-        await scene.fan_out(f"{of}_parent", {f"{of}_child": worker}, tenant=tenant, timeout_s=None)
-        await scene.fan_out(f"{of}_late", {f"{of}_open": None}, tenant=tenant, timeout_s=60)
-        lease = await scene.run(f"{of}_sleeper", tenant=tenant)
-        await wait_for(world, _lease(worker, lease), "s", "sleep", delay_s=60)
-        del scene.running[f"{of}_sleeper"]
-        scene.triggers[f"{of}_schedule"] = await world.trigger(f"{of} schedule", tenant=tenant, every_s=60)
-        scene.triggers[f"{of}_event"] = await world.trigger(f"{of} event", tenant=tenant, event_name=of)
-    scene.triggers["a_schedule"] = await world.trigger("a schedule", tenant="a", every_s=60, dedupe_key=KEY)
-    scene.triggers["a_event"] = await world.trigger("a event", tenant="a", event_name="a", dedupe_key=KEY)
-    del scene.running["a_child_lost"]
-    return scene
+        await workload.run(f"{of}_running", tenant=tenant)
+        await workload.run(f"{of}_lost", tenant=tenant, by=dying)
+        del workload.running[f"{of}_lost"]
+        await workload.queued(f"{of}_queued", tenant=tenant)
+        await workload.queued(f"{of}_canceled", tenant=tenant)
+        await workload.fan_out(f"{of}_parent", {f"{of}_child": worker}, tenant=tenant, timeout_s=None)
+        await workload.fan_out(f"{of}_late", {f"{of}_open": None}, tenant=tenant, timeout_s=60)
+        lease = await workload.run(f"{of}_sleeper", tenant=tenant)
+        await wait_for(harness, _lease(worker, lease), "s", "sleep", delay_s=60)
+        del workload.running[f"{of}_sleeper"]
+        workload.triggers[f"{of}_schedule"] = await harness.trigger(f"{of} schedule", tenant=tenant, every_s=60)
+        workload.triggers[f"{of}_event"] = await harness.trigger(f"{of} event", tenant=tenant, event_name=of)
+    workload.triggers["a_schedule"] = await harness.trigger("a schedule", tenant="a", every_s=60, dedupe_key=KEY)
+    workload.triggers["a_event"] = await harness.trigger("a event", tenant="a", event_name="a", dedupe_key=KEY)
+    del workload.running["a_child_lost"]
+    return workload
 
 
 def _lease(worker: FakeWorker, claimed: Claimed) -> Lease:
     return Lease(worker.id, claimed.job_id, claimed.attempt)
 
 
-async def go_on(scene: Scene) -> None:
+async def finish_workload(workload: Workload) -> None:
     """All that the leader and the worker do, until nothing is held up any more."""
-    world = scene.world
+    harness = workload.harness
     for _ in range(5):
-        busy = await scene.settle_all()
-        await world.rescue()
-        await world.promote()
-        await world.store.leader.resume()
-        await scene.fire_and_dispatch()
+        busy = await workload.settle_all()
+        await harness.rescue()
+        await harness.promote()
+        await harness.store.leader.resume()
+        await workload.fire_and_dispatch()
         if not busy:
             return
-    raise AssertionError(f"still busy: {sorted(scene.running)}")
+    raise AssertionError(f"still busy: {sorted(workload.running)}")
 
 
-__all__ = ["KEY", "Ending", "Scene", "go_on", "set_scene"]
+__all__ = ["KEY", "Ending", "Workload", "finish_workload", "start_workload"]

@@ -3,15 +3,15 @@
 from datetime import datetime
 from uuid import UUID
 
-from ..harness import World
+from ..harness import Harness
 
 
-async def pass_time(world: World, minutes: int) -> None:
+async def pass_time(harness: Harness, minutes: int) -> None:
     """Minute after minute, with a leader that looks."""
     for _ in range(minutes):
-        await world.advance(minutes=1)
-        await world.fire()
+        await harness.advance(minutes=1)
+        await harness.fire()
 
 
-async def instants(world: World, trigger: UUID) -> list[datetime | None]:
-    return [row.instant for row in await world.fires(trigger)]
+async def instants(harness: Harness, trigger: UUID) -> list[datetime | None]:
+    return [row.instant for row in await harness.fires(trigger)]

@@ -16,7 +16,7 @@ from plait.model.roles import Role
 from plait.model.tokens import hash_of, new_token
 
 from ..api.api_client import new_key
-from ..harness import World
+from ..harness import Harness
 
 NAMES: Final = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser")
 FLAGS: Final = (
@@ -49,8 +49,8 @@ async def browsing() -> AsyncIterator[Browser]:
 class Visitor:
     """Opens pages as whoever the test says, and remembers what went wrong in them."""
 
-    def __init__(self, world: World, browser: Browser, site: str) -> None:
-        self.world = world
+    def __init__(self, harness: Harness, browser: Browser, site: str) -> None:
+        self.harness = harness
         self.site = site
         self._browser = browser
         self._contexts: list[BrowserContext] = []
@@ -93,9 +93,9 @@ class Visitor:
 
     async def session(self, role: Role | str, *, tenant: str = "default", key: UUID | None = None) -> str:
         """A session's cookie, as signing in would have set it."""
-        store = self.world.store
+        store = self.harness.store
         if key is None:
-            key, _ = await new_key(store, role, await self.world.tenant(tenant))
+            key, _ = await new_key(store, role, await self.harness.tenant(tenant))
         token = new_token()
         await store.keys.open_session(key, hash=hash_of(token), csrf=new_token(), ttl=timedelta(hours=1))
         return token

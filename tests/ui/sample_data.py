@@ -1,4 +1,4 @@
-"""A database as a small firm's would be: a day of work behind it, some of it still under way. For screenshots, and for who wants to look."""
+"""Sample data of a small company: a day of jobs, some of them unfinished. For screenshots."""
 
 import random
 from datetime import datetime, timedelta
@@ -6,10 +6,10 @@ from typing import Any
 from uuid import UUID
 
 from ..fake_worker import FakeWorker
-from ..harness import World
+from ..harness import Harness
 from ..workflows.worker_calls import CHILDREN, open_one
 from . import sample_workflows
-from .sample_settings import furnish
+from .sample_settings import add_sample_settings
 
 DEFINITIONS = ("invoice.render", "mail.deliver", "image.thumbnail", "crm.sync", "report.nightly", "search.reindex")
 QUEUES = ("default", "mail", "images")
@@ -31,43 +31,43 @@ OUTPUT = "fetched 1200 rows\nindexed 400\nindexed 800\n"
 STEP = timedelta(minutes=30)
 
 
-async def fill(world: World, *, stretches: int = 46, seed: int = 7) -> dict[str, str]:
-    """Fill it; ids of things worth looking at."""
+async def add_sample_data(harness: Harness, *, stretches: int = 46, seed: int = 7) -> dict[str, str]:
+    """Fill the database; returns ids for pages to show."""
     chance = random.Random(seed)
-    await world.tenant("acme", name="Acme", time_zone="Europe/Berlin")
-    await world.tenant("globex", name="Globex", weight=2)
+    await harness.tenant("acme", name="Acme", time_zone="Europe/Berlin")
+    await harness.tenant("globex", name="Globex", weight=2)
     for name in DEFINITIONS:
-        await world.define(name, queue=QUEUE_OF.get(name, "default"))
+        await harness.define(name, queue=QUEUE_OF.get(name, "default"))
     for queue in QUEUES:
-        await world.queue(queue)
-    end = await world.now()
-    await world.sql("update plait_test.clock set at = $1", end - STEP * stretches)
-    worker = await world.worker(queues=(*QUEUES, CHILDREN), definitions=(*DEFINITIONS, "add"), lease_s=7200)
+        await harness.queue(queue)
+    end = await harness.now()
+    await harness.sql("update plait_test.clock set at = $1", end - STEP * stretches)
+    worker = await harness.worker(queues=(*QUEUES, CHILDREN), definitions=(*DEFINITIONS, "add"), lease_s=7200)
     for _ in range(stretches):
-        await _half_an_hour(world, worker, chance)
-    await world.sql("update plait_test.clock set at = $1", end - timedelta(minutes=8))
-    flow = await sample_workflows.workflow(world, random.Random(seed))
-    await world.sql("update plait_test.clock set at = $1", end - timedelta(minutes=4))
+        await _half_an_hour(harness, worker, chance)
+    await harness.sql("update plait_test.clock set at = $1", end - timedelta(minutes=8))
+    flow = await sample_workflows.workflow(harness, random.Random(seed))
+    await harness.sql("update plait_test.clock set at = $1", end - timedelta(minutes=4))
     await worker.heartbeat()
-    found = await _under_way(world, worker, chance) | {"workflow": flow} | await sample_workflows.makers(world)
-    await world.sql("update plait_test.clock set at = $1", end)
+    found = await _under_way(harness, worker, chance) | {"workflow": flow} | await sample_workflows.makers(harness)
+    await harness.sql("update plait_test.clock set at = $1", end)
     # As the leader would have: its own way waits for others' transactions on the same server.
-    await world.sql("select plait._count_minutes($1, $2)", end - STEP * stretches - STEP, end + STEP)
-    await furnish(world)
+    await harness.sql("select plait._count_minutes($1, $2)", end - STEP * stretches - STEP, end + STEP)
+    await add_sample_settings(harness)
     return found
 
 
-async def _half_an_hour(world: World, worker: FakeWorker, chance: random.Random) -> None:
+async def _half_an_hour(harness: Harness, worker: FakeWorker, chance: random.Random) -> None:
     count = chance.randint(6, 18)
     for _ in range(count):
         name = chance.choice(DEFINITIONS)
         tenant = chance.choice(("acme", "acme", "globex"))
         source = chance.choice(("manual", "manual", "system"))
-        await world.store.jobs.enqueue_many(
+        await harness.store.jobs.enqueue_many(
             [
-                await world.new_job(
+                await harness.new_job(
                     name,
-                    id=_id_of(await world.now(), chance),
+                    id=_id_of(await harness.now(), chance),
                     tenant=tenant,
                     payload=_payload(name, chance),
                     queue=QUEUE_OF.get(name),
@@ -75,14 +75,14 @@ async def _half_an_hour(world: World, worker: FakeWorker, chance: random.Random)
             ],
             source=source,
         )
-    await world.advance(seconds=chance.uniform(0.02, 2))
+    await harness.advance(seconds=chance.uniform(0.02, 2))
     leases = await worker.claim(count)
-    await world.advance(seconds=chance.uniform(0.1, 4))
+    await harness.advance(seconds=chance.uniform(0.1, 4))
     for lease in leases:
         await _end(worker, lease, chance)
-    await world.sql("update plait_test.clock set at = at + $1", STEP)
+    await harness.sql("update plait_test.clock set at = at + $1", STEP)
     await worker.heartbeat()
-    await world.promote()
+    await harness.promote()
 
 
 def _id_of(at: datetime, chance: random.Random) -> UUID:
@@ -110,12 +110,12 @@ def _payload(name: str, chance: random.Random) -> dict[str, Any]:
     }
 
 
-async def _under_way(world: World, worker: FakeWorker, chance: random.Random) -> dict[str, str]:
+async def _under_way(harness: Harness, worker: FakeWorker, chance: random.Random) -> dict[str, str]:
     found: dict[str, str] = {}
     # a workflow, half done
-    await world.enqueue("report.nightly", tenant="acme", payload={"day": "2026-11-14", "regions": 40})
+    await harness.enqueue("report.nightly", tenant="acme", payload={"day": "2026-11-14", "regions": 40})
     parent = await worker.claim_one(queue="default")
-    await open_one(world, worker, parent, 40, strategy="collect_all", needed=36)
+    await open_one(harness, worker, parent, 40, strategy="collect_all", needed=36)
     found["workflow"] = str(parent.job_id)
     children = await worker.claim(28, queue=CHILDREN)
     for number, lease in enumerate(children[:24]):
@@ -124,17 +124,17 @@ async def _under_way(world: World, worker: FakeWorker, chance: random.Random) ->
         else:
             await worker.succeed(lease, {"rows": chance.randint(100, 900)})
     # something that fails for good, after some tries
-    job = await world.enqueue(
+    job = await harness.enqueue(
         "mail.deliver", tenant="acme", queue="mail", max_attempts=2, payload={"to": "ada@example.com", "invoice": 4711}
     )
     for _ in range(2):
         lease = await worker.claim_one(queue="mail")
         await worker.fail(lease, ERRORS["mail.deliver"], traceback=TRACEBACK + ERRORS["mail.deliver"])
-        await world.advance(seconds=40)
-        await world.promote()
+        await harness.advance(seconds=40)
+        await harness.promote()
     found["failed"] = str(job)
     # something that runs and writes
-    job = await world.enqueue(
+    job = await harness.enqueue(
         "search.reindex", tenant="acme", priority=1, payload={"index": "orders", "big": 12345678901234567890}
     )
     lease = await worker.claim_one(queue="default")
@@ -142,13 +142,13 @@ async def _under_way(world: World, worker: FakeWorker, chance: random.Random) ->
     found["running"] = str(lease.job_id)
     # what waits
     for number in range(14):
-        await world.enqueue("crm.sync", tenant=chance.choice(("acme", "globex")), payload={"page": number})
-    await world.enqueue("report.nightly", tenant="acme", delay_s=5400.0, payload={"day": "2026-11-15"})
-    await world.queue("images", paused=True)
+        await harness.enqueue("crm.sync", tenant=chance.choice(("acme", "globex")), payload={"page": number})
+    await harness.enqueue("report.nightly", tenant="acme", delay_s=5400.0, payload={"day": "2026-11-15"})
+    await harness.queue("images", paused=True)
     found["queued"] = str(
-        await world.enqueue("image.thumbnail", tenant="acme", queue="images", payload={"file": "a.heic"})
+        await harness.enqueue("image.thumbnail", tenant="acme", queue="images", payload={"file": "a.heic"})
     )
-    await world.trigger(
+    await harness.trigger(
         "nightly report",
         tenant="acme",
         definition="report.nightly",

@@ -1,4 +1,4 @@
-"""What an installation has besides jobs: machines, keys, limits, an audit; and what went wrong for good. For `filled.fill`."""
+"""Sample data besides jobs, for `add_sample_data`: workers, keys, limits, an audit log, and dead letters."""
 
 import json
 from datetime import timedelta
@@ -7,7 +7,7 @@ from plait.model.roles import OF_A_TENANT, Role
 from plait.model.tokens import hash_of, hint_of, new_token
 from plait.store.audit import Entry
 
-from ..harness import World
+from ..harness import Harness
 
 DEATHS = (
     ("mail.deliver", "mail", "ConnectionError: the mail server at 10.4.0.{n}:25 answered 421 after {n} s", 14),
@@ -36,10 +36,10 @@ CHANGES: tuple[tuple[str, str, dict[str, object]], ...] = (
 )
 
 
-async def furnish(world: World) -> None:
+async def add_sample_settings(harness: Harness) -> None:
     for name, slots, version, silent in MACHINES:
-        await world.advance(seconds=-silent)
-        worker = await world.store.workers.register(
+        await harness.advance(seconds=-silent)
+        worker = await harness.store.workers.register(
             host=f"{name}.internal",
             pid=4000 + slots,
             version=version,
@@ -51,45 +51,45 @@ async def furnish(world: World) -> None:
             holder=name,
             url=f"https://{name}.internal:8717",
         )
-        await world.store.workers.heartbeat(worker, running=slots * 3 // 5)
-        await world.advance(seconds=silent)
-    await world.lead("batch-1", lease_s=3600)
-    await world.queue("mail", max_running=20, rate_count=100, rate_period_s=60.0)
-    await world.queue("reports", serial=True)
-    await _bury(world)
-    await _take_too_much(world)
-    await _let_in(world)
-    await world.sql(
+        await harness.store.workers.heartbeat(worker, running=slots * 3 // 5)
+        await harness.advance(seconds=silent)
+    await harness.lead("batch-1", lease_s=3600)
+    await harness.queue("mail", max_running=20, rate_count=100, rate_period_s=60.0)
+    await harness.queue("reports", serial=True)
+    await _bury(harness)
+    await _take_too_much(harness)
+    await _let_in(harness)
+    await harness.sql(
         "update plait.workers set host = 'app-1.internal', version = '1.4.2', running = 27, metadata = '{\"concurrency\": 40}',"
         " seen_at = plait.now() where host = 'here'"
     )
 
 
-async def _bury(world: World) -> None:
-    worker = await world.worker(queues=("deaths",), definitions=[name for name, *_ in DEATHS], lease_s=3600)
+async def _bury(harness: Harness) -> None:
+    worker = await harness.worker(queues=("deaths",), definitions=[name for name, *_ in DEATHS], lease_s=3600)
     for name, _, error, count in DEATHS:
         for number in range(count):
-            await world.enqueue(name, queue="deaths", tenant="acme" if number % 3 else "globex", max_attempts=1)
+            await harness.enqueue(name, queue="deaths", tenant="acme" if number % 3 else "globex", max_attempts=1)
             await worker.fail(await worker.claim_one(), error.format(n=10 + number))
     await worker.leave()
 
 
-async def _take_too_much(world: World) -> None:
-    """A tenant whose jobs fill the workers while others' wait."""
-    worker = await world.worker(queues=("exports",), definitions=("crm.sync",), lease_s=3600)
-    await world.enqueue_many("crm.sync", 24, queue="exports", tenant="umbrella")
+async def _take_too_much(harness: Harness) -> None:
+    """A tenant whose jobs fill the workers while other tenants wait."""
+    worker = await harness.worker(queues=("exports",), definitions=("crm.sync",), lease_s=3600)
+    await harness.enqueue_many("crm.sync", 24, queue="exports", tenant="umbrella")
     leases = await worker.claim(24)
     await worker.heartbeat(holding=leases)
 
 
-async def _let_in(world: World) -> None:
+async def _let_in(harness: Harness) -> None:
     made = []
     for name, role, tenant, days in KEYS:
         token = new_token()
-        now = await world.now()
-        tenant_id = await world.tenant(tenant) if Role(role) in OF_A_TENANT else None
+        now = await harness.now()
+        tenant_id = await harness.tenant(tenant) if Role(role) in OF_A_TENANT else None
         made.append(
-            await world.store.keys.create_key(
+            await harness.store.keys.create_key(
                 hash=hash_of(token),
                 hint=hint_of(token),
                 name=name,
@@ -99,13 +99,13 @@ async def _let_in(world: World) -> None:
                 created_by="filled",
             )
         )
-    await world.sql("update plait.keys set last_used_at = plait.now() - interval '3 minutes' where id = $1", made[0])
+    await harness.sql("update plait.keys set last_used_at = plait.now() - interval '3 minutes' where id = $1", made[0])
     for number, (action, what, detail) in enumerate(CHANGES):
         actor = f"key {made[number % len(made)]}"
-        tenant_id = await world.tenant("acme") if action.startswith(("job", "key", "trigger")) else None
+        tenant_id = await harness.tenant("acme") if action.startswith(("job", "key", "trigger")) else None
         entry = Entry(
             tenant_id=tenant_id, actor=actor, action=action, object=what, request_id=None, detail=json.dumps(detail)
         )
-        await world.advance(seconds=-60 * (len(CHANGES) - number))
-        await world.store.audit.record(entry)
-        await world.advance(seconds=60 * (len(CHANGES) - number))
+        await harness.advance(seconds=-60 * (len(CHANGES) - number))
+        await harness.store.audit.record(entry)
+        await harness.advance(seconds=60 * (len(CHANGES) - number))

@@ -8,7 +8,7 @@ from plait.model.ids import new_id
 from plait.store.workflows import Checkpoint, Lease, NewChild, NewFanOut, StepKey
 
 from ..fake_worker import FakeWorker
-from ..harness import World
+from ..harness import Harness
 
 REGION, INVOICE = "report.region", "report.invoice"
 SCHEMA: dict[str, Any] = {
@@ -26,19 +26,19 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-async def workflow(world: World, chance: random.Random) -> str:
+async def workflow(harness: Harness, chance: random.Random) -> str:
     """A report: some steps, forty regions of which some fail or back off, and invoices below one of them; the last still run."""
     for name in (REGION, INVOICE):
-        await world.define(name, queue="regions")
-    worker = await world.worker(
+        await harness.define(name, queue="regions")
+    worker = await harness.worker(
         queues=("reports", "regions"), definitions=("report.nightly", REGION, INVOICE), lease_s=7200
     )
-    job = await world.enqueue(
+    job = await harness.enqueue(
         "report.nightly", tenant="acme", queue="reports", payload={"day": "2026-11-14", "regions": 40}
     )
-    await world.advance(seconds=2)
+    await harness.advance(seconds=2)
     root = await worker.claim_one(queue="reports")
-    await world.advance(seconds=6)
+    await harness.advance(seconds=6)
     lease = Lease(worker.id, root.job_id, root.attempt)
     steps = [
         Checkpoint(
@@ -46,14 +46,14 @@ async def workflow(world: World, chance: random.Random) -> str:
         )
         for seq, name in enumerate(("check_period", "list_regions"), 1)
     ]
-    await world.store.workflows.save_steps(worker.id, steps)
-    await _open(world, worker, root, "regions", 40, needed=34, seq=3, definition=REGION)
+    await harness.store.workflows.save_steps(worker.id, steps)
+    await _open(harness, worker, root, "regions", 40, needed=34, seq=3, definition=REGION)
     running: list[Any] = []
     ended = 0
     for _ in range(58):
         running += await worker.claim(4 - len(running), queue="regions") if len(running) < 4 else []
-        await world.advance(seconds=chance.uniform(3, 9))
-        await world.promote()
+        await harness.advance(seconds=chance.uniform(3, 9))
+        await harness.promote()
         for one in [one for one in running if chance.random() < 0.16]:
             running.remove(one)
             ended += 1
@@ -63,7 +63,7 @@ async def workflow(world: World, chance: random.Random) -> str:
                 await worker.fail(one, f"ValueError: region {ended} has no currency", permanent=True)
             elif ended == 6:
                 await _open(
-                    world, worker, one, "invoices", 6, needed=6, seq=1, definition=INVOICE, strategy="fail_fast"
+                    harness, worker, one, "invoices", 6, needed=6, seq=1, definition=INVOICE, strategy="fail_fast"
                 )
             else:
                 await worker.succeed(one, {"rows": chance.randint(100, 900)})
@@ -71,10 +71,10 @@ async def workflow(world: World, chance: random.Random) -> str:
 
 
 async def _open(
-    world: World, worker: FakeWorker, lease: Any, name: str, count: int, *, needed: int, seq: int, definition: str,
+    harness: Harness, worker: FakeWorker, lease: Any, name: str, count: int, *, needed: int, seq: int, definition: str,
     strategy: str = "threshold",
 ) -> None:  # fmt: skip
-    await world.store.workflows.open_fan_out(
+    await harness.store.workflows.open_fan_out(
         Lease(worker.id, lease.job_id, lease.attempt),
         NewFanOut(
             id=new_id(), key=StepKey("", name, 1, seq), hash="0", strategy=strategy, needed=needed, early=False,
@@ -84,27 +84,27 @@ async def _open(
     )  # fmt: skip
 
 
-async def makers(world: World) -> dict[str, str]:
+async def makers(harness: Harness) -> dict[str, str]:
     """What makes jobs, and what was made of it."""
-    await world.define(
+    await harness.define(
         "sync-dropbox", schema=SCHEMA, description="Read a provider's changes into the archive.", max_running=4
     )
     template = {"provider_id": "{{event.provider_id}}", "path_prefix": "{{event.folder_path}}", "mode": "changes"}
-    event = await world.trigger(
+    event = await harness.trigger(
         "Resync on folder change",
         tenant="acme",
         definition="sync-dropbox",
         event_name="provider.folder.updated",
         payload=template,
     )
-    night = await world.trigger(
+    night = await harness.trigger(
         "Nightly report", tenant="acme", definition="report.nightly", cron="30 2 * * *", time_zone="Europe/Berlin", payload={"day": "yesterday"},
         overlap="skip", catch_up="one",
     )  # fmt: skip
-    await world.trigger(
+    await harness.trigger(
         "Every quarter of an hour", tenant="acme", definition="crm.sync", every_s=900, payload={"page": 1}
     )
-    await world.trigger(
+    await harness.trigger(
         "Welcome mail",
         tenant="globex",
         definition="mail.deliver",
@@ -115,8 +115,8 @@ async def makers(world: World) -> dict[str, str]:
     events: list[UUID] = []
     for number in range(9):
         folder = {"folder_path": f"/in/{number}"} if number % 4 != 3 else {}
-        events.append(await world.emit("provider.folder.updated", tenant="acme", provider_id=f"p-{number}", **folder))
+        events.append(await harness.emit("provider.folder.updated", tenant="acme", provider_id=f"p-{number}", **folder))
         if number % 3 == 0:
-            await world.emit("user.created", tenant="globex", mail="ada@example.com", called="Ada")
-    await world.dispatch()
+            await harness.emit("user.created", tenant="globex", mail="ada@example.com", called="Ada")
+    await harness.dispatch()
     return {"trigger": str(event), "schedule": str(night), "event": str(events[3]), "definition": "sync-dropbox"}

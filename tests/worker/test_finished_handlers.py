@@ -141,11 +141,11 @@ async def test_a_step_left_behind_does_not_cancel_the_job_that_runs_now(app: Pla
 )
 @pytest.mark.parametrize("isolation", ["loop", "thread"])
 async def test_a_forked_copy_of_the_worker_ends_with_its_handler(
-    real_database: TestDatabase, isolation: str, how: str, code: int
+    real_clock_database: TestDatabase, isolation: str, how: str, code: int
 ) -> None:
     """It has the worker's connections: a word on one of them would be taken for the worker's. A signal that it gets is its own."""
-    worker_main.app.target = Plait(real_database.url).target
-    async with worker_process(real_database.url) as worker:
+    worker_main.app.target = Plait(real_clock_database.url).target
+    async with worker_process(real_clock_database.url) as worker:
         forks = worker_main.fork_on_loop if isolation == "loop" else worker_main.fork_in_thread
         assert await (await forks.enqueue(how)).result(60) == [code, worker.pid]
         assert await (await worker_main.work.enqueue(0.0)).result(60) == worker.pid

@@ -161,7 +161,7 @@ async def test_a_slow_job_does_not_keep_others_behind_it(app: Plait, running: Ru
 
 
 async def test_a_locked_job_does_not_hold_up_the_outcomes_of_others(
-    app: Plait, running: Running, real_database: TestDatabase
+    app: Plait, running: Running, real_clock_database: TestDatabase
 ) -> None:
     """A user's open transaction has asked a running job to stop; its row is locked, and the others end all the same."""
     started, go_on = asyncio.Event(), asyncio.Event()
@@ -176,7 +176,7 @@ async def test_a_locked_job_does_not_hold_up_the_outcomes_of_others(
     async with running(app):
         handles = await work.enqueue_many(range(5))
         await started.wait()
-        connection = await asyncpg.connect(real_database.url)
+        connection = await asyncpg.connect(real_clock_database.url)
         async with connection.transaction():
             await connection.fetchval("select plait.cancel($1)", handles[0].id)
             go_on.set()

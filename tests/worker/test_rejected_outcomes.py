@@ -13,7 +13,7 @@ from plait.store.workers import CycleConnection
 from plait.testing import TestDatabase
 from plait.worker.registration import Registration
 from tests.fake_worker import outcome
-from tests.harness import World
+from tests.harness import Harness
 from tests.waiting import eventually
 from tests.worker.conftest import Running
 
@@ -33,8 +33,8 @@ create trigger refuse before insert on plait.attempts for each row execute funct
 
 
 @pytest.fixture
-async def admin(real_database: TestDatabase) -> AsyncIterator[asyncpg.Connection]:
-    connection = await asyncpg.connect(real_database.admin_url)
+async def admin(real_clock_database: TestDatabase) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(real_clock_database.admin_url)
     yield connection
     await connection.close()
 
@@ -127,27 +127,27 @@ async def test_a_worker_that_completes_no_round_trip_gives_up_its_lease_and_regi
 
 
 async def test_an_outcome_from_before_a_lost_lease_survives_an_error_that_passes(
-    own_world: World, monkeypatch: pytest.MonkeyPatch
+    own_harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Registering anew sends it again; one refusal that can pass does not give it up."""
-    world, app = own_world, Plait(own_world.database.url)
-    held, job = await world.enqueue("add"), await world.enqueue("add")
-    worker = await world.worker()
+    harness, app = own_harness, Plait(own_harness.database.url)
+    held, job = await harness.enqueue("add"), await harness.enqueue("add")
+    worker = await harness.worker()
     leases = await worker.claim(2)
     registration = Registration(app, queues=["default"], node="n", labels=None, metadata={})
     registration.keep(worker.id, [outcome(lease) for lease in leases])
-    settle, refusals = world.store.workers.settle_free, iter([asyncpg.DeadlockDetectedError("deadlock detected")])
+    settle, refusals = harness.store.workers.settle_free, iter([asyncpg.DeadlockDetectedError("deadlock detected")])
 
     async def refused_once(*arguments: Any) -> list[bool | None]:
         if (error := next(refusals, None)) is not None:
             raise error
         return await settle(*arguments)
 
-    monkeypatch.setattr(world.store.workers, "settle_free", refused_once)
+    monkeypatch.setattr(harness.store.workers, "settle_free", refused_once)
     with pytest.raises(asyncpg.DeadlockDetectedError):
-        await registration.settle_late(world.store)
-    async with world.connection() as connection, connection.transaction():
+        await registration.settle_late(harness.store)
+    async with harness.connection() as connection, connection.transaction():
         await connection.fetchval("select plait.cancel($1)", held)
-        await registration.settle_late(world.store)  # does not wait for the one that is held
-        assert await world.status(job) == "succeeded"
+        await registration.settle_late(harness.store)  # does not wait for the one that is held
+        assert await harness.status(job) == "succeeded"
     await app.close()

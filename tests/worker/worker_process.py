@@ -1,4 +1,4 @@
-"""Worker processes that a test starts, and ends by their own pid."""
+"""Start a worker process, and kill it at the end of the block."""
 
 import asyncio
 import os

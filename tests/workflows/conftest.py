@@ -7,9 +7,9 @@ import pytest
 from plait import Plait
 from plait.testing import Kit, TestDatabase
 
-from ..harness import World
-from .fan_out_jobs import Bench
-from .nested_workflow import Tree
+from ..harness import Harness
+from .fan_out_jobs import FanOutJobs
+from .nested_workflow import NestedWorkflow
 
 
 @pytest.fixture
@@ -29,19 +29,19 @@ def kit(plait: Kit) -> Kit:
 
 
 @pytest.fixture
-async def over(kit: Kit, plait_database: TestDatabase) -> AsyncIterator[World]:
-    """The words of plait's own tests over the same database; at its end, what must always hold is looked at."""
-    world = await World.open(plait_database)
-    yield world
-    await world.check()
-    await world.close()
+async def app_harness(kit: Kit, plait_database: TestDatabase) -> AsyncIterator[Harness]:
+    """A harness over the app's database. After the test, the invariants are checked."""
+    harness = await Harness.open(plait_database)
+    yield harness
+    await harness.check()
+    await harness.close()
 
 
 @pytest.fixture
-def bench(app: Plait) -> Bench:
-    return Bench(app)
+def fan_out_jobs(app: Plait) -> FanOutJobs:
+    return FanOutJobs(app)
 
 
 @pytest.fixture
-def tree(app: Plait) -> Tree:
-    return Tree(app)
+def nested(app: Plait) -> NestedWorkflow:
+    return NestedWorkflow(app)

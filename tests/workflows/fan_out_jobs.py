@@ -1,4 +1,4 @@
-"""A job with a fan-out whose children do as they are told: what the tests of fan-outs share."""
+"""A job with a fan-out whose children do what their payload says, for the tests of fan-outs."""
 
 import asyncio
 from typing import Any
@@ -27,8 +27,8 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-class Bench:
-    """A parent that fans out as a test says, and children that do what they are told: a number returns, "fail" fails …"""
+class FanOutJobs:
+    """A parent whose fan-out a test configures, and children that do what their payload says: return a number, "fail", "skip" or "hang"."""
 
     def __init__(self, app: Plait) -> None:
         self.app = app

@@ -1,4 +1,4 @@
-"""A tree of three levels whose leaves do as they are told: what the tests of whole trees share."""
+"""A workflow of nested fan-outs, for the tests of whole workflows."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ from plait import (
 )
 
 
-class Tree:
-    """Nodes that fan out to two of their own kind until depth 0, whose leaves do what `leaf` says."""
+class NestedWorkflow:
+    """Jobs that fan out to two jobs of the same definition until depth 0. The leaves named in `fail` fail; `ran` lists what ran."""
 
     def __init__(self, app: Plait) -> None:
         self.ran: list[str] = []

@@ -1,4 +1,4 @@
-"""Running a job of the kit's to its end."""
+"""Run a job of the kit to its end."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from plait import Handle
 from plait.testing import Kit
 
 
-async def run(kit: Kit, handle: Handle[Any], *, sleeps: int = 1) -> None:
-    """Run a job to its end, through the sleeps and backoffs on its way."""
+async def run_to_end(kit: Kit, handle: Handle[Any], *, sleeps: int = 1) -> None:
+    """Run a job to its end, through its sleeps and backoffs."""
     for _ in range(sleeps + 1):
         await kit.run_until_idle()
         await kit.advance(hours=2)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from plait.testing import Kit
 
-from ..harness import World
+from ..harness import Harness
 from ..waiting import eventually
 from .agent_worker import agent_app
 
 
 async def test_an_agent_that_waits_a_day_for_a_person_runs_each_tool_once_though_its_worker_is_killed(
-    kit: Kit, over: World, tmp_path: Path
+    kit: Kit, app_harness: Harness, tmp_path: Path
 ) -> None:
     sender = agent_app(kit.database.url, tmp_path)
     handle = await sender.jobs["agent"].enqueue("which file")
@@ -29,8 +29,8 @@ async def test_an_agent_that_waits_a_day_for_a_person_runs_each_tool_once_though
     ran = (tmp_path / "tools").read_text().split()
     assert sorted(ran) == ["ask", "look_up"], "both tools have run; the person is waited for"
     await kit.advance(days=1)
-    await over.sql("update plait.workers set expires_at = plait.now() where pid = $1", first.pid)
-    await over.rescue()
+    await app_harness.sql("update plait.workers set expires_at = plait.now() where pid = $1", first.pid)
+    await app_harness.rescue()
     assert await has("waiting"), "a waiting job holds no worker, so it was not lost"
     second = await _start(kit.database.url, tmp_path)
     try:

@@ -10,7 +10,7 @@ from plait.model.errors import InvalidDefinition
 from plait.model.states import Status
 from plait.testing import Kit
 
-from ..harness import World
+from ..harness import Harness
 
 ran: Counter[str] = Counter()
 
@@ -73,7 +73,9 @@ async def test_compensation_may_wait_and_the_cancellation_is_replayed(app: Plait
     assert ran == {"reserve": 1, "release": 1, "refund": 1, "tell": 1}
 
 
-async def test_past_its_grace_period_a_job_is_canceled_wherever_it_stands(app: Plait, kit: Kit, over: World) -> None:
+async def test_past_its_grace_period_a_job_is_canceled_wherever_it_stands(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     @app.job(cancel_grace="10s")
     async def stubborn() -> None:
         try:
@@ -88,7 +90,7 @@ async def test_past_its_grace_period_a_job_is_canceled_wherever_it_stands(app: P
     await kit.run_until_idle()
     assert await handle.status() is Status.WAITING
     await kit.advance(seconds=11)
-    await over.rescue()
+    await app_harness.rescue()
     job = await handle.info()
     assert (job.status, job.reason) == (Status.CANCELED, "cancel_forced")
     await kit.run_until_idle()

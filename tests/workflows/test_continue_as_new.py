@@ -22,14 +22,16 @@ from plait import (
 from plait.store.workflows import Lease
 from plait.testing import Kit
 
-from ..harness import World
+from ..harness import Harness
 
 
 async def double(n: int) -> int:
     return n * 2
 
 
-async def test_a_job_goes_on_with_new_arguments_and_an_empty_history(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_job_goes_on_with_new_arguments_and_an_empty_history(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     runs: list[int] = []
 
     @app.job
@@ -47,7 +49,7 @@ async def test_a_job_goes_on_with_new_arguments_and_an_empty_history(app: Plait,
         assert await handle.status() == Status.WAITING
         row = await handle.info()
         assert (row.payload, row.runs) == (f'{{"n":{n}}}' if n == 1 else f'{{"n":{n},"until":3}}', n)
-        steps = await over.store.jobs.list_steps(handle.id, all_tenants=True)
+        steps = await app_harness.store.jobs.list_steps(handle.id, all_tenants=True)
         assert [(step.seq, step.name) for step in steps] == [(1, "double"), (2, "sleep")]
         again = await counter.options(dedupe_key="one").enqueue(9)
         assert (again.id, again.deduplicated) == (handle.id, True)  # the key is still held
@@ -57,7 +59,7 @@ async def test_a_job_goes_on_with_new_arguments_and_an_empty_history(app: Plait,
     assert runs == [1, 1, 2, 2, 3, 3]
 
 
-async def test_signals_that_were_not_read_follow(app: Plait, kit: Kit, over: World) -> None:
+async def test_signals_that_were_not_read_follow(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job
     async def inbox(read: list[str]) -> list[str]:
         read = [*read, await wait_for_signal("message", type=str)]
@@ -71,14 +73,14 @@ async def test_signals_that_were_not_read_follow(app: Plait, kit: Kit, over: Wor
     await handle.signal("other", "nobody reads it")
     await kit.run_until_idle()
     assert await handle.status() == Status.WAITING
-    unread = await over.store.jobs.unread_signals(handle.id, all_tenants=True)
+    unread = await app_harness.store.jobs.unread_signals(handle.id, all_tenants=True)
     assert [(one.name, one.signals) for one in unread] == [("other", 1)]
     await handle.signal("message", "c")
     await kit.run_until_idle()
     assert await handle.result(timeout=120) == ["a", "b", "c"]
 
 
-async def test_attempts_start_again_with_each_run(app: Plait, kit: Kit, over: World) -> None:
+async def test_attempts_start_again_with_each_run(app: Plait, kit: Kit, app_harness: Harness) -> None:
     tries: list[int] = []
 
     @app.job(retries=1)
@@ -100,7 +102,9 @@ async def test_attempts_start_again_with_each_run(app: Plait, kit: Kit, over: Wo
     assert (row.attempts_used, row.max_attempts, row.runs) == (2, 2, 4)
 
 
-async def test_what_runs_beside_it_is_dropped_and_open_sub_jobs_are_canceled(app: Plait, kit: Kit, over: World) -> None:
+async def test_what_runs_beside_it_is_dropped_and_open_sub_jobs_are_canceled(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     seen: list[str] = []
 
     @app.job(queue="nobody")
@@ -130,12 +134,14 @@ async def test_what_runs_beside_it_is_dropped_and_open_sub_jobs_are_canceled(app
     await kit.run_until_idle()
     assert await handle.result(timeout=120) == "done"
     assert seen == ["dropped"]
-    await over.store.leader.resume()
+    await app_harness.store.leader.resume()
     nodes = await handle.tree()
     assert {node.status for node in nodes if node.definition == "slow"} <= {Status.CANCELED}
 
 
-async def test_children_and_follow_ups_belong_to_the_job_not_to_the_run(app: Plait, kit: Kit, over: World) -> None:
+async def test_children_and_follow_ups_belong_to_the_job_not_to_the_run(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     ran: list[str] = []
 
     @app.job
@@ -160,7 +166,7 @@ async def test_children_and_follow_ups_belong_to_the_job_not_to_the_run(app: Pla
     assert sorted(ran) == ["child 1", "child 2", "uncle 2"]  # the second run has said anew what follows
 
 
-async def test_arguments_are_checked_and_a_step_can_not_continue(app: Plait, kit: Kit, over: World) -> None:
+async def test_arguments_are_checked_and_a_step_can_not_continue(app: Plait, kit: Kit, app_harness: Harness) -> None:
     errors: list[str] = []
 
     @app.job
@@ -185,7 +191,7 @@ async def test_arguments_are_checked_and_a_step_can_not_continue(app: Plait, kit
         await continue_as_new(1)
 
 
-async def test_a_handler_that_is_dropped_can_not_continue(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_handler_that_is_dropped_can_not_continue(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job
     async def parent(n: int) -> int:
         try:
@@ -203,36 +209,36 @@ async def test_a_handler_that_is_dropped_can_not_continue(app: Plait, kit: Kit, 
     assert (await handle.info()).runs == 2
 
 
-async def test_only_the_current_attempt_continues_and_twice_is_once(world: World) -> None:
-    job = await world.enqueue(payload={"n": 1})
-    worker = await world.worker(lease_s=86_400)
+async def test_only_the_current_attempt_continues_and_twice_is_once(harness: Harness) -> None:
+    job = await harness.enqueue(payload={"n": 1})
+    worker = await harness.worker(lease_s=86_400)
     lease = await worker.claim_one()
     held = Lease(worker.id, job, lease.attempt)
     stale = Lease(worker.id, job, lease.attempt + 1)
-    before = await world.snapshot()
-    assert await world.store.workflows.continue_as_new(stale, '{"n":3}') == "stale"
-    assert await world.snapshot() == before
-    assert await world.store.workflows.continue_as_new(held, '{"n":2}') == "suspended"
-    assert await world.store.workflows.continue_as_new(held, '{"n":2}') == "suspended"  # its reply was lost
-    row = await world.job(job)
+    before = await harness.snapshot()
+    assert await harness.store.workflows.continue_as_new(stale, '{"n":3}') == "stale"
+    assert await harness.snapshot() == before
+    assert await harness.store.workflows.continue_as_new(held, '{"n":2}') == "suspended"
+    assert await harness.store.workflows.continue_as_new(held, '{"n":2}') == "suspended"  # its reply was lost
+    row = await harness.job(job)
     assert (row.status, row.payload, row.runs, row.attempts_used) == ("queued", '{"n":2}', 2, 0)
     lease = await worker.claim_one()
     assert lease.payload == '{"n":2}'
-    await world.cancel(job)
-    assert await world.store.workflows.continue_as_new(Lease(worker.id, job, lease.attempt), '{"n":3}') == "canceled"
+    await harness.cancel(job)
+    assert await harness.store.workflows.continue_as_new(Lease(worker.id, job, lease.attempt), '{"n":3}') == "canceled"
     await worker.report_canceled(lease)
-    assert (await world.job(job)).status == "canceled"
+    assert (await harness.job(job)).status == "canceled"
 
 
-async def test_jobs_are_found_by_the_arguments_of_their_current_run(world: World) -> None:
-    await world.define("add", search_keys=["order"])
-    job = await world.enqueue(payload={"order": 1})
-    worker = await world.worker()
+async def test_jobs_are_found_by_the_arguments_of_their_current_run(harness: Harness) -> None:
+    await harness.define("add", search_keys=["order"])
+    job = await harness.enqueue(payload={"order": 1})
+    worker = await harness.worker()
     lease = await worker.claim_one()
-    await world.store.workflows.continue_as_new(Lease(worker.id, job, lease.attempt), '{"order":2}')
+    await harness.store.workflows.continue_as_new(Lease(worker.id, job, lease.attempt), '{"order":2}')
 
     async def found(order: int) -> list[Any]:
-        rows = await world.store.jobs.list_jobs(definition="add", payload=f'{{"order": "{order}"}}')
+        rows = await harness.store.jobs.list_jobs(definition="add", payload=f'{{"order": "{order}"}}')
         return [row.id for row in rows]
 
     assert (await found(1), await found(2)) == ([], [job])

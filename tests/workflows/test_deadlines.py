@@ -24,7 +24,7 @@ from plait.model.errors import InvalidJob
 from plait.store.leader import Retention
 from plait.testing import Kit
 
-from ..harness import World
+from ..harness import Harness
 
 PAST = "it had not ended when its deadline of {} s had passed"
 
@@ -36,7 +36,7 @@ async def assert_failed(handle: Handle[Any], deadline_s: float) -> None:
     assert (raised.value.reason, raised.value.error_type, raised.value.cause) == ("deadline", "TimeoutError", None)
 
 
-async def test_a_job_that_waits_past_its_deadline_fails(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_job_that_waits_past_its_deadline_fails(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job(deadline="1h")
     async def sleeper() -> None:
         await sleep("1d")
@@ -54,17 +54,17 @@ async def test_a_job_that_waits_past_its_deadline_fails(app: Plait, kit: Kit, ov
     await kit.run_until_idle()
     for handle in handles:
         await assert_failed(handle, 3600)
-    assert await over.sql("select count(*) from plait.live") == 0
+    assert await app_harness.sql("select count(*) from plait.live") == 0
 
 
-async def test_the_leader_is_told_when_the_next_deadline_is(app: Plait, kit: Kit, over: World) -> None:
+async def test_the_leader_is_told_when_the_next_deadline_is(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job(deadline=90)
     async def listener() -> None:
         await wait_for_signal("never")
 
     await listener.enqueue()
     await kit.run_until_idle()
-    assert (await over.store.leader.resume()).next_s == 90
+    assert (await app_harness.store.leader.resume()).next_s == 90
 
 
 async def test_the_time_in_the_queue_and_between_retries_counts(app: Plait, kit: Kit) -> None:
@@ -111,7 +111,7 @@ async def test_a_handler_that_runs_is_stopped_at_the_deadline(app: Plait, kit: K
 
 
 async def test_a_parent_past_its_deadline_leaves_its_children_as_any_that_fails(
-    app: Plait, kit: Kit, over: World
+    app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
     @app.job
     async def child() -> None: ...
@@ -134,7 +134,7 @@ async def test_a_parent_past_its_deadline_leaves_its_children_as_any_that_fails(
     await kit.run_until_idle()
     for handle in handles:
         await assert_failed(handle, 3600)
-    await over.store.leader.resume()
+    await app_harness.store.leader.resume()
     children = [(await kit.sub_jobs(handle))[0].status for handle in handles]
     assert children == [Status.CANCELED, Status.CANCELED, Status.QUEUED]
 
@@ -172,7 +172,9 @@ async def test_a_retried_job_has_its_deadline_again(app: Plait, kit: Kit) -> Non
     await assert_failed(handle, 3600)
 
 
-async def test_what_ends_in_time_is_left_alone_and_forgotten_with_its_job(app: Plait, kit: Kit, over: World) -> None:
+async def test_what_ends_in_time_is_left_alone_and_forgotten_with_its_job(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     @app.job(deadline="1h")
     async def quick() -> str:
         return "done"
@@ -181,19 +183,19 @@ async def test_what_ends_in_time_is_left_alone_and_forgotten_with_its_job(app: P
     await kit.run_until_idle()
     await kit.advance(hours=2)
     assert [await handle.result(120) for handle in handles] == ["done", "done"]
-    assert [len(await over.attempts(handle.id)) for handle in handles] == [1, 1]
-    assert await over.sql("select count(due_at) from plait.deadlines") == 0
-    await over.store.leader.prune(Retention(succeeded=timedelta(hours=1)))
-    assert await over.sql("select count(*) from plait.deadlines") == 0
+    assert [len(await app_harness.attempts(handle.id)) for handle in handles] == [1, 1]
+    assert await app_harness.sql("select count(due_at) from plait.deadlines") == 0
+    await app_harness.store.leader.prune(Retention(succeeded=timedelta(hours=1)))
+    assert await app_harness.sql("select count(*) from plait.deadlines") == 0
 
 
-async def test_a_deadline_that_is_none_is_refused(app: Plait, world: World) -> None:
+async def test_a_deadline_that_is_none_is_refused(app: Plait, harness: Harness) -> None:
     @app.job
     async def job() -> None: ...
 
     with pytest.raises(InvalidJob, match="deadline must be more than 0"):
         job.options(deadline=0)
-    new = await world.new_job()
+    new = await harness.new_job()
     for bad in (0, -1, float("nan"), 4e9):
         with pytest.raises(InvalidJob, match="a deadline must be more than 0 and at most 100 years"):
-            await world.store.jobs.enqueue_many([replace(new, deadline_s=bad)])
+            await harness.store.jobs.enqueue_many([replace(new, deadline_s=bad)])

@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 from plait import (
-    Handle,
     Plait,
     Status,
     call,
@@ -13,13 +12,7 @@ from plait import (
 )
 from plait.testing import Kit
 
-
-async def run(kit: Kit, handle: Handle[Any], *, sleeps: int = 1) -> None:
-    """Run a job to its end, through the sleeps and backoffs on its way."""
-    for _ in range(sleeps + 1):
-        await kit.run_until_idle()
-        await kit.advance(hours=2)
-    await kit.run_until_idle()
+from .run_to_end import run_to_end
 
 
 async def _changed(app: Plait, kit: Kit, before: Any, after: Any) -> str:
@@ -123,7 +116,7 @@ async def test_a_new_step_behind_a_version_is_none(app: Plait, kit: Kit) -> None
         return await after()
 
     handle = await new.enqueue()
-    await run(kit, handle)
+    await run_to_end(kit, handle)
     assert await handle.result(120) == [2, 1]
 
 
@@ -162,7 +155,7 @@ async def test_steps_side_by_side_have_no_order(app: Plait, kit: Kit) -> None:
         return [*both, await call(note, "end")]
 
     handle = await parent.enqueue()
-    await run(kit, handle)
+    await run_to_end(kit, handle)
     assert await handle.result(120) == ["a2", "b2", "end"]
     assert sorted(ran) == ["a1", "a2", "b1", "b2", "end"]
 
@@ -181,5 +174,5 @@ async def test_a_step_within_a_step_is_a_step(app: Plait, kit: Kit) -> None:
         return got + await call(inner, name="after")
 
     handle = await parent.enqueue()
-    await run(kit, handle)
+    await run_to_end(kit, handle)
     assert await handle.result(120) == 3

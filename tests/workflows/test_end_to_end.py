@@ -3,10 +3,10 @@
 from plait import Plait, Status, call, collect_all, fan_out, sub, values
 from plait.testing import Kit
 
-from ..harness import World
+from ..harness import Harness
 
 
-async def test_a_job_fans_out_waits_and_goes_on_with_the_results(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_job_fans_out_waits_and_goes_on_with_the_results(app: Plait, kit: Kit, app_harness: Harness) -> None:
     ran: list[str] = []
 
     @app.job
@@ -28,5 +28,5 @@ async def test_a_job_fans_out_waits_and_goes_on_with_the_results(app: Plait, kit
     await kit.run_until_idle()
     assert await handle.result(120) == 1 + 90
     assert ran == ["first"]
-    assert await over.endings(handle.id) == ["suspended", "succeeded"]
-    assert (await over.counts()) == {Status.SUCCEEDED: 11}
+    assert await app_harness.outcomes(handle.id) == ["suspended", "succeeded"]
+    assert (await app_harness.counts()) == {Status.SUCCEEDED: 11}

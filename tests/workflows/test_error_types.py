@@ -20,7 +20,7 @@ from plait import (
 from plait.testing import Kit
 
 from ..fake_worker import FakeWorker
-from ..harness import World
+from ..harness import Harness
 
 MINE = f"{__name__}.Declined"
 
@@ -171,10 +171,10 @@ async def test_errors_that_go_in_circles_or_on_and_on_are_told_so_far(app: Plait
 
 @pytest.mark.parametrize("failure", [7, [], {"type": 5}, {"type": "X", "message": "a\0b", "cause": {"type": "Y"}}])
 async def test_what_a_worker_says_of_an_error_in_another_form_is_stored_and_left_out(
-    world: World, failure: Any
+    harness: Harness, failure: Any
 ) -> None:
-    job = await world.enqueue(max_attempts=1)
-    worker: FakeWorker = await world.worker()
+    job = await harness.enqueue(max_attempts=1)
+    worker: FakeWorker = await harness.worker()
     assert await worker.fail(await worker.claim_one(), "it broke", failure=failure)
-    [outcome] = await world.store.jobs.get_outcomes([(job, await world.tenant())])
+    [outcome] = await harness.store.jobs.get_outcomes([(job, await harness.tenant())])
     assert outcome.error == "it broke"

@@ -22,37 +22,37 @@ from plait import (
 )
 from plait.testing import Kit
 
-from ..harness import World
-from .fan_out_jobs import Bench
+from ..harness import Harness
+from .fan_out_jobs import FanOutJobs
 
 
-async def test_fan_out_resume_after_crash(bench: Bench, kit: Kit, over: World) -> None:
+async def test_fan_out_resume_after_crash(fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness) -> None:
     """The worker is lost while the resumed parent runs: the next one finds the results on record, and no new children (T4, T10)."""
-    bench.children(1, 2)
-    handle = await bench.parent.enqueue("fail_fast")
-    first = await over.worker(definitions=["parent"])
+    fan_out_jobs.children(1, 2)
+    handle = await fan_out_jobs.parent.enqueue("fail_fast")
+    first = await app_harness.worker(definitions=["parent"])
     await kit.run_until_idle()
     assert await handle.result(120) == [1, 2]
 
-    bench.children(3, 4, queue="elsewhere")
-    handle = await bench.parent.enqueue("fail_fast")
+    fan_out_jobs.children(3, 4, queue="elsewhere")
+    handle = await fan_out_jobs.parent.enqueue("fail_fast")
     await kit.run_until_idle()
     for child, value in zip(await kit.sub_jobs(handle), (3, 4), strict=True):
         await kit.complete_sub_job(child.id, value)
     lease = await first.claim_one()
     assert lease.job_id == handle.id
-    await over.lose(first)
+    await app_harness.lose(first)
     await kit.run_until_idle()
     assert await handle.result(120) == [3, 4]
-    assert await over.endings(handle.id) == ["suspended", "lost", "succeeded"]
+    assert await app_harness.outcomes(handle.id) == ["suspended", "lost", "succeeded"]
     assert len(await handle.tree()) == 3
 
 
-async def test_fan_out_timeout(bench: Bench, kit: Kit, over: World) -> None:
+async def test_fan_out_timeout(fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness) -> None:
     """T22: enforced, by the database's clock; what is open is canceled, the parent gets what there is."""
-    bench.children(1, 2, 3, queue="elsewhere")
-    bench.options = {"timeout": "10m"}
-    handle = await bench.parent.enqueue("collect_all")
+    fan_out_jobs.children(1, 2, 3, queue="elsewhere")
+    fan_out_jobs.options = {"timeout": "10m"}
+    handle = await fan_out_jobs.parent.enqueue("collect_all")
     await kit.run_until_idle()
     first, *_ = await kit.sub_jobs(handle)
     await kit.complete_sub_job(first.id, 1)
@@ -63,17 +63,17 @@ async def test_fan_out_timeout(bench: Bench, kit: Kit, over: World) -> None:
     await kit.run_until_idle()
     with pytest.raises(JobFailed, match="timeout exceeded"):
         await handle.result(120)
-    [error] = bench.seen
+    [error] = fan_out_jobs.seen
     assert error.timed_out
     assert [r.value for r in error.results] == [1]
     assert [node.status for node in await handle.tree()] == ["failed", "succeeded", "canceled", "canceled"]
 
 
-async def test_a_timed_out_fan_out_cancels_running_handlers_too(app: Plait, bench: Bench, kit: Kit) -> None:
+async def test_a_timed_out_fan_out_cancels_running_handlers_too(app: Plait, fan_out_jobs: FanOutJobs, kit: Kit) -> None:
     """T14."""
-    bench.children("hang", 1)
-    bench.options = {"timeout": 60}
-    handle = await bench.parent.enqueue("collect_all")
+    fan_out_jobs.children("hang", 1)
+    fan_out_jobs.options = {"timeout": 60}
+    handle = await fan_out_jobs.parent.enqueue("collect_all")
     running = asyncio.create_task(kit.run_until_idle())
     try:
         while [n.status for n in await handle.tree()] != ["waiting", "running", "succeeded"]:
@@ -104,28 +104,30 @@ async def test_a_child_without_a_handler_is_ended_by_the_timeout(app: Plait, kit
     assert await handle.result(120) == "fan-out failed: timeout exceeded (0/1 sub-jobs failed)"
 
 
-async def test_fan_out_cancel_on_parent_failure(bench: Bench, kit: Kit, over: World) -> None:
+async def test_fan_out_cancel_on_parent_failure(fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness) -> None:
     """T21: a parent that ends without success takes its children with it, if it asked for that; else not."""
     for asked, expected in ((True, Status.CANCELED), (False, Status.QUEUED)):
-        bench.children(1, 2, queue="elsewhere")
-        bench.options = {"cancel_on_parent_failure": asked}
-        handle = await bench.parent.enqueue("collect_all")
+        fan_out_jobs.children(1, 2, queue="elsewhere")
+        fan_out_jobs.options = {"cancel_on_parent_failure": asked}
+        handle = await fan_out_jobs.parent.enqueue("collect_all")
         await kit.run_until_idle()
         children = await kit.sub_jobs(handle)
         assert await handle.cancel() == Status.CANCELED
         await kit.run_until_idle()
-        assert [await over.status(child.id) for child in children] == [expected] * 2
+        assert [await app_harness.status(child.id) for child in children] == [expected] * 2
 
 
 async def test_a_parent_that_fails_by_its_own_error_takes_late_children_with_it(
-    app: Plait, bench: Bench, kit: Kit
+    app: Plait, fan_out_jobs: FanOutJobs, kit: Kit
 ) -> None:
     """T21."""
 
     @app.job(retries=0)
     async def hasty() -> None:
         await fan_out(
-            [sub(bench.child, 1), sub(bench.child, 2, queue="elsewhere")], quorum(1), cancel_on_parent_failure=True
+            [sub(fan_out_jobs.child, 1), sub(fan_out_jobs.child, 2, queue="elsewhere")],
+            quorum(1),
+            cancel_on_parent_failure=True,
         )
         raise RuntimeError("my own")
 
@@ -134,15 +136,15 @@ async def test_a_parent_that_fails_by_its_own_error_takes_late_children_with_it(
     assert [n.status for n in await handle.tree()] == ["dead_letter", "succeeded", "canceled"]
 
 
-async def test_remaining_children_run_on_where_that_is_wanted(bench: Bench, kit: Kit) -> None:
-    bench.subs = [sub(bench.child, "fail"), sub(bench.child, 2, queue="elsewhere")]
-    bench.options = {"cancel_remaining": False}
-    handle = await bench.parent.enqueue("fail_fast")
+async def test_remaining_children_run_on_where_that_is_wanted(fan_out_jobs: FanOutJobs, kit: Kit) -> None:
+    fan_out_jobs.subs = [sub(fan_out_jobs.child, "fail"), sub(fan_out_jobs.child, 2, queue="elsewhere")]
+    fan_out_jobs.options = {"cancel_remaining": False}
+    handle = await fan_out_jobs.parent.enqueue("fail_fast")
     await kit.run_until_idle()
     assert [n.status for n in await handle.tree()] == ["failed", "failed", "queued"]
 
 
-async def test_nested_fan_out(app: Plait, kit: Kit, over: World) -> None:
+async def test_nested_fan_out(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """Fan-outs within fan-outs; every job knows its root, its depth and its parent."""
 
     @app.job
@@ -160,7 +162,7 @@ async def test_nested_fan_out(app: Plait, kit: Kit, over: World) -> None:
     for n in tree[1:]:
         assert n.parent_id is not None
         assert by_id[n.parent_id].depth == n.depth - 1
-        job = await over.job(n.id)
+        job = await app_harness.job(n.id)
         assert (job.root_id, job.correlation_id) == (handle.id, "c-1")
 
 
@@ -180,7 +182,7 @@ async def test_a_fan_out_may_forbid_its_children_to_fan_out(app: Plait, kit: Kit
     assert "may not fan out" in error
 
 
-async def test_workflow_resume(app: Plait, kit: Kit, over: World) -> None:
+async def test_workflow_resume(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """Phases one after the other, with steps between them: each is done once, whatever is replayed (T5, T12)."""
     done: list[str] = []
 
@@ -205,62 +207,66 @@ async def test_workflow_resume(app: Plait, kit: Kit, over: World) -> None:
     await kit.run_until_idle()
     assert await handle.result(120) == ["begin", 1, 2, 3, "middle", 4, 5, "end"]
     assert done == ["begin", "middle", "end"]
-    job = await over.job(handle.id)
-    assert (job.attempt, await over.endings(handle.id)) == (3, ["suspended", "suspended", "succeeded"])
+    job = await app_harness.job(handle.id)
+    assert (job.attempt, await app_harness.outcomes(handle.id)) == (3, ["suspended", "suspended", "succeeded"])
 
 
-async def test_fan_out_with_polling_fallback(bench: Bench, kit: Kit, over: World) -> None:
+async def test_fan_out_with_polling_fallback(fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness) -> None:
     """The parent's row is locked when its last child ends: whoever decides does not wait, and rescue finds it (T1, T10)."""
-    bench.children(1, queue="elsewhere")
-    handle = await bench.parent.enqueue("fail_fast")
+    fan_out_jobs.children(1, queue="elsewhere")
+    handle = await fan_out_jobs.parent.enqueue("fail_fast")
     await kit.run_until_idle()
     [child] = await kit.sub_jobs(handle)
-    async with over.admin.transaction():
-        await over.sql("select 1 from plait.live where job_id = $1 for update", handle.id)
+    async with app_harness.admin.transaction():
+        await app_harness.sql("select 1 from plait.live where job_id = $1 for update", handle.id)
         await kit.complete_sub_job(child.id, 7)
     assert await handle.status() == Status.WAITING
     assert await kit.wait_for_fan_out(handle) == "succeeded"
     await kit.run_until_idle()
     assert await handle.status() == Status.WAITING  # nothing but rescue looks for it
-    await over.advance(minutes=1)
-    assert "missed_resume" in await over.findings()
-    assert (await over.rescue()).resumed == 1
-    assert (await over.rescue()).resumed == 0
-    assert "missed_resume" not in await over.findings()
+    await app_harness.advance(minutes=1)
+    assert "missed_resume" in await app_harness.findings()
+    assert (await app_harness.rescue()).resumed == 1
+    assert (await app_harness.rescue()).resumed == 0
+    assert "missed_resume" not in await app_harness.findings()
     await kit.run_until_idle()
     assert await handle.result(120) == [7]
 
 
-async def test_the_last_child_resumes_its_parent_without_any_leader(bench: Bench, kit: Kit, over: World) -> None:
+async def test_the_last_child_resumes_its_parent_without_any_leader(
+    fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness
+) -> None:
     """The other path alone: the child's own transaction does it."""
-    bench.children(1, queue="elsewhere")
-    handle = await bench.parent.enqueue("fail_fast")
+    fan_out_jobs.children(1, queue="elsewhere")
+    handle = await fan_out_jobs.parent.enqueue("fail_fast")
     await kit.run_until_idle()
     [child] = await kit.sub_jobs(handle)
     await kit.complete_sub_job(child.id, 7)
     assert await handle.status() == Status.QUEUED
 
 
-async def test_a_fan_out_that_is_decided_resumes_its_parent_once(bench: Bench, kit: Kit, over: World) -> None:
+async def test_a_fan_out_that_is_decided_resumes_its_parent_once(
+    fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness
+) -> None:
     """T5: a sweeper must not resume a parent that waits for phase 2 because phase 1 is complete."""
-    bench.children(1, queue="elsewhere")
+    fan_out_jobs.children(1, queue="elsewhere")
 
-    @bench.app.job(retries=0)
+    @fan_out_jobs.app.job(retries=0)
     async def phases() -> int:
-        await fan_out([sub(bench.child, 1)])
-        await fan_out([sub(bench.child, 2, queue="elsewhere")])
+        await fan_out([sub(fan_out_jobs.child, 1)])
+        await fan_out([sub(fan_out_jobs.child, 2, queue="elsewhere")])
         return 3
 
     handle = await phases.enqueue()
     await kit.run_until_idle()
     for _ in range(3):
-        assert (await over.rescue()).resumed == 0
+        assert (await app_harness.rescue()).resumed == 0
         await kit.run_until_idle()
-    assert await over.endings(handle.id) == ["suspended", "suspended"]
+    assert await app_harness.outcomes(handle.id) == ["suspended", "suspended"]
 
 
 async def test_what_a_sub_job_says_goes_before_the_fan_out_and_its_definition(
-    app: Plait, kit: Kit, over: World
+    app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
     """T19, T90: the nearest word counts, and a 0 is a word."""
 
@@ -294,7 +300,7 @@ async def test_what_a_sub_job_says_goes_before_the_fan_out_and_its_definition(
     async def children(case: str) -> list[tuple[Any, ...]]:
         handle = await parent.enqueue(case)
         await kit.run_until_idle()
-        rows = await over.rows(
+        rows = await app_harness.rows(
             "select queue, priority, max_attempts, timeout_s from plait.jobs where parent_id = $1 order by fan_out_index",
             handle.id,
         )
@@ -306,8 +312,8 @@ async def test_what_a_sub_job_says_goes_before_the_fan_out_and_its_definition(
     assert await children("options") == [("opt", -1, 2, 9.0)]
 
 
-async def test_children_belong_to_their_parents_tenant(app: Plait, kit: Kit, over: World) -> None:
-    acme = await over.tenant("acme")
+async def test_children_belong_to_their_parents_tenant(app: Plait, kit: Kit, app_harness: Harness) -> None:
+    acme = await app_harness.tenant("acme")
 
     @app.job
     async def leaf() -> str:
@@ -322,8 +328,8 @@ async def test_children_belong_to_their_parents_tenant(app: Plait, kit: Kit, ove
     assert await handle.result(120) == [str(acme)] * 2
 
 
-async def test_children_count_toward_their_tenants_quota(app: Plait, kit: Kit, over: World) -> None:
-    await over.tenant("small", max_queued=3)
+async def test_children_count_toward_their_tenants_quota(app: Plait, kit: Kit, app_harness: Harness) -> None:
+    await app_harness.tenant("small", max_queued=3)
 
     @app.job
     async def leaf() -> None: ...
@@ -339,7 +345,7 @@ async def test_children_count_toward_their_tenants_quota(app: Plait, kit: Kit, o
     assert len(await handle.tree()) == 1  # T3: nothing of the fan-out is left
 
 
-async def test_a_child_that_is_retried_is_counted_once(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_child_that_is_retried_is_counted_once(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """T6: a try that fails is no failed child."""
     tried: list[int] = []
 
@@ -363,10 +369,12 @@ async def test_a_child_that_is_retried_is_counted_once(app: Plait, kit: Kit, ove
 
 
 @pytest.mark.parametrize("nonsense", ["not a sub", None, 7])
-async def test_what_is_no_sub_job_is_refused(bench: Bench, kit: Kit, over: World, nonsense: Any) -> None:
-    for subs in ([nonsense], [sub(bench.child, 1), nonsense, sub(bench.child, 2)]):
-        bench.subs = subs
-        handle = await bench.parent.enqueue("fail_fast")
+async def test_what_is_no_sub_job_is_refused(
+    fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness, nonsense: Any
+) -> None:
+    for subs in ([nonsense], [sub(fan_out_jobs.child, 1), nonsense, sub(fan_out_jobs.child, 2)]):
+        fan_out_jobs.subs = subs
+        handle = await fan_out_jobs.parent.enqueue("fail_fast")
         await kit.run_until_idle()
         with pytest.raises(JobFailed, match=rf"fan_out arguments must be sub\(job, …\), got {type(nonsense).__name__}"):
             await handle.result(120)

@@ -8,7 +8,7 @@ from plait import FanOutError, PermanentError, Plait, Status, call, fail_fast, f
 from plait.sdk import fan_out as module
 from plait.testing import Kit
 
-from ..harness import World
+from ..harness import Harness
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +16,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAGE", 3)
 
 
-async def test_results_come_in_the_order_in_which_they_ended(app: Plait, kit: Kit, over: World) -> None:
+async def test_results_come_in_the_order_in_which_they_ended(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """Each replay sees what the one before saw, and then more."""
     runs: list[list[int]] = []
 
@@ -42,10 +42,10 @@ async def test_results_come_in_the_order_in_which_they_ended(app: Plait, kit: Ki
     assert await handle.result(120) == order
     assert all(order[: len(run)] == run for run in runs)
     assert len(runs) >= 6
-    assert await over.rescue() is not None
+    assert await app_harness.rescue() is not None
 
 
-async def test_a_stream_is_replayed_from_the_record(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_stream_is_replayed_from_the_record(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """Steps of the loop's body belong to the same results each time."""
     seen: list[int] = []
 
@@ -120,7 +120,7 @@ async def test_a_stream_ends_as_its_strategy_says(app: Plait, kit: Kit) -> None:
     assert await handle2.result(120) == [2, 0]
 
 
-async def test_an_empty_stream_ends_at_once(app: Plait, kit: Kit, over: World) -> None:
+async def test_an_empty_stream_ends_at_once(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """T20."""
 
     @app.job(retries=0)
@@ -130,4 +130,4 @@ async def test_an_empty_stream_ends_at_once(app: Plait, kit: Kit, over: World) -
     handle = await parent.enqueue()
     await kit.run_until_idle()
     assert await handle.result(120) == 0
-    assert await over.endings(handle.id) == ["succeeded"]
+    assert await app_harness.outcomes(handle.id) == ["succeeded"]

@@ -11,24 +11,26 @@ from plait import Handle, Plait
 from plait.testing import TestDatabase
 
 from ..invariants import violations
-from ..restarting_workers import workers_that_come_back
+from ..restarting_workers import restarting_workers
 from . import worker_main
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(20, marks=[pytest.mark.full, pytest.mark.timeout(1800)])])
-async def test_a_kill_at_any_boundary_changes_nothing(real_database: TestDatabase, tmp_path: Path, times: int) -> None:
+async def test_a_kill_at_any_boundary_changes_nothing(
+    real_clock_database: TestDatabase, tmp_path: Path, times: int
+) -> None:
     """T2, T4, T10, T34."""
     app = worker_main.app
-    app.target = Plait(real_database.url).target
+    app.target = Plait(real_clock_database.url).target
     cases = [f"{here} {n}" for n in range(times) for here in worker_main.BOUNDARIES]
-    async with workers_that_come_back(worker_main.__name__, real_database.url, tmp_path):
+    async with restarting_workers(worker_main.__name__, real_clock_database.url, tmp_path):
         for start in range(0, len(cases), len(worker_main.BOUNDARIES)):
             batch = cases[start : start + len(worker_main.BOUNDARIES)]
             handles = await worker_main.parent.enqueue_many([(str(tmp_path), case) for case in batch])
             for case, handle in zip(batch, handles, strict=True):
                 await _check(app, handle, case, tmp_path, await handle.result(120))
     assert {path.name for path in tmp_path.glob("died *")} == {f"died {case}" for case in cases}
-    connection = await asyncpg.connect(real_database.admin_url)
+    connection = await asyncpg.connect(real_clock_database.admin_url)
     assert await violations(connection) == []
     await connection.close()
     await app.close()

@@ -13,7 +13,7 @@ from plait.store import workflows
 from plait.store.workflows import PAGE_BYTES, ChildOutcome, Workflows
 from plait.testing import Kit
 
-from ..harness import World
+from ..harness import Harness
 
 LARGE = "x" * 900_000
 MANY = 60
@@ -195,12 +195,12 @@ async def test_a_replay_of_large_steps_in_many_branches_is_bounded_too(
     assert_bounded(pages)
 
 
-async def test_values_come_by_pages_and_a_stale_attempt_gets_none(world: World) -> None:
-    await world.enqueue()
-    worker = await world.worker()
+async def test_values_come_by_pages_and_a_stale_attempt_gets_none(harness: Harness) -> None:
+    await harness.enqueue()
+    worker = await harness.worker()
     claimed = await worker.claim_one()
     lease = workflows.Lease(worker.id, claimed.job_id, claimed.attempt)
-    store = world.store.workflows
+    store = harness.store.workflows
     key = workflows.StepKey("", "a", 1, 1)
     assert await store.save_steps(worker.id, [workflows.Checkpoint(lease, key, "call", 1, None, '"one"', None)]) == []
     other = workflows.StepKey("", "b", 1, 2)

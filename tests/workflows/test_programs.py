@@ -22,7 +22,7 @@ from plait.store.workflows import Checkpoint, Lease, Workflows
 from plait.testing import Kit
 from plait.worker.worker import Worker
 
-from ..harness import World
+from ..harness import Harness
 from .programs import Maker, Program, by_asyncio, payload_of, run_job
 
 SEED = int(os.environ.get("SEED", "1"))
@@ -68,8 +68,8 @@ class Durably:
 class Programs:
     """Many of them at the same time, on one clock."""
 
-    def __init__(self, app: Plait, kit: Kit, over: World, seeds: list[int]) -> None:
-        self._app, self._kit, self._over = app, kit, over
+    def __init__(self, app: Plait, kit: Kit, app_harness: Harness, seeds: list[int]) -> None:
+        self._app, self._kit, self._harness = app, kit, app_harness
         self.makers = {seed: Maker(seed) for seed in seeds}
         self.ran: dict[int, Counter[str]] = {seed: Counter() for seed in seeds}
         self.jobs: dict[int, UUID] = {}
@@ -137,8 +137,10 @@ class Programs:
 
 
 @each_seed
-async def test_programs_come_to_what_asyncio_makes_of_them(app: Plait, kit: Kit, over: World, seed: int) -> None:
-    programs = Programs(app, kit, over, [seed * 100_000 + n for n in range(PROGRAMS)])
+async def test_programs_come_to_what_asyncio_makes_of_them(
+    app: Plait, kit: Kit, app_harness: Harness, seed: int
+) -> None:
+    programs = Programs(app, kit, app_harness, [seed * 100_000 + n for n in range(PROGRAMS)])
     await programs.start()
     await kit.run_until_idle()
     while not programs.ended:
@@ -149,23 +151,23 @@ async def test_programs_come_to_what_asyncio_makes_of_them(app: Plait, kit: Kit,
 
 @each_seed
 async def test_handlers_that_stay_in_memory_come_to_the_same(
-    app: Plait, kit: Kit, over: World, monkeypatch: pytest.MonkeyPatch, seed: int
+    app: Plait, kit: Kit, app_harness: Harness, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """Some continue where they are; others have no room, are dropped for newer ones, and are replayed."""
     monkeypatch.setattr("plait.worker.worker.DurableRuntime", _Stopped)
     app.settings = app.settings.model_copy(update={"cached_handlers": PROGRAMS // 2, "lease": 3600})
-    programs = Programs(app, kit, over, [seed * 100_000 + 20_000 + n for n in range(PROGRAMS)])
+    programs = Programs(app, kit, app_harness, [seed * 100_000 + 20_000 + n for n in range(PROGRAMS)])
     await programs.start()
     stop = Stop()
     running = asyncio.create_task(Worker(app, concurrency=1000).run(stop))
     while not programs.ended:
-        await _until_idle(over, running)
+        await _until_idle(app_harness, running)
         await programs.advance()
-    await _until_idle(over, running)
+    await _until_idle(app_harness, running)
     stop.request()
     await running
     assert not (said := await programs.faults()), said
-    waits = await over.sql("select count(*) from plait.attempts where status = 'suspended'")
+    waits = await app_harness.sql("select count(*) from plait.attempts where status = 'suspended'")
     replays = programs.starts - PROGRAMS
     print(f"seed {seed}: {PROGRAMS} programs waited {waits} times, {replays} of them were replayed")
     assert 0 < replays < waits
@@ -178,10 +180,10 @@ class _Stopped(DurableRuntime):
         super().__init__(*args, **{**options, "real_time": False})
 
 
-async def _until_idle(over: World, running: "asyncio.Task[None]") -> None:
+async def _until_idle(app_harness: Harness, running: "asyncio.Task[None]") -> None:
     """Until nothing is left that may run. A wake-up that a lock prevented is brought by the leader."""
     busy = "select exists (select from plait.live where state in ('queued', 'running'))"
-    while (await over.rescue()).lost or await over.sql(busy):
+    while (await app_harness.rescue()).lost or await app_harness.sql(busy):
         assert not running.done()
         await asyncio.sleep(0.01)
 
@@ -258,18 +260,18 @@ class Losses:
 
 @each_seed
 async def test_leases_that_are_lost_at_any_boundary_change_nothing(
-    app: Plait, kit: Kit, over: World, monkeypatch: pytest.MonkeyPatch, seed: int
+    app: Plait, kit: Kit, app_harness: Harness, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    programs = Programs(app, kit, over, [seed * 100_000 + 50_000 + n for n in range(PROGRAMS)])
+    programs = Programs(app, kit, app_harness, [seed * 100_000 + 50_000 + n for n in range(PROGRAMS)])
     losses = Losses(monkeypatch, seed)
     await programs.start()
     lost = 0
     while True:
         losses.plan(list(programs.jobs.values()))
-        lost += await _run_and_lose(app, over, losses)
+        lost += await _run_and_lose(app, app_harness, losses)
         losses.plan([])
         await kit.run_until_idle()
-        while (await over.rescue()).resumed:  # a parent whose row was held when its fan-out was decided
+        while (await app_harness.rescue()).resumed:  # a parent whose row was held when its fan-out was decided
             await kit.run_until_idle()
         if programs.ended:
             break
@@ -279,7 +281,7 @@ async def test_leases_that_are_lost_at_any_boundary_change_nothing(
     assert lost > PROGRAMS / 2
 
 
-async def _run_and_lose(app: Plait, over: World, losses: Losses) -> int:
+async def _run_and_lose(app: Plait, app_harness: Harness, losses: Losses) -> int:
     """Run a worker until all that could run has ended, waits, or hangs at a boundary; then these lose their leases."""
     worker = Worker(app, once=True, concurrency=1000)
     running = asyncio.create_task(worker.run(Stop()))
@@ -287,13 +289,15 @@ async def _run_and_lose(app: Plait, over: World, losses: Losses) -> int:
     lost = 0
     while not running.done():
         await asyncio.wait({running}, timeout=0.02)
-        if losses.frozen and await over.sql(busy, list(losses.frozen)) == 0:
+        if losses.frozen and await app_harness.sql(busy, list(losses.frozen)) == 0:
             this = worker.id
             while (
-                await over.sql("select state from plait.workers where id = $1", this) == "alive"
+                await app_harness.sql("select state from plait.workers where id = $1", this) == "alive"
             ):  # it may renew its lease
-                await over.sql("update plait.workers set expires_at = plait.now() - interval '1 s' where id = $1", this)
-                await over.rescue()
+                await app_harness.sql(
+                    "update plait.workers set expires_at = plait.now() - interval '1 s' where id = $1", this
+                )
+                await app_harness.rescue()
             lost += losses.end()
     await running
     return lost

@@ -15,7 +15,7 @@ from plait.store.workflows import Lease
 from plait.testing import TestDatabase
 
 from ..fake_worker import outcome
-from ..harness import World
+from ..harness import Harness
 from .worker_calls import by_parent, claim_children, open_fan_outs, open_one, wait_for
 
 FULL = [pytest.mark.full, pytest.mark.timeout(900)]
@@ -23,17 +23,17 @@ scaled = pytest.mark.parametrize("races", [20, pytest.param(1000, marks=FULL)])
 
 
 @pytest.fixture
-async def wide(emptied_database: TestDatabase) -> AsyncIterator[World]:
+async def wide(shared_database: TestDatabase) -> AsyncIterator[Harness]:
     """With as many connections as there are racers."""
-    world = await World.open(emptied_database, max_connections=16)
-    await world.empty()
-    yield world
-    await world.check()
-    await world.close()
+    harness = await Harness.open(shared_database, max_connections=16)
+    await harness.empty()
+    yield harness
+    await harness.check()
+    await harness.close()
 
 
-async def _states(world: World, parents: list[UUID]) -> dict[UUID, tuple[str, int]]:
-    rows = await world.rows("select job_id, state::text, attempt from plait.live where job_id = any($1)", parents)
+async def _states(harness: Harness, parents: list[UUID]) -> dict[UUID, tuple[str, int]]:
+    rows = await harness.rows("select job_id, state::text, attempt from plait.live where job_id = any($1)", parents)
     return {row[0]: (row[1], row[2]) for row in rows}
 
 
@@ -47,7 +47,7 @@ async def _states(world: World, parents: list[UUID]) -> dict[UUID, tuple[str, in
         *(pytest.param(2500, n, marks=FULL, id=f"2500-{n}") for n in (2, 4, 16, 64)),
     ],
 )
-async def test_children_that_end_together_resume_their_parent_once(wide: World, parents: int, children: int) -> None:
+async def test_children_that_end_together_resume_their_parent_once(wide: Harness, parents: int, children: int) -> None:
     """F15, T1: each child is settled alone, on a connection of its own, all of one parent at once."""
     for start in range(0, parents, 100):
         batch = min(100, parents - start)
@@ -67,7 +67,7 @@ async def test_children_that_end_together_resume_their_parent_once(wide: World, 
         assert await wide.sql("select count(*) from plait.fan_outs where waited_for is not null") == 0
 
 
-async def test_a_batch_of_ends_is_one_update_of_its_fan_out(wide: World) -> None:
+async def test_a_batch_of_ends_is_one_update_of_its_fan_out(wide: Harness) -> None:
     """A counter that moves once for each child would be the slowest row of the database."""
     [parent] = await open_fan_outs(wide, 1, 500)
     worker, leases = await claim_children(wide, 500)
@@ -79,7 +79,7 @@ async def test_a_batch_of_ends_is_one_update_of_its_fan_out(wide: World) -> None
 
 
 @scaled
-async def test_cancel_and_complete_of_a_child(wide: World, races: int) -> None:
+async def test_cancel_and_complete_of_a_child(wide: Harness, races: int) -> None:
     """F17, T7: one of them wins, and the fan-out counts one."""
     [parent] = await open_fan_outs(wide, 1, races)
     worker, leases = await claim_children(wide, races)
@@ -93,7 +93,7 @@ async def test_cancel_and_complete_of_a_child(wide: World, races: int) -> None:
 
 
 @scaled
-async def test_cancel_of_a_queued_child_and_its_claim(wide: World, races: int) -> None:
+async def test_cancel_of_a_queued_child_and_its_claim(wide: Harness, races: int) -> None:
     [parent] = await open_fan_outs(wide, 1, races)
     worker = await wide.worker(queues=["children"])
     children = [row[0] for row in await wide.rows("select job_id from plait.live where fan_out_id is not null")]
@@ -116,7 +116,7 @@ async def test_cancel_of_a_queued_child_and_its_claim(wide: World, races: int) -
 
 
 @scaled
-async def test_timeout_and_last_child(wide: World, races: int) -> None:
+async def test_timeout_and_last_child(wide: Harness, races: int) -> None:
     """F17: the fan-out is decided once, and its parent resumed once, by whichever comes first."""
     decisions: dict[str, int] = {}
     for start in range(0, races, 100):
@@ -137,7 +137,7 @@ async def test_timeout_and_last_child(wide: World, races: int) -> None:
 
 
 @scaled
-async def test_fail_fast_and_late_children(wide: World, races: int) -> None:
+async def test_fail_fast_and_late_children(wide: Harness, races: int) -> None:
     """F17, T9: the first failure decides; whoever is late settles counts, and nothing else."""
     for start in range(0, races, 50):
         n = min(50, races - start)
@@ -159,7 +159,7 @@ async def test_fail_fast_and_late_children(wide: World, races: int) -> None:
 
 
 @scaled
-async def test_parents_death_and_its_fan_out(wide: World, races: int) -> None:
+async def test_parents_death_and_its_fan_out(wide: Harness, races: int) -> None:
     """F17, T2, T3: the worker is declared lost as it opens the fan-out: all of it is there, or nothing."""
     for start in range(0, races, 20):
         n = min(20, races - start)
@@ -182,7 +182,7 @@ async def test_parents_death_and_its_fan_out(wide: World, races: int) -> None:
 
 
 @scaled
-async def test_cancel_of_a_tree_and_a_descendants_new_fan_out(wide: World, races: int) -> None:
+async def test_cancel_of_a_tree_and_a_descendants_new_fan_out(wide: Harness, races: int) -> None:
     """F17, T16: nothing of the tree is left that nobody asked to stop."""
     for start in range(0, races, 20):
         n = min(20, races - start)
@@ -200,7 +200,7 @@ async def test_cancel_of_a_tree_and_a_descendants_new_fan_out(wide: World, races
         assert left == 0
 
 
-async def test_many_at_once_never_stand_in_each_others_way(wide: World) -> None:
+async def test_many_at_once_never_stand_in_each_others_way(wide: Harness) -> None:
     """T48: settles of several workers over the same fan-outs, cancels, tree cancels and rescues: no deadlock, no count lost."""
     jobs = await open_fan_outs(wide, 12, 20)
     nested_worker, leases = await claim_children(wide, 240)
@@ -230,39 +230,39 @@ async def test_many_at_once_never_stand_in_each_others_way(wide: World) -> None:
     await asyncio.gather(settle_first(), meddle(), *map(settle_some, workers))
 
 
-async def test_a_fan_out_whose_reply_was_lost_may_be_opened_again(world: World) -> None:
+async def test_a_fan_out_whose_reply_was_lost_may_be_opened_again(harness: Harness) -> None:
     """T4, T45: the same call finds that it has been made; another attempt's finds that it is stale."""
-    await world.enqueue("add")
-    worker = await world.worker()
+    await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
-    assert await open_one(world, worker, lease, 3) == "suspended"
-    before = await world.snapshot()
-    assert await open_one(world, worker, lease, 3) == "suspended"
-    assert await world.snapshot() == before
+    assert await open_one(harness, worker, lease, 3) == "suspended"
+    before = await harness.snapshot()
+    assert await open_one(harness, worker, lease, 3) == "suspended"
+    assert await harness.snapshot() == before
 
 
-async def test_who_has_lost_the_lease_opens_nothing_and_waits_for_nothing(world: World) -> None:
+async def test_who_has_lost_the_lease_opens_nothing_and_waits_for_nothing(harness: Harness) -> None:
     """T34."""
-    await world.enqueue("add")
-    worker = await world.worker()
+    await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
-    await world.lose(worker)
-    before = await world.snapshot()
-    assert await open_one(world, worker, lease, 3) == "stale"
+    await harness.lose(worker)
+    before = await harness.snapshot()
+    assert await open_one(harness, worker, lease, 3) == "stale"
     held = Lease(worker.id, lease.job_id, lease.attempt)
-    assert await wait_for(world, held, "s", "sleep", delay_s=1) == ("stale", None)
-    assert await world.snapshot() == before
+    assert await wait_for(harness, held, "s", "sleep", delay_s=1) == ("stale", None)
+    assert await harness.snapshot() == before
 
 
-async def test_a_failure_in_the_middle_leaves_nothing_of_a_fan_out(world: World) -> None:
+async def test_a_failure_in_the_middle_leaves_nothing_of_a_fan_out(harness: Harness) -> None:
     """T2, T3: one transaction."""
-    await world.enqueue("add")
-    worker = await world.worker()
+    await harness.enqueue("add")
+    worker = await harness.worker()
     lease = await worker.claim_one()
-    before = await world.snapshot()
+    before = await harness.snapshot()
     for bad in ({"needed": 5}, {"timeout_s": -1.0}, {"strategy": "hope"}):
         with pytest.raises(Exception, match=r".+"):
-            await open_one(world, worker, lease, 3, **bad)
-        assert await world.snapshot() == before
+            await open_one(harness, worker, lease, 3, **bad)
+        assert await harness.snapshot() == before
     with pytest.raises(IllegalMove):
-        await world.retry(lease.job_id)
+        await harness.retry(lease.job_id)

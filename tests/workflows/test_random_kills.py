@@ -17,18 +17,18 @@ import pytest
 from plait import Plait
 from plait.testing import Kit
 
-from ..harness import World
+from ..harness import Harness
 from .program_worker import programs_app
 from .programs import Maker, by_asyncio, payload_of
 
 SEED = int(os.environ.get("SEED", "1"))
 
 
-class Mortals:
+class KilledWorkers:
     """Worker processes of which one is killed now and then, and replaced."""
 
-    def __init__(self, url: str, directory: Path, over: World) -> None:
-        self._url, self._directory, self._over = url, directory, over
+    def __init__(self, url: str, directory: Path, app_harness: Harness) -> None:
+        self._url, self._directory, self._harness = url, directory, app_harness
         self._processes: list[asyncio.subprocess.Process] = []
         self.kills = 0
 
@@ -38,7 +38,7 @@ class Mortals:
             self._processes.append(await asyncio.create_subprocess_exec(*module, stdout=asyncio.subprocess.DEVNULL))
 
     async def kill_one(self, chance: random.Random) -> None:
-        alive = await self._over.sql("select array_agg(pid) from plait.workers where state = 'alive'") or []
+        alive = await self._harness.sql("select array_agg(pid) from plait.workers where state = 'alive'") or []
         running = [process for process in self._processes if process.pid in alive]
         if not running:
             return
@@ -47,11 +47,11 @@ class Mortals:
         await victim.wait()
         self.kills += 1
         self._processes.remove(victim)
-        await self._over.sql(
+        await self._harness.sql(
             "update plait.workers set expires_at = plait.now() - interval '1 s' where pid = $1 and state = 'alive'",
             victim.pid,
         )
-        while (await self._over.rescue()).lost:
+        while (await self._harness.rescue()).lost:
             pass  # declared lost; its jobs are moved by the next call
         await self.start(1)
 
@@ -66,7 +66,7 @@ class Mortals:
     ("count", "kills"), [(20, 6), pytest.param(150, 200, marks=[pytest.mark.full, pytest.mark.timeout(3600)])]
 )
 async def test_workers_that_are_killed_change_nothing(
-    app: Plait, kit: Kit, over: World, tmp_path: Path, count: int, kills: int
+    app: Plait, kit: Kit, app_harness: Harness, tmp_path: Path, count: int, kills: int
 ) -> None:
     chance = random.Random(SEED)
     makers = {SEED * 100_000 + 80_000 + n: Maker(SEED * 100_000 + 80_000 + n) for n in range(count)}
@@ -74,41 +74,43 @@ async def test_workers_that_are_killed_change_nothing(
     program = sender.jobs["program"]
     handles = await program.enqueue_many([(seed, maker.program) for seed, maker in makers.items()])
     jobs = dict(zip(makers, [handle.id for handle in handles], strict=True))
-    mortals = Mortals(kit.database.url, tmp_path, over)
-    await mortals.start(3)
+    workers = KilledWorkers(kit.database.url, tmp_path, app_harness)
+    await workers.start(3)
     try:
         for now in range(1, 65):
-            while mortals.kills < kills * now / 64:
+            while workers.kills < kills * now / 64:
                 await asyncio.sleep(chance.random() * 0.05)
-                await mortals.kill_one(chance)
-            await _until_idle(over)
+                await workers.kill_one(chance)
+            await _until_idle(app_harness)
             await kit.advance(seconds=1)
-            await _send(over, makers, jobs, now)
-        await _until_idle(over)
+            await _send(app_harness, makers, jobs, now)
+        await _until_idle(app_harness)
     finally:
-        await mortals.end()
+        await workers.end()
     extra = await _check(sender, makers, jobs, tmp_path)
     await sender.close()
-    print(f"seed {SEED}: {count} programs, {mortals.kills} kills, {extra} steps ran again")
-    assert mortals.kills >= kills
+    print(f"seed {SEED}: {count} programs, {workers.kills} kills, {extra} steps ran again")
+    assert workers.kills >= kills
 
 
-async def _until_idle(over: World) -> None:
+async def _until_idle(app_harness: Harness) -> None:
     busy = "select exists (select from plait.live where state in ('queued', 'running', 'scheduled'))"
-    while await over.sql(busy):
-        await over.rescue()
-        await over.store.leader.promote()
-        if await over.sql("select not exists (select from plait.live where state in ('queued', 'running'))"):
+    while await app_harness.sql(busy):
+        await app_harness.rescue()
+        await app_harness.store.leader.promote()
+        if await app_harness.sql("select not exists (select from plait.live where state in ('queued', 'running'))"):
             # A first loss is scheduled within a second: that moment is now.
-            await over.sql("update plait.live set run_at = plait.now() where state = 'scheduled'")
+            await app_harness.sql("update plait.live set run_at = plait.now() where state = 'scheduled'")
         await asyncio.sleep(0.01)
 
 
-async def _send(over: World, makers: dict[int, Maker], jobs: dict[int, UUID], now: int) -> None:
+async def _send(app_harness: Harness, makers: dict[int, Maker], jobs: dict[int, UUID], now: int) -> None:
     for seed, maker in makers.items():
         for name, at in maker.signals:
-            if at == now and not (await over.store.jobs.get_job(jobs[seed])).status.final:
-                await over.store.jobs.signal(jobs[seed], name, msgspec.json.encode(payload_of(name, at)).decode())
+            if at == now and not (await app_harness.store.jobs.get_job(jobs[seed])).status.final:
+                await app_harness.store.jobs.signal(
+                    jobs[seed], name, msgspec.json.encode(payload_of(name, at)).decode()
+                )
 
 
 async def _check(app: Plait, makers: dict[int, Maker], jobs: dict[int, UUID], directory: Path) -> int:

@@ -16,42 +16,46 @@ from plait import (
 from plait.model.errors import IllegalMove
 from plait.testing import Kit
 
-from ..harness import World
-from .nested_workflow import Tree
+from ..harness import Harness
+from .nested_workflow import NestedWorkflow
 
 
-async def test_what_failed_in_a_tree_is_retried_and_what_succeeded_stays(tree: Tree, kit: Kit, over: World) -> None:
-    tree.fail = {"r.0.1"}
-    handle = await tree.node.enqueue("r", 2)
+async def test_what_failed_in_a_tree_is_retried_and_what_succeeded_stays(
+    nested: NestedWorkflow, kit: Kit, app_harness: Harness
+) -> None:
+    nested.fail = {"r.0.1"}
+    handle = await nested.node.enqueue("r", 2)
     await kit.run_until_idle()
     with pytest.raises(JobFailed):
         await handle.result(120)
-    before = list(tree.ran)
-    tree.fail = set()
+    before = list(nested.ran)
+    nested.fail = set()
     retried = await handle.retry_tree()
     await kit.run_until_idle()
     assert await handle.result(120) == ["r.0.0", "r.0.1", "r.1.0", "r.1.1"]
-    again = tree.ran[len(before) :]
+    again = nested.ran[len(before) :]
     assert "r.0.0" not in again  # it had succeeded
     assert not [what for what in again if what.startswith("note") and what in before]  # steps are kept
     assert retried >= 3  # the root, its failed node and that one's failed leaf; and what was canceled by it
     assert {n.status for n in await handle.tree()} == {Status.SUCCEEDED}
 
 
-async def test_a_tree_is_retried_as_often_as_it_fails(tree: Tree, kit: Kit) -> None:
-    tree.fail = {"r.0.1", "r.1.0"}
-    handle = await tree.node.enqueue("r", 2)
+async def test_a_tree_is_retried_as_often_as_it_fails(nested: NestedWorkflow, kit: Kit) -> None:
+    nested.fail = {"r.0.1", "r.1.0"}
+    handle = await nested.node.enqueue("r", 2)
     await kit.run_until_idle()
     for fail in ({"r.1.0"}, {"r.1.0"}, set()):
         assert await handle.status() == Status.FAILED
-        tree.fail = fail
+        nested.fail = fail
         await handle.retry_tree()
         await kit.run_until_idle()
     assert await handle.status() == Status.SUCCEEDED
 
 
-async def test_a_tree_is_retried_from_its_root_and_only_when_that_has_failed(tree: Tree, kit: Kit, over: World) -> None:
-    handle = await tree.node.enqueue("r", 1)
+async def test_a_tree_is_retried_from_its_root_and_only_when_that_has_failed(
+    nested: NestedWorkflow, kit: Kit, app_harness: Harness
+) -> None:
+    handle = await nested.node.enqueue("r", 1)
     with pytest.raises(IllegalMove, match="a queued job cannot be retried"):
         await handle.retry_tree()
     await kit.run_until_idle()
@@ -59,10 +63,10 @@ async def test_a_tree_is_retried_from_its_root_and_only_when_that_has_failed(tre
         await handle.retry_tree()
     child = (await handle.tree())[1]
     with pytest.raises(IllegalMove, match=f"is not the root of its workflow: retry {handle.id}"):
-        await over.store.jobs.retry_tree(child.id)
+        await app_harness.store.jobs.retry_tree(child.id)
 
 
-async def test_a_child_is_retried_alone_while_its_fan_out_is_open(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_child_is_retried_alone_while_its_fan_out_is_open(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job(retries=0)
     async def leaf(n: int) -> int:
         return n
@@ -75,17 +79,17 @@ async def test_a_child_is_retried_alone_while_its_fan_out_is_open(app: Plait, ki
     await kit.run_until_idle()
     first, second = await kit.sub_jobs(handle)
     await kit.fail_sub_job(first.id)
-    assert await over.retry(first.id) == Status.QUEUED
+    assert await app_harness.retry(first.id) == Status.QUEUED
     await kit.complete_sub_job(first.id, 10)
     await kit.fail_sub_job(second.id)
     await kit.run_until_idle()
     assert await handle.result(120) == [10]
     with pytest.raises(IllegalMove, match="retry the whole workflow"):
-        await over.retry(second.id)
-    assert await over.status(second.id) == Status.FAILED
+        await app_harness.retry(second.id)
+    assert await app_harness.status(second.id) == Status.FAILED
 
 
-async def test_a_retried_parent_does_its_failed_fan_out_anew(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_retried_parent_does_its_failed_fan_out_anew(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """T18: a stale checkpoint would only fail it again. What it had done before stays done, unless it is dropped."""
     ran: list[str] = []
     fails = [True]

@@ -35,13 +35,13 @@ async def _stop(worker: asyncio.subprocess.Process) -> int:
 @pytest.mark.parametrize("count", [3_000, pytest.param(100_000, marks=[pytest.mark.full, pytest.mark.timeout(600)])])
 @pytest.mark.parametrize(("job", "bound"), [("gather_all", PARENT_MB), ("stream_all", STREAM_MB)])
 async def test_all_results_are_seen_once_in_little_memory(
-    real_database: TestDatabase, count: int, job: str, bound: int
+    real_clock_database: TestDatabase, count: int, job: str, bound: int
 ) -> None:
     app = scale_worker.app
-    app.target = Plait(real_database.url).target
+    app.target = Plait(real_clock_database.url).target
     began = time.monotonic()
-    parents = await _start(real_database.url, "parents")
-    leaves = await _start(real_database.url, "leaves")
+    parents = await _start(real_clock_database.url, "parents")
+    leaves = await _start(real_clock_database.url, "leaves")
     try:
         handle: Handle[list[int]] = await app.jobs[job].enqueue(count)
         assert await handle.result(500) == [count, count * (count - 1) // 2]

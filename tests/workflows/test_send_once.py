@@ -3,10 +3,10 @@
 from plait import Plait, sleep
 from plait.testing import Kit
 
-from ..harness import World
+from ..harness import Harness
 
 
-async def test_what_a_durable_handler_sends_is_sent_once(app: Plait, kit: Kit, over: World) -> None:
+async def test_what_a_durable_handler_sends_is_sent_once(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job(queue="other")
     async def other(n: int) -> None: ...
 
@@ -24,13 +24,15 @@ async def test_what_a_durable_handler_sends_is_sent_once(app: Plait, kit: Kit, o
     for _ in range(3):
         await kit.run_until_idle()
         await kit.advance(seconds=11)
-    rows = await over.rows("select id::text, payload->>'n' as n from plait.jobs where definition = 'other' order by 2")
+    rows = await app_harness.rows(
+        "select id::text, payload->>'n' as n from plait.jobs where definition = 'other' order by 2"
+    )
     assert await handle.result(60) == [row["id"] for row in rows]
     assert [row["n"] for row in rows] == ["1", "2", "3", "4"]
-    assert await over.sql("select count(*) from plait.events") == 1
+    assert await app_harness.sql("select count(*) from plait.events") == 1
 
 
-async def test_what_a_plain_handler_sends_is_no_step(app: Plait, kit: Kit, over: World) -> None:
+async def test_what_a_plain_handler_sends_is_no_step(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job
     async def other() -> None: ...
 
@@ -42,4 +44,4 @@ async def test_what_a_plain_handler_sends_is_no_step(app: Plait, kit: Kit, over:
     handle = await plain.enqueue()
     await kit.run_until_idle()
     assert await handle.result(60) == "done"
-    assert await over.sql("select count(*) from plait.steps") == 0
+    assert await app_harness.sql("select count(*) from plait.steps") == 0

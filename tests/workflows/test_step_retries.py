@@ -11,7 +11,7 @@ from plait import Backoff, JobFailed, PermanentError, Plait, Status, call, sleep
 from plait.model.errors import InvalidArguments
 from plait.testing import Kit
 
-from ..harness import World
+from ..harness import Harness
 
 AT_ONCE = Backoff(base=0.001, jitter=0)
 
@@ -40,7 +40,7 @@ class Service:
         return f"{question} {self.calls}"
 
 
-async def test_a_step_is_tried_again_within_its_attempt(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_step_is_tried_again_within_its_attempt(app: Plait, kit: Kit, app_harness: Harness) -> None:
     service = Service(2)
     runs: list[str] = []
 
@@ -57,7 +57,9 @@ async def test_a_step_is_tried_again_within_its_attempt(app: Plait, kit: Kit, ov
         await kit.advance(hours=2)
     assert await handle.result(120) == "a 3"
     assert service.calls == 3
-    steps = await over.rows("select name, occurrence, error from plait.steps where job_id = $1 order by seq", handle.id)
+    steps = await app_harness.rows(
+        "select name, occurrence, error from plait.steps where job_id = $1 order by seq", handle.id
+    )
     assert [tuple(step) for step in steps] == [
         ("ask", 1, "call 1"),
         ("ask", 2, "call 2"),
@@ -88,7 +90,7 @@ async def test_the_last_error_is_the_steps_and_the_handler_may_catch_it(app: Pla
     assert seen == ["call 3"] * 2
 
 
-async def test_each_attempt_of_the_job_has_all_tries(app: Plait, kit: Kit, over: World) -> None:
+async def test_each_attempt_of_the_job_has_all_tries(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """Also where a long pause, and so a replay, was between them."""
     service = Service(7)
 
@@ -102,11 +104,11 @@ async def test_each_attempt_of_the_job_has_all_tries(app: Plait, kit: Kit, over:
         await kit.advance(hours=1)
     assert await handle.result(120) == "? 8"
     assert service.calls == 8
-    failed = [row for row in await over.attempts(handle.id) if row.status == "failed"]
+    failed = [row for row in await app_harness.attempts(handle.id) if row.status == "failed"]
     assert len(failed) == 2
 
 
-async def test_a_long_pause_is_a_durable_sleep_and_holds_no_slot(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_long_pause_is_a_durable_sleep_and_holds_no_slot(app: Plait, kit: Kit, app_harness: Harness) -> None:
     service = Service(2)
 
     @app.job(retries=0)
@@ -115,10 +117,10 @@ async def test_a_long_pause_is_a_durable_sleep_and_holds_no_slot(app: Plait, kit
 
     handle = await parent.enqueue()
     await kit.run_until_idle()
-    row = await over.job(handle.id)
+    row = await app_harness.job(handle.id)
     assert (row.status, row.wait_on) == (Status.WAITING, "sleep")
     assert row.wake_at is not None
-    assert 24 <= (row.wake_at - await over.now()).total_seconds() <= 36, "30 s, with jitter"
+    assert 24 <= (row.wake_at - await app_harness.now()).total_seconds() <= 36, "30 s, with jitter"
     assert service.calls == 1
     await kit.advance(seconds=37)
     await kit.run_until_idle()
@@ -149,7 +151,7 @@ async def test_only_what_retry_on_names_is_tried_again(app: Plait, kit: Kit) -> 
     assert await handle.result(120) == ["? 2", "Shaky", "PermanentError", "? 2"]
 
 
-async def test_tries_go_on_after_a_lost_worker_where_they_were(app: Plait, kit: Kit, over: World) -> None:
+async def test_tries_go_on_after_a_lost_worker_where_they_were(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """A worker is lost in the third try: the first two are on record."""
     service = Service(2)
     lost = False
@@ -158,9 +160,9 @@ async def test_tries_go_on_after_a_lost_worker_where_they_were(app: Plait, kit: 
         nonlocal lost
         if service.calls == 2 and not lost:
             lost = True
-            await over.sql("update plait.workers set expires_at = plait.now() - interval '1 minute'")
+            await app_harness.sql("update plait.workers set expires_at = plait.now() - interval '1 minute'")
             for _ in range(2):
-                await over.rescue()
+                await app_harness.rescue()
             await asyncio.sleep(60)  # sleep: until the worker notices that its lease is lost
 
     async def ask() -> str:

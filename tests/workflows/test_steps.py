@@ -24,8 +24,8 @@ from plait import (
 )
 from plait.testing import Kit
 
-from ..harness import World
-from .run_to_end import run
+from ..harness import Harness
+from .run_to_end import run_to_end
 
 
 async def one(n: int = 1) -> int:
@@ -57,13 +57,15 @@ async def test_a_result_is_of_the_same_type_on_the_first_run_and_on_a_replay(app
         seen.append((await call(typed), await call(untyped), await call(as_job, date(2030, 1, 3))))
         await sleep("1h")
 
-    await run(kit, await parent.enqueue())
+    await run_to_end(kit, await parent.enqueue())
     first, second = seen
     assert first == second
     assert first == (Point(1, date(2030, 1, 2)), [1, "2030-01-01T00:00:00Z"], date(2030, 1, 3))
 
 
-async def test_a_transient_error_is_not_kept_and_the_step_is_tried_again(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_transient_error_is_not_kept_and_the_step_is_tried_again(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     """T61; what came before it is not done again."""
     tried: list[str] = []
 
@@ -82,10 +84,10 @@ async def test_a_transient_error_is_not_kept_and_the_step_is_tried_again(app: Pl
         return await call(good) + await call(flaky)
 
     handle = await parent.enqueue()
-    await run(kit, handle, sleeps=3)
+    await run_to_end(kit, handle, sleeps=3)
     assert await handle.result(120) == 3
     assert tried == ["good", "flaky", "flaky", "flaky"]
-    assert await over.endings(handle.id) == ["failed", "failed", "succeeded"]
+    assert await app_harness.outcomes(handle.id) == ["failed", "failed", "succeeded"]
 
 
 async def test_a_permanent_error_is_kept_and_raised_again_on_a_replay(app: Plait, kit: Kit) -> None:
@@ -109,7 +111,7 @@ async def test_a_permanent_error_is_kept_and_raised_again_on_a_replay(app: Plait
         return "?"
 
     handle = await parent.enqueue()
-    await run(kit, handle)
+    await run_to_end(kit, handle)
     assert await handle.result(120) == "PermanentError: the card was refused"
     assert tried == ["x"]
 
@@ -129,7 +131,7 @@ async def test_two_steps_of_one_name_are_two_steps(app: Plait, kit: Kit) -> None
         return out
 
     handle = await parent.enqueue()
-    await run(kit, handle)
+    await run_to_end(kit, handle)
     assert await handle.result(120) == [10, 10, 20]
     assert ran == [1, 1, 2]
 
@@ -150,7 +152,7 @@ async def test_a_checkpoint_is_kept_when_the_deadline_comes_as_the_step_returns(
         return await call(last)
 
     handle = await parent.enqueue()
-    await run(kit, handle)
+    await run_to_end(kit, handle)
     assert await handle.result(120) == 5
     assert ran == [1]
 
@@ -230,7 +232,9 @@ async def test_outside_of_a_handler_there_are_no_steps(app: Plait, kit: Kit) -> 
         await handle.result(120)
 
 
-async def test_a_wait_inside_of_a_task_group_or_a_broad_except_is_a_wait(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_wait_inside_of_a_task_group_or_a_broad_except_is_a_wait(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     """Whatever the handler makes of the exception that ends its slice, the job waits."""
 
     @app.job(retries=0)
@@ -269,7 +273,7 @@ async def test_a_wait_inside_of_a_task_group_or_a_broad_except_is_a_wait(app: Pl
     await kit.run_until_idle()
     assert [await handle.result(120) for handle in handles] == ["grouped", "slept", "left"]
     for handle in handles:
-        assert await over.endings(handle.id) == ["suspended", "succeeded"]
+        assert await app_harness.outcomes(handle.id) == ["suspended", "succeeded"]
 
 
 async def test_a_sub_job_takes_no_option_that_would_be_dropped(app: Plait, kit: Kit) -> None:
@@ -313,7 +317,7 @@ async def test_a_partial_is_a_step_with_the_name_and_the_types_of_the_function_i
         return "done"
 
     handle = await parent.enqueue()
-    await run(kit, handle)
+    await run_to_end(kit, handle)
     assert await handle.result(timeout=120) == "done"
     steps = await (await app.store()).jobs.list_steps(handle.id)
     assert [step.name for step in steps] == ["point", "plain", "other", "stored", "sleep"]
@@ -330,5 +334,5 @@ async def test_the_arguments_inside_a_partial_are_compared_on_a_replay(app: Plai
     handle = await parent.enqueue()
     await kit.run_until_idle()
     given[0] = 2
-    await run(kit, handle)
+    await run_to_end(kit, handle)
     assert "was recorded with other arguments" in str((await handle.info()).error)

@@ -9,14 +9,16 @@ from plait import Plait, call, continue_as_new, first, sleep, wait_for_signal
 from plait.store.workflows import Lease, Workflows
 from plait.testing import Kit
 
-from ..harness import World
+from ..harness import Harness
 
 
 async def noted(name: str) -> str:
     return name
 
 
-async def test_a_signal_whose_wait_was_canceled_is_received_by_the_next_wait(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_signal_whose_wait_was_canceled_is_received_by_the_next_wait(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     @app.job
     async def racing() -> list[Any]:
         won = await first(a=wait_for_signal("a"), b=wait_for_signal("b"))
@@ -34,7 +36,7 @@ async def test_a_signal_whose_wait_was_canceled_is_received_by_the_next_wait(app
     assert await handle.result(60) == ["a", 2]
 
 
-async def test_a_signal_that_comes_with_a_timeout_is_not_lost(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_signal_that_comes_with_a_timeout_is_not_lost(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job
     async def patient() -> Any:
         try:
@@ -51,7 +53,9 @@ async def test_a_signal_that_comes_with_a_timeout_is_not_lost(app: Plait, kit: K
     assert await handle.result(60) == ["late", 7]
 
 
-async def test_continue_as_new_keeps_a_signal_that_did_not_reach_the_handler(app: Plait, kit: Kit, over: World) -> None:
+async def test_continue_as_new_keeps_a_signal_that_did_not_reach_the_handler(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     @app.job
     async def rounds(n: int) -> list[Any]:
         if n:
@@ -71,7 +75,7 @@ async def test_continue_as_new_keeps_a_signal_that_did_not_reach_the_handler(app
 
 
 async def test_continue_as_new_keeps_a_signal_that_comes_while_it_returns_others(
-    app: Plait, kit: Kit, over: World, monkeypatch: pytest.MonkeyPatch
+    app: Plait, kit: Kit, app_harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither a query of another branch nor the restart itself may consume a signal that no handler receives."""
     await_steps, restart = Workflows.await_steps, Workflows.continue_as_new
@@ -107,7 +111,7 @@ async def test_continue_as_new_keeps_a_signal_that_comes_while_it_returns_others
 
 
 async def test_a_failed_continue_as_new_does_not_stop_other_waits(
-    app: Plait, kit: Kit, over: World, monkeypatch: pytest.MonkeyPatch
+    app: Plait, kit: Kit, app_harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refuse(*_: Any) -> Any:
         raise ValueError("rejected")

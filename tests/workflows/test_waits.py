@@ -25,11 +25,11 @@ from plait.store.workflows import Lease
 from plait.testing import Kit
 from plait.worker.run import Run, Stopping
 
-from ..harness import World
+from ..harness import Harness
 from .worker_calls import wait_for
 
 
-async def test_an_hour_long_sleep_takes_no_time_and_no_worker(app: Plait, kit: Kit, over: World) -> None:
+async def test_an_hour_long_sleep_takes_no_time_and_no_worker(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job
     async def nap() -> str:
         await sleep("1h")
@@ -38,17 +38,17 @@ async def test_an_hour_long_sleep_takes_no_time_and_no_worker(app: Plait, kit: K
     handle = await nap.enqueue()
     await kit.run_until_idle()
     assert await handle.status() == Status.WAITING
-    assert await over.explain(handle.id) == ["waiting"]
+    assert await app_harness.explain(handle.id) == ["waiting"]
     await kit.advance(minutes=59)
     await kit.run_until_idle()
     assert await handle.status() == Status.WAITING
     await kit.advance(minutes=1)
     await kit.run_until_idle()
     assert await handle.result(120) == "rested"
-    assert (await over.job(handle.id)).attempt == 2
+    assert (await app_harness.job(handle.id)).attempt == 2
 
 
-async def test_a_sleep_that_is_woken_early_sleeps_only_the_rest(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_sleep_that_is_woken_early_sleeps_only_the_rest(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """T69."""
 
     @app.job(retries=0)
@@ -58,7 +58,7 @@ async def test_a_sleep_that_is_woken_early_sleeps_only_the_rest(app: Plait, kit:
     handle = await nap.enqueue()
     await kit.run_until_idle()
     await kit.advance(minutes=50)
-    await over.sql(
+    await app_harness.sql(
         "update plait.live set state = 'queued', wait_on = null, wake_at = null where job_id = $1", handle.id
     )
     await kit.run_until_idle()
@@ -68,29 +68,29 @@ async def test_a_sleep_that_is_woken_early_sleeps_only_the_rest(app: Plait, kit:
     assert await handle.status() == Status.SUCCEEDED
 
 
-async def test_the_doctor_sees_who_waits_too_long(app: Plait, kit: Kit, over: World) -> None:
+async def test_the_doctor_sees_who_waits_too_long(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job(retries=0)
     async def nap() -> None:
         await sleep("1h")
 
     await nap.enqueue()
     await kit.run_until_idle()
-    assert "overdue_waits" not in await over.findings()
-    await over.advance(hours=2)  # and no leader resumes it
-    assert "overdue_waits" in await over.findings()
+    assert "overdue_waits" not in await app_harness.findings()
+    await app_harness.advance(hours=2)  # and no leader resumes it
+    assert "overdue_waits" in await app_harness.findings()
 
 
-async def test_a_moment_that_has_passed_is_not_waited_for(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_moment_that_has_passed_is_not_waited_for(app: Plait, kit: Kit, app_harness: Harness) -> None:
     @app.job(retries=0)
     async def nap(at: datetime) -> None:
         await sleep_until(at)
         await sleep(0)
 
-    now = await over.now()
+    now = await app_harness.now()
     past, soon = await nap.enqueue(now - timedelta(hours=1)), await nap.enqueue(now + timedelta(hours=1))
     await kit.run_until_idle()
     assert [await past.status(), await soon.status()] == [Status.SUCCEEDED, Status.WAITING]
-    assert await over.endings(past.id) == ["succeeded"]
+    assert await app_harness.outcomes(past.id) == ["succeeded"]
     await kit.advance(hours=1)
     await kit.run_until_idle()
     assert await soon.status() == Status.SUCCEEDED
@@ -166,12 +166,12 @@ async def test_signals_are_given_out_once_and_in_order_and_a_repeated_one_is_one
     assert await handle.result(120) == [1, 2, 3]
 
 
-async def test_a_signal_that_does_not_come_times_out_once(approval: Any, kit: Kit, over: World) -> None:
+async def test_a_signal_that_does_not_come_times_out_once(approval: Any, kit: Kit, app_harness: Harness) -> None:
     """T69: woken by another's word, it waits for the rest only."""
     handle = await approval.enqueue("10m")
     await kit.run_until_idle()
     await kit.advance(minutes=9)
-    await over.sql("update plait.live set state = 'queued', wait_on = null, wake_at = null")
+    await app_harness.sql("update plait.live set state = 'queued', wait_on = null, wake_at = null")
     await kit.run_until_idle()
     assert await handle.status() == Status.WAITING
     await kit.advance(minutes=2)
@@ -179,18 +179,20 @@ async def test_a_signal_that_does_not_come_times_out_once(approval: Any, kit: Ki
     assert await handle.result(120) == "no signal 'approved' arrived in time"
 
 
-async def test_no_sweeper_resumes_who_waits_for_a_signal(approval: Any, kit: Kit, over: World) -> None:
+async def test_no_sweeper_resumes_who_waits_for_a_signal(approval: Any, kit: Kit, app_harness: Harness) -> None:
     """T70."""
     handle = await approval.enqueue()
     await kit.run_until_idle()
     for _ in range(3):
         await kit.advance(days=30)
-        assert (await over.rescue()).resumed == 0
+        assert (await app_harness.rescue()).resumed == 0
         await kit.run_until_idle()
-    assert await over.endings(handle.id) == ["suspended"]
+    assert await app_harness.outcomes(handle.id) == ["suspended"]
 
 
-async def test_a_signal_and_a_wait_that_cross_find_each_other(approval: Any, app: Plait, kit: Kit, over: World) -> None:
+async def test_a_signal_and_a_wait_that_cross_find_each_other(
+    approval: Any, app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     """T68, F17, in small: a signal sent while the job suspends itself is never lost."""
     handles = [await approval.enqueue() for _ in range(100)]
     running = asyncio.create_task(kit.run_until_idle())
@@ -198,26 +200,26 @@ async def test_a_signal_and_a_wait_that_cross_find_each_other(approval: Any, app
     await running
     await kit.run_until_idle()
     assert [await handle.result(120) for handle in handles] == list(range(100))
-    assert await over.sql("select count(*) from plait.signals where consumed") == 100
+    assert await app_harness.sql("select count(*) from plait.signals where consumed") == 100
 
 
-async def test_a_signal_read_by_who_lost_the_lease_is_not_consumed(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_signal_read_by_who_lost_the_lease_is_not_consumed(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """T67: consumed and checkpointed in one transaction, under the fence."""
-    job = await over.enqueue("add")
-    worker = await over.worker()
+    job = await app_harness.enqueue("add")
+    worker = await app_harness.worker()
     lease = await worker.claim_one()
-    await over.store.jobs.signal(job, "go", "7")
-    await over.lose(worker)
+    await app_harness.store.jobs.signal(job, "go", "7")
+    await app_harness.lose(worker)
     stale = Lease(worker.id, job, lease.attempt)
-    assert await wait_for(over, stale, "signal go", "signal") == ("stale", None)
-    other = await over.worker()
+    assert await wait_for(app_harness, stale, "signal go", "signal") == ("stale", None)
+    other = await app_harness.worker()
     again = await other.claim_one()
     held = Lease(other.id, job, again.attempt)
-    assert await wait_for(over, held, "signal go", "signal") == ("ready", "7")
+    assert await wait_for(app_harness, held, "signal go", "signal") == ("ready", "7")
     # The reply was lost: asked again it is the same signal, from the record.
-    assert await wait_for(over, held, "signal go", "signal") == ("ready", "7")
-    assert (await wait_for(over, held, "signal go", "signal", occurrence=2))[0] == "suspended"
-    assert (await wait_for(over, held, "signal go", "signal", occurrence=2))[0] == "suspended"
+    assert await wait_for(app_harness, held, "signal go", "signal") == ("ready", "7")
+    assert (await wait_for(app_harness, held, "signal go", "signal", occurrence=2))[0] == "suspended"
+    assert (await wait_for(app_harness, held, "signal go", "signal", occurrence=2))[0] == "suspended"
 
 
 async def test_a_payload_is_checked_by_its_type(app: Plait, kit: Kit) -> None:
@@ -234,7 +236,9 @@ async def test_a_payload_is_checked_by_its_type(app: Plait, kit: Kit) -> None:
         await bad.result(120)
 
 
-async def test_a_job_signals_another_once_however_often_it_is_replayed(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_job_signals_another_once_however_often_it_is_replayed(
+    app: Plait, kit: Kit, app_harness: Harness
+) -> None:
     @app.job(retries=0)
     async def hears() -> list[Any]:
         return [await wait_for_signal("n"), await wait_for_signal("n")]
@@ -252,7 +256,7 @@ async def test_a_job_signals_another_once_however_often_it_is_replayed(app: Plai
     await kit.advance(hours=1)
     await kit.run_until_idle()
     assert await heard.result(120) == [1, 2]
-    assert await over.sql("select count(*) from plait.signals") == 2
+    assert await app_harness.sql("select count(*) from plait.signals") == 2
 
 
 async def test_a_signal_to_nobody_is_refused(app: Plait, kit: Kit) -> None:
@@ -269,7 +273,7 @@ async def test_a_canceled_wait_is_canceled(approval: Any, kit: Kit) -> None:
     assert await handle.status() == Status.CANCELED
 
 
-async def test_a_thousand_who_wait_hold_nothing(app: Plait, kit: Kit, over: World) -> None:
+async def test_a_thousand_who_wait_hold_nothing(app: Plait, kit: Kit, app_harness: Harness) -> None:
     """No worker, no connection, no memory: rows."""
     done: list[int] = []
 
@@ -283,10 +287,10 @@ async def test_a_thousand_who_wait_hold_nothing(app: Plait, kit: Kit, over: Worl
 
     await waits.enqueue_many(range(1000))
     await kit.run_until_idle()
-    assert await over.counts() == {Status.WAITING: 1000}
+    assert await app_harness.counts() == {Status.WAITING: 1000}
     await kit.advance(hours=1)
     await kit.run_until_idle()
-    assert await over.counts() == {Status.SUCCEEDED: 1000}
+    assert await app_harness.counts() == {Status.SUCCEEDED: 1000}
     assert sorted(done) == list(range(1000))
 
 

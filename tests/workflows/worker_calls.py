@@ -1,4 +1,4 @@
-"""Fan-outs without handlers: opened, claimed and settled by the calls that a worker makes."""
+"""Fan-outs and waits without handlers: the store calls that a worker makes for a durable job."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,29 +9,29 @@ from plait.store.workers import Claimed
 from plait.store.workflows import Lease, NewChild, NewFanOut, StepKey, StepKind, Suspension, Wait
 
 from ..fake_worker import FakeWorker
-from ..harness import World
+from ..harness import Harness
 
 PARENT, CHILDREN = "default", "children"
 
 
 async def open_fan_outs(
-    world: World, parents: int, children: int, *, strategy: str = "collect_all", needed: int = 0, **options: Any
+    harness: Harness, parents: int, children: int, *, strategy: str = "collect_all", needed: int = 0, **options: Any
 ) -> list[UUID]:
-    """So many parents that wait for so many children each, which are queued on a queue of their own."""
-    jobs = await world.enqueue_many("add", parents)
-    worker = await world.worker()
+    """Open fan-outs: each parent waits for its children, which are in the queue `children`."""
+    jobs = await harness.enqueue_many("add", parents)
+    worker = await harness.worker()
     leases = await worker.claim_plainly(parents)
     assert len(leases) == parents
     for lease in leases:
         assert (
-            await open_one(world, worker, lease, children, strategy=strategy, needed=needed, **options) == "suspended"
+            await open_one(harness, worker, lease, children, strategy=strategy, needed=needed, **options) == "suspended"
         )
     await worker.leave()
     return jobs
 
 
 async def open_one(
-    world: World,
+    harness: Harness,
     worker: FakeWorker,
     lease: Claimed,
     children: int,
@@ -51,7 +51,7 @@ async def open_one(
         "streamed": False,
         **options,
     }
-    return await world.store.workflows.open_fan_out(
+    return await harness.store.workflows.open_fan_out(
         Lease(worker.id, lease.job_id, lease.attempt),
         NewFanOut(
             id=fan_out or new_id(),
@@ -66,17 +66,17 @@ async def open_one(
 
 
 async def wait_for(
-    world: World, lease: Lease, name: str, kind: StepKind, *, occurrence: int = 1, **what: Any
+    harness: Harness, lease: Lease, name: str, kind: StepKind, *, occurrence: int = 1, **what: Any
 ) -> tuple[Suspension, str | None]:
-    """What a durable job sends when it has nothing else to do: its status, and the value of what has come."""
+    """Suspend a durable job on one wait. Returns its status, and the value if the wait has already ended."""
     wait = Wait("", name, occurrence, occurrence, kind, **what)
-    status, ends, _ = await world.store.workflows.await_steps(lease, [wait], [], next_number=occurrence, suspend=True)
+    status, ends, _ = await harness.store.workflows.await_steps(lease, [wait], [], next_number=occurrence, suspend=True)
     return status, bytes(ends[0].value).decode() if ends else None
 
 
-async def claim_children(world: World, count: int) -> tuple[FakeWorker, list[Claimed]]:
-    """All children that are queued, in the hands of one worker."""
-    worker = await world.worker(queues=[CHILDREN])
+async def claim_children(harness: Harness, count: int) -> tuple[FakeWorker, list[Claimed]]:
+    """Claim all queued children with one worker."""
+    worker = await harness.worker(queues=[CHILDREN])
     leases: list[Claimed] = []
     while len(leases) < count and (more := await worker.claim_plainly(1000, queue=CHILDREN)):
         leases += more
@@ -84,8 +84,8 @@ async def claim_children(world: World, count: int) -> tuple[FakeWorker, list[Cla
     return worker, leases
 
 
-async def by_parent(world: World, leases: Sequence[Claimed]) -> dict[UUID, list[Claimed]]:
-    rows = await world.rows(
+async def by_parent(harness: Harness, leases: Sequence[Claimed]) -> dict[UUID, list[Claimed]]:
+    rows = await harness.rows(
         "select id, parent_id from plait.jobs where id = any($1)", [lease.job_id for lease in leases]
     )
     parents = dict(map(tuple, rows))
@@ -95,14 +95,14 @@ async def by_parent(world: World, leases: Sequence[Claimed]) -> dict[UUID, list[
     return found
 
 
-async def suspend(world: World, worker: FakeWorker, lease: Claimed, seconds: float) -> None:
-    """The attempt sleeps for so long by the world's clock; then the job is queued again."""
+async def suspend(harness: Harness, worker: FakeWorker, lease: Claimed, seconds: float) -> None:
+    """The attempt sleeps for some seconds of the harness's clock; then the job is queued again."""
     held = Lease(worker.id, lease.job_id, lease.attempt)
-    await world.store.workflows.resume_steps(held)  # ends the sleep before
+    await harness.store.workflows.resume_steps(held)  # ends the sleep before
     wait = Wait("", "sleep", lease.attempt, lease.attempt, "sleep", delay_s=seconds)
-    status, _, _ = await world.store.workflows.await_steps(
+    status, _, _ = await harness.store.workflows.await_steps(
         held, [wait], [], next_number=lease.attempt * 10, suspend=True
     )
     assert status == "suspended"
-    await world.advance(seconds=seconds)
-    await world.store.leader.resume()
+    await harness.advance(seconds=seconds)
+    await harness.store.leader.resume()

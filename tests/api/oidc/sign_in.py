@@ -6,7 +6,7 @@ import httpx
 
 from plait.api.authentication import COOKIE
 
-from ..api_client import PREFIX, Calling
+from ..api_client import PREFIX, ApiClient
 from .identity_provider import CLIENT, SECRET, Identity
 
 BACK = f"https://plait.test{PREFIX}/session/oidc/callback"
@@ -24,7 +24,7 @@ def settings_of(identity: Identity) -> dict[str, Any]:
     }
 
 
-def new_browser(api: Calling) -> httpx.AsyncClient:
+def new_browser(api: ApiClient) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(api.app), base_url="https://plait.test")
 
 
