@@ -33,7 +33,7 @@ INVARIANTS: Final = {
         select a.job_id from plait.attempts a
         join plait.attempts b on b.job_id = a.job_id and b.attempt > a.attempt
         where a.final = 'succeeded'""",
-    "a live job has a try left": "select job_id from plait.live where tries >= max_attempts",
+    "a live job has an attempt left": "select job_id from plait.live where failed_attempts >= max_attempts",
     "a running job's worker is alive, or lost and not yet cleared": """
         select l.job_id from plait.live l left join plait.workers w on w.id = l.worker
         where l.state = 'running' and coalesce(w.state, 'gone') = 'gone'""",

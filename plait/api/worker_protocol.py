@@ -209,7 +209,7 @@ async def _claimed(ask: Asking, job: Claimed) -> dict[str, Any]:
     return {
         "id": job.job_id,
         "attempt": job.attempt,
-        "tries": job.tries,
+        "failed_attempts": job.failed_attempts,
         "max_attempts": job.max_attempts,
         "tenant_id": job.tenant_id,
         "definition_key": job.definition,

@@ -40,7 +40,7 @@ class Claimed(msgspec.Struct, frozen=True, gc=False):
 
     job_id: UUID
     attempt: int
-    tries: int
+    failed_attempts: int
     max_attempts: int
     tenant_id: UUID
     definition: str
@@ -173,7 +173,7 @@ class Workers:
         rows = await self._db.fetch("select * from plait.claim($1, $2, $3, $4)", worker, queue, limit, sleep)
         return [
             Claimed(
-                row["job_id"], row["attempt"], row["tries"], row["max_attempts"], row["tenant_id"], row["definition"], queue,
+                row["job_id"], row["attempt"], row["failed_attempts"], row["max_attempts"], row["tenant_id"], row["definition"], queue,
                 row["payload"], row["timeout_s"], row["correlation_id"],
             )
             for row in rows
@@ -307,7 +307,7 @@ class CycleConnection:
             alive=row["o_alive"],
             claimed=list(
                 map(
-                    Claimed, jobs, _all(row["o_attempts"], count), _all(row["o_tries"], count), _all(row["o_max"], count),
+                    Claimed, jobs, _all(row["o_attempts"], count), _all(row["o_failed_attempts"], count), _all(row["o_max"], count),
                     _all(row["o_tenants"], count), _all(row["o_definitions"], count), _all(row["o_queues"], count),
                     row["o_payloads"], row["o_timeouts"] or nothing, row["o_correlations"] or nothing,
                 )

@@ -189,7 +189,7 @@ class _Attempt:
         return Current(
             job_id=history.job_id,
             attempt=history.attempt + 1,
-            tries=0,
+            failed_attempts=0,
             max_attempts=history.max_attempts,
             tenant_id=history.tenant_id,
             definition=history.definition,

@@ -42,7 +42,7 @@ class Request(msgspec.Struct, kw_only=True):
     qualname: str
     definition: str
     payload: str
-    tries: int
+    failed_attempts: int
     max_attempts: int
     tenant: str
     queue: str

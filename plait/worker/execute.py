@@ -211,6 +211,6 @@ def abandoned(run: Run) -> Finished | None:
 def log_failure(run: Run, finished: Finished) -> None:
     """Log a failure; one that is retried needs no action."""
     claimed, detail = run.claimed, msgspec.json.decode(finished.detail or "{}")
-    left = 0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.tries - 1)
+    left = 0 if detail.get("permanent") else max(0, claimed.max_attempts - claimed.failed_attempts - 1)
     level = "info" if left else "warning"
     getattr(log, level)("attempt failed", **run.current().about(), error=detail.get("error"), tries_left=left)

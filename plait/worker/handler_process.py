@@ -138,7 +138,7 @@ class _Attempt:
         return Current(
             job_id=UUID(request.job),
             attempt=request.attempt,
-            tries=request.tries,
+            failed_attempts=request.failed_attempts,
             max_attempts=request.max_attempts,
             tenant_id=UUID(request.tenant),
             definition=request.definition,

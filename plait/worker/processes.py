@@ -197,7 +197,7 @@ def _request(run: Run) -> Request:
         qualname=function.__qualname__,
         definition=claimed.definition,
         payload=claimed.payload,
-        tries=claimed.tries,
+        failed_attempts=claimed.failed_attempts,
         max_attempts=claimed.max_attempts,
         tenant=str(claimed.tenant_id),
         queue=claimed.queue,

@@ -72,7 +72,7 @@ class Run(msgspec.Struct, eq=False):
         return Current(
             job_id=UUID(bytes=claimed.job_id.bytes),
             attempt=claimed.attempt,
-            tries=claimed.tries,
+            failed_attempts=claimed.failed_attempts,
             max_attempts=claimed.max_attempts,
             tenant_id=UUID(bytes=claimed.tenant_id.bytes),
             definition=claimed.definition,

@@ -58,7 +58,7 @@ async def test_values_that_all_claimed_jobs_share_are_returned_once(harness: Har
     call = "select * from plait.cycle($1, '{default}', '{5}', '{null}', '{null}', null, null, null, null, null, null, false, '{null}'"
     [row] = await harness.rows(f"{call})", worker.id)
     assert row["o_jobs"] == jobs
-    for column in ("o_attempts", "o_tries", "o_max", "o_tenants", "o_definitions"):
+    for column in ("o_attempts", "o_failed_attempts", "o_max", "o_tenants", "o_definitions"):
         assert len(row[column]) == 1, column
     assert len(row["o_payloads"]) == 3
 
@@ -70,7 +70,7 @@ async def test_a_lease_carries_what_a_handler_needs(harness: Harness) -> None:
     for lease in (await worker.claim_one(), *(await _plainly_after_release(worker))):
         assert (lease.job_id, lease.tenant_id, lease.definition, lease.queue) == (job, acme, "add", "default")
         assert (lease.payload, lease.timeout_s, lease.correlation_id) == ('{"a": 1}', 7, "c")
-        assert (lease.tries, lease.max_attempts) == (0, 3)
+        assert (lease.failed_attempts, lease.max_attempts) == (0, 3)
 
 
 async def _plainly_after_release(worker: FakeWorker) -> list[Lease]:

@@ -23,7 +23,7 @@ def job(number: int, **more: Any) -> dict[str, Any]:
     return {
         "id": f"00000000-0000-7000-8000-{number:012}",
         "attempt": 1,
-        "tries": 1,
+        "failed_attempts": 1,
         "max_attempts": 5,
         "tenant_id": "00000000-0000-0000-0000-000000000001",
         "definition_key": "add",

@@ -42,7 +42,7 @@ async def test_a_worker_that_is_terminated_gives_back_what_it_holds_and_burns_no
         await _begun(process, jobs[0])
         assert process.terminate() == 0, process.logs
     await _all_are(harness, "queued", 3)
-    assert await harness.sql("select max(tries) from plait.live") == 0
+    assert await harness.sql("select max(failed_attempts) from plait.live") == 0
     pid = process.process.pid
     assert await harness.sql("select state from plait.workers where pid = $1", pid) == "gone", "it has left"
     assert len(process.began) == 1

@@ -66,7 +66,7 @@ async def test_jobs_wait_for_a_server_that_fails_without_losing_tries(new_runner
         await runner.kit.run_until_idle(concurrency=1)
         assert len(server.seen) == 5
         assert {await harness.status(job) for job in jobs} == {"scheduled"}
-        assert sorted(row.tries or 0 for row in [await harness.job(job) for job in jobs]) == [0] * 7 + [1] * 5
+        assert sorted(row.failed_attempts or 0 for row in [await harness.job(job) for job in jobs]) == [0] * 7 + [1] * 5
         for _ in range(8):
             await runner.kit.advance(seconds=60)
             await runner.kit.run_until_idle(concurrency=1)
@@ -83,7 +83,7 @@ async def test_after_a_day_each_wait_is_a_try(new_runner: NewRunner, harness: Ha
             "update plait.circuits set opened_at = opened_at - interval '2 days', open_until = open_until + interval '1 h'"
         )
         job = await runner.request(f"{origin}/")
-        assert (job.status, job.tries, len(server.seen)) == ("scheduled", 1, 0)
+        assert (job.status, job.failed_attempts, len(server.seen)) == ("scheduled", 1, 0)
 
 
 async def test_a_4xx_is_an_answer_and_breaks_nothing(new_runner: NewRunner, harness: Harness) -> None:

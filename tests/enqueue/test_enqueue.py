@@ -20,7 +20,7 @@ ID = "array[plait.uuidv7()]"
 async def test_a_job_of_an_unknown_definition_has_the_defaults(harness: Harness) -> None:
     job = await harness.job(await harness.enqueue("add"))
     assert (job.queue, job.priority, job.max_attempts, job.source) == ("default", 100, 5, "manual")
-    assert (job.status, job.attempt, job.tries, job.lane) == ("queued", 0, 0, "")
+    assert (job.status, job.attempt, job.failed_attempts, job.lane) == ("queued", 0, 0, "")
     assert job.run_at == job.created_at == await harness.now()
     assert job.scheduled_for is None
 

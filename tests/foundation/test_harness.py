@@ -46,7 +46,7 @@ async def test_one_cycle_settles_and_claims(harness: Harness) -> None:
         ("delete from plait.live", "never neither"),
         ("insert into plait.dedupe select tenant_id, 'k', job_id from plait.live", "dedupe key"),
         ("update plait.live set attempt = 2", "without gaps"),
-        ("update plait.live set tries = max_attempts", "a try left"),
+        ("update plait.live set failed_attempts = max_attempts", "an attempt left"),
         ("update plait.live set state = 'running', worker = 4711", "worker is alive"),
     ],
 )  # fmt: skip

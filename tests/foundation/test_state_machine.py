@@ -77,7 +77,7 @@ class Jobs(RuleBasedStateMachine):
         leases = self.do(worker.claim_plainly(n) if plainly else worker.claim(n))
         assert len(leases) <= n
         for lease in leases:
-            assert lease.tries < lease.max_attempts
+            assert lease.failed_attempts < lease.max_attempts
             assert all((lease.job_id, lease.attempt) != (old.job_id, old.attempt) for _, old in self.leases)
         self.leases += [(worker, lease) for lease in leases]
 

@@ -104,7 +104,7 @@ async def test_a_job_is_retried_until_it_is_a_dead_letter_and_an_operator_runs_i
         await life.clock.advance(hours=1)
         await life.store.leader.promote()
         [claimed] = await life.cycle()
-        assert (claimed.job_id, claimed.attempt, claimed.tries) == (job, attempt, attempt - 1)
+        assert (claimed.job_id, claimed.attempt, claimed.failed_attempts) == (job, attempt, attempt - 1)
         assert await life.store.workers.progress(life.worker, job, attempt, '{"done": 1}')
         await life.cycle(Settlement(job, attempt, Ending.FAILED), wanted=0)
     assert await life.status(job) == Status.DEAD_LETTER

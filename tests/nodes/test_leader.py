@@ -59,7 +59,7 @@ async def test_a_deposed_leader_is_refused_whatever_it_reports(harness: Harness,
     assert again.attempt == lease.attempt + 1
     assert await b.succeed(again)
     assert await harness.outcomes(lease.job_id) == ["lost", "succeeded"]
-    assert (await harness.job(lease.job_id)).tries is None
+    assert (await harness.job(lease.job_id)).failed_attempts is None
     assert [x.reason for x in await harness.attempts(lease.job_id)] == ["deposed", None]
 
 

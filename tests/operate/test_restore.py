@@ -74,7 +74,7 @@ async def test_nothing_of_the_server_before_goes_on(
         assert (done.workers, done.jobs) == (1, 2)
         assert await harness.statuses([job, canceled]) == ["queued", "canceled"]
         assert [(a.status, a.reason) for a in await harness.attempts(job)] == [("released", "restored")]
-        assert await harness.sql("select tries from plait.live where job_id = $1", job) == 0
+        assert await harness.sql("select failed_attempts from plait.live where job_id = $1", job) == 0
         assert await harness.sql("select state from plait.nodes") == "left"
 
         new = await harness.worker()

@@ -55,21 +55,21 @@ async def test_the_wait_varies_by_a_fifth(harness: Harness) -> None:
     assert 1.1 < max(waits) <= 1.2
 
 
-@pytest.mark.parametrize("tries", [31, 32, 33, 63, 64, 1000, 9998])
-async def test_a_failure_is_recorded_at_any_number_of_tries(harness: Harness, tries: int) -> None:
-    """`power(2, n)::int` overflows at try 32: the failure itself could not be recorded."""
+@pytest.mark.parametrize("failed", [31, 32, 33, 63, 64, 1000, 9998])
+async def test_a_failure_is_recorded_after_any_number_of_failed_attempts(harness: Harness, failed: int) -> None:
+    """`power(2, n)::int` overflows at attempt 32: the failure itself could not be recorded."""
     job = await harness.enqueue("add", max_attempts=10_000)
-    await harness.sql("update plait.live set tries = $1", tries)
+    await harness.sql("update plait.live set failed_attempts = $1", failed)
     worker = await harness.worker()
     assert await worker.fail(await worker.claim_one())
     row = await harness.job(job)
-    assert (row.status, row.tries) == ("scheduled", tries + 1)
+    assert (row.status, row.failed_attempts) == ("scheduled", failed + 1)
 
 
 async def test_the_most_extreme_policy_that_is_allowed_overflows_nothing(harness: Harness) -> None:
     await harness.define("add", backoff_base_s=3.2e9, backoff_factor=100, backoff_max_s=3.2e9, backoff_jitter=1)
     job = await harness.enqueue("add", max_attempts=10_000)
-    await harness.sql("update plait.live set tries = 9000")
+    await harness.sql("update plait.live set failed_attempts = 9000")
     worker = await harness.worker()
     assert await worker.fail(await worker.claim_one())
     assert await harness.status(job) in ("scheduled", "queued")
@@ -110,7 +110,7 @@ async def test_a_handler_says_when_to_try_again(harness: Harness) -> None:
     await worker.fail(await worker.claim_one(), delay_s=1234)
     row = await harness.job(job)
     assert row.run_at == await harness.now() + timedelta(seconds=1234)
-    assert row.tries == 1
+    assert row.failed_attempts == 1
     await harness.advance(seconds=1234)
     await worker.heartbeat()
     await harness.promote()
@@ -131,7 +131,7 @@ async def test_a_snooze_and_a_release_burn_no_try(harness: Harness) -> None:
         await worker.report_canceled(await worker.claim_one())  # nobody asked: given back
         assert await harness.status(job) == "queued"
     row = await harness.job(job)
-    assert (row.tries, row.attempt) == (0, 9)
+    assert (row.failed_attempts, row.attempt) == (0, 9)
     assert await harness.outcomes(job) == ["snoozed", "released", "released"] * 3
 
 
@@ -152,11 +152,11 @@ async def test_a_retry_starts_the_tries_again_and_the_attempts_go_on(harness: Ha
     for life in range(3):
         await _fail_and_come_back(harness, worker)
         lease = await worker.claim_one()
-        assert (lease.tries, lease.max_attempts, lease.attempt) == (1, 2, 3 * life + 2)
+        assert (lease.failed_attempts, lease.max_attempts, lease.attempt) == (1, 2, 3 * life + 2)
         await worker.fail(lease)
         assert await harness.status(job) == "dead_letter"
         assert await harness.retry(job) == "queued"
-        assert (await harness.job(job)).tries == 0
+        assert (await harness.job(job)).failed_attempts == 0
     assert [a.attempt for a in await harness.attempts(job)] == list(range(1, 10))
 
 
@@ -266,7 +266,7 @@ async def test_reschedule_of_a_dead_job_is_a_retry(harness: Harness) -> None:
     await worker.fail(await worker.claim_one())
     assert await harness.reschedule(job, run_at=await harness.now() + timedelta(hours=1)) == "scheduled"
     row = await harness.job(job)
-    assert (row.tries, row.max_attempts) == (0, 1)
+    assert (row.failed_attempts, row.max_attempts) == (0, 1)
 
 
 async def test_a_running_and_a_succeeded_job_are_not_rescheduled(harness: Harness) -> None:

@@ -161,7 +161,7 @@ async def test_past_its_grace_a_stopped_worker_gives_back_what_runs(
     store = await client.store()
     for handle in handles:
         job = await handle.info()
-        assert (job.status, job.tries, job.attempt) == (Status.QUEUED, 0, 1)
+        assert (job.status, job.failed_attempts, job.attempt) == (Status.QUEUED, 0, 1)
         assert [a.status for a in await store.jobs.list_attempts(handle.id)] == ["released"]
     await client.close()
 

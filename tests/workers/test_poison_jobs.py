@@ -40,7 +40,9 @@ async def test_no_loss_counts_as_a_try(harness: Harness) -> None:
     jobs = await harness.enqueue_many("add", 4, max_attempts=1)
     for _ in range(3):
         await lose_all(harness)
-    assert [(row.status, row.tries) for row in [await harness.job(job) for job in jobs]] == [("queued", 0)] * 4
+    assert [(row.status, row.failed_attempts) for row in [await harness.job(job) for job in jobs]] == [
+        ("queued", 0)
+    ] * 4
 
 
 async def test_a_first_loss_is_forgotten_when_the_job_comes_back_from_a_living_worker(harness: Harness) -> None:
@@ -178,7 +180,7 @@ async def test_three_losses_alone_end_in_the_dead_letters(harness: Harness) -> N
     job = await harness.enqueue("add", max_attempts=2)
     for _ in range(5):
         assert await harness.status(job) == "queued"
-        assert (await harness.job(job)).tries == 0
+        assert (await harness.job(job)).failed_attempts == 0
         await lose_all(harness)
     assert await harness.status(job) == "dead_letter"
     last = (await harness.attempts(job))[-1]
@@ -252,7 +254,7 @@ async def test_a_retry_of_what_killed_its_workers_is_no_suspect_at_first(harness
         await lose_all(harness)
     await harness.retry(job)
     row = await harness.job(job)
-    assert (row.lane, row.tries) == ("", 0)
+    assert (row.lane, row.failed_attempts) == ("", 0)
 
 
 @pytest.mark.parametrize("kills", [30, pytest.param(300, marks=pytest.mark.full)])

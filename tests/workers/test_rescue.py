@@ -24,7 +24,7 @@ async def test_a_worker_that_does_not_answer_is_lost_and_its_jobs_come_back(harn
     [lost] = await harness.store.workers.list_workers()
     assert rescued.workers == [f"{worker.id} ({lost.host}:{lost.pid})"]
     row = await harness.job(job)
-    assert (row.status, row.lane, row.tries, row.run_at) == ("queued", "", 0, await harness.now())
+    assert (row.status, row.lane, row.failed_attempts, row.run_at) == ("queued", "", 0, await harness.now())
     [attempt] = await harness.attempts(job)
     assert (attempt.status, attempt.reason, attempt.worker) == ("lost", "worker_lost", worker.id)
     assert attempt.progress == '{"done": 1}'
@@ -186,7 +186,7 @@ async def test_a_lost_reply_to_a_claim_is_made_good_by_the_next_heartbeat(harnes
     [attempt] = await harness.attempts(unknown)
     assert (attempt.status, attempt.reason, attempt.started_at) == ("released", "not_held", None)
     row = await harness.job(unknown)
-    assert (row.tries, row.lane) == (0, "")
+    assert (row.failed_attempts, row.lane) == (0, "")
     assert (await worker.claim_one()).job_id == unknown
 
 
