@@ -81,7 +81,7 @@ class Kit:
     async def _queues(self, left_out: Collection[str]) -> list[str]:
         """The queues of the app's jobs except these: from their definitions and from operators' overrides."""
         definitions = self.app.definitions
-        moved = await (await self.app.store()).definitions.queues_of(list(definitions))
+        moved = await (await self.app.store()).definitions.definition_queues(list(definitions))
         return sorted(({"default"} | {one.queue for one in definitions.values()} | set(moved)) - set(left_out))
 
     async def advance(

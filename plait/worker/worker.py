@@ -162,7 +162,7 @@ class Worker:
 
     async def _learn(self, store: Store) -> None:
         """Read operators' overrides of its jobs."""
-        moved = await store.definitions.queues_of(list(self._app.definitions)) if self._serves_all else []
+        moved = await store.definitions.definition_queues(list(self._app.definitions)) if self._serves_all else []
         self._queues |= dict.fromkeys(set(moved) - set(self._queues), self._concurrency)  # where they moved its jobs
         self._registration.queues = list(self._queues)
         self._slots = Slots(self._queues, self._concurrency, self._executor.start)

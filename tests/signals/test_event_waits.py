@@ -155,7 +155,7 @@ async def test_more_waiting_jobs_than_one_dispatch_tells_are_all_told(
 ) -> None:
     job = await app_harness.enqueue("add")
     await app_harness.sql(
-        """insert into plait.event_waits (job_id, tenant_id, at, branch, signal, name, probe, match)
+        """insert into plait.event_waits (job_id, tenant_id, at, branch, signal, name, index_term, match)
            select job_id, tenant_id, plait.now(), '', 'event x ' || n, 'x', '', '{}' from plait.live, generate_series(1, 2500) n where job_id = $1""",
         job,
     )

@@ -538,12 +538,12 @@ create table plait.event_waits (
   branch    text collate "C" not null,
   signal    text collate "C" not null,
   name      text collate "C" not null,
-  probe     text collate "C" not null,
+  index_term text collate "C" not null,
   match     jsonb not null,
   told      boolean not null default false,
   primary key (job_id, signal)
 );
-create index event_waits_name on plait.event_waits (tenant_id, name, probe);
+create index event_waits_name on plait.event_waits (tenant_id, name, index_term);
 create index event_waits_told on plait.event_waits (job_id) where told;
 create table plait.update_replies (
   job_id    uuid not null,

@@ -44,12 +44,12 @@ create table plait.event_waits (
   branch    text collate "C" not null,               -- of the step that waits
   signal    text collate "C" not null,               -- the signal that it waits for: the step is called `signal <signal>`
   name      text collate "C" not null,               -- of the event
-  probe     text collate "C" not null,               -- one field of match, for the index; see functions/signals/_probes.sql
+  index_term text collate "C" not null,              -- one field of match, for the index; see functions/signals/_index_terms.sql
   match     jsonb not null,                          -- the event's data must contain this
   told      boolean not null default false,          -- its signal was sent while the job's row was locked: resume resumes the job
   primary key (job_id, signal)
 );
-create index event_waits_name on plait.event_waits (tenant_id, name, probe);
+create index event_waits_name on plait.event_waits (tenant_id, name, index_term);
 create index event_waits_told on plait.event_waits (job_id) where told;
 
 -- A job's replies to updates.

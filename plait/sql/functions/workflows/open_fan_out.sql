@@ -57,7 +57,7 @@ begin
   v_payloads := plait._check_jobs(
     v_now, p_ids, null, p_definitions, p_payloads, p_queues, p_priorities, p_max_attempts, null, null,
     p_timeouts_s, null, null, null, p_limit_keys, null, 'system');
-  perform plait._refuse_inactive(p_definitions);
+  perform plait._require_active(p_definitions);
   v_metered := exists (select from plait.tenants t where t.id = l.tenant_id and t.max_queued is not null);
   if v_metered then
     perform plait._reserve_quota(l.tenant_id, v_total);

@@ -1,10 +1,10 @@
--- _refuse_inactive: raise an error if one of these definitions is inactive.
+-- _require_active: raise an error if one of these definitions is inactive.
 --
 --   moves    nothing
 --   locks    nothing
 --   raises   PL007 inactive definition
 --   called   _add_follow_ups, enqueue_many, fork, open_fan_out, _spawn
-create or replace function plait._refuse_inactive(p_definitions text[]) returns void
+create or replace function plait._require_active(p_definitions text[]) returns void
 language plpgsql stable as $$
 declare v_bad text := (select min(d.name) from plait.definitions d where not d.active and d.name = any(p_definitions));
 begin
