@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.store import Store
 from plait.store.workers import Beat, Claimed, Cursor, Cycle, CycleConnection, Settlement
 
@@ -39,25 +39,25 @@ class FakeWorker:
         return await self._connection.cycle(self.id, wanted, self._cursors, settlements, sleep=sleep)
 
     async def succeed(self, lease: Lease, result: Any = None, *, ran_ms: float | None = None) -> bool:
-        return await self._settle_one(lease, Ending.SUCCEEDED, result=result, ran_ms=ran_ms)
+        return await self._settle_one(lease, AttemptOutcome.SUCCEEDED, result=result, ran_ms=ran_ms)
 
     async def fail(self, lease: Lease, error: str = "it broke", **detail: Any) -> bool:
-        return await self._settle_one(lease, Ending.FAILED, error=error, **detail)
+        return await self._settle_one(lease, AttemptOutcome.FAILED, error=error, **detail)
 
     async def time_out(self, lease: Lease) -> bool:
-        return await self._settle_one(lease, Ending.TIMEOUT, error="it took too long")
+        return await self._settle_one(lease, AttemptOutcome.TIMEOUT, error="it took too long")
 
     async def skip(self, lease: Lease) -> bool:
-        return await self._settle_one(lease, Ending.SKIPPED)
+        return await self._settle_one(lease, AttemptOutcome.SKIPPED)
 
     async def snooze(self, lease: Lease, seconds: float = 10) -> bool:
-        return await self._settle_one(lease, Ending.SNOOZED, delay_s=seconds)
+        return await self._settle_one(lease, AttemptOutcome.SNOOZED, delay_s=seconds)
 
     async def release(self, lease: Lease) -> bool:
-        return await self._settle_one(lease, Ending.RELEASED)
+        return await self._settle_one(lease, AttemptOutcome.RELEASED)
 
     async def report_canceled(self, lease: Lease) -> bool:
-        return await self._settle_one(lease, Ending.CANCELED)
+        return await self._settle_one(lease, AttemptOutcome.CANCELED)
 
     async def settle(self, *settlements: Settlement) -> list[bool]:
         return await self._store.workers.settle(self.id, settlements)
@@ -93,14 +93,14 @@ class FakeWorker:
             await self._connection.close()
             self._connection = None
 
-    async def _settle_one(self, lease: Lease, ending: Ending, **values: Any) -> bool:
+    async def _settle_one(self, lease: Lease, ending: AttemptOutcome, **values: Any) -> bool:
         [accepted] = await self.settle(outcome(lease, ending, **values))
         return accepted
 
 
 def outcome(
     lease: Lease | tuple[UUID, int],
-    ending: Ending | str = Ending.SUCCEEDED,
+    ending: AttemptOutcome | str = AttemptOutcome.SUCCEEDED,
     *,
     result: Any = None,
     ran_ms: float | None = None,
@@ -111,7 +111,7 @@ def outcome(
     return Settlement(
         job_id,
         attempt,
-        Ending(ending),
+        AttemptOutcome(ending),
         result=None if result is None else json.dumps(result),
         detail=json.dumps(detail) if detail else None,
         ran_ms=ran_ms,

@@ -41,7 +41,7 @@ MOVES: Final[frozenset[tuple[Status, Status]]] = frozenset(
 """The transitions of a live row. In addition, every live state may end in a final one, and `retry` makes a final job live again."""
 
 
-class Ending(StrEnum):
+class AttemptOutcome(StrEnum):
     """The outcome of one attempt."""
 
     SUCCEEDED = "succeeded"

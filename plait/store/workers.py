@@ -14,7 +14,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.store.database import UNREACHABLE, Database, say_goodbye, translate
 
 CAREFUL_S: Final = 1.0
@@ -27,7 +27,7 @@ class Settlement(msgspec.Struct, frozen=True, gc=False):
 
     job_id: UUID
     attempt: int
-    ending: Ending
+    outcome: AttemptOutcome
     result: str | None = None
     detail: str | None = None
     ran_ms: float | None = None
@@ -321,11 +321,11 @@ class CycleConnection:
 
 def _columns(settlements: Sequence[Settlement]) -> list[Any]:
     """The six arrays of settle; an unused column is null, and no outcomes means that all have succeeded."""
-    endings = [s.ending for s in settlements]
+    outcomes = [s.outcome for s in settlements]
     return [
         [s.job_id for s in settlements],
         [s.attempt for s in settlements],
-        None if endings.count(Ending.SUCCEEDED) == len(endings) else [ending.value for ending in endings],
+        None if outcomes.count(AttemptOutcome.SUCCEEDED) == len(outcomes) else [outcome.value for outcome in outcomes],
         _used([s.result for s in settlements]),
         _used([s.detail for s in settlements]),
         _used([s.ran_ms for s in settlements]),

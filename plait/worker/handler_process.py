@@ -20,7 +20,7 @@ from typing import Any, Final, NoReturn
 from uuid import UUID
 
 from plait.model.errors import InvalidDefinition, NotDurable, TooLarge
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.runtime.logging import configure
 from plait.runtime.settings import Settings
 from plait.sdk.context import Current, NoCurrentJob, ended, set_attempt
@@ -78,7 +78,7 @@ def _handle(request: Request, attempt: "_Attempt", channel: Channel) -> Finished
     try:
         return outcomes.succeeded(value, definition.codec)
     except TooLarge as large:
-        return Finished(Ending.SUCCEEDED, large.text)  # the worker stores it as an artifact
+        return Finished(AttemptOutcome.SUCCEEDED, large.text)  # the worker stores it as an artifact
     except BaseException as error:  # noqa: BLE001 - encoding a value may raise anything
         return outcomes.raised(error)
 
@@ -160,10 +160,10 @@ class _Attempt:
         self._over = True
         left = _Attempt._late or any(thread.is_alive() for thread in self._threads) or descendants.any_left()
         try:
-            self.say(ending=finished.ending, result=finished.result, detail=finished.detail, reusable=not left)
+            self.say(outcome=finished.outcome, result=finished.result, detail=finished.detail, reusable=not left)
         except NoMessage as error:
             failed = outcomes.failed(str(error), reason="bad_result", permanent=True)
-            self.say(ending=failed.ending, detail=failed.detail, reusable=not left)
+            self.say(outcome=failed.outcome, detail=failed.detail, reusable=not left)
 
     def _report(self, progress: dict[str, Any]) -> None:
         self._called()

@@ -18,7 +18,7 @@ import sys
 
 import msgspec
 
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.runtime.logging import get_logger
 from plait.worker import outcomes
 from plait.worker.channel import ChannelClosed, NoMessage, Request, framed, read_message
@@ -136,12 +136,12 @@ class _Child:
                 run.begin()
             elif message.progress is not None:
                 run.hear(message.progress)
-            elif message.ending is not None:
+            elif message.outcome is not None:
                 self.reusable = self.reusable and message.reusable
                 detail = message.detail
-                if message.ending is not Ending.SUCCEEDED:
+                if message.outcome is not AttemptOutcome.SUCCEEDED:
                     detail = msgspec.json.encode({**msgspec.json.decode(detail or b"{}"), "pid": self.pid}).decode()
-                return Finished(message.ending, message.result, detail)
+                return Finished(message.outcome, message.result, detail)
 
     def _drop(self, run: Run) -> None:
         """Something that an earlier job left behind tries to write for this one."""

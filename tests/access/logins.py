@@ -12,7 +12,7 @@ import uuid_utils.compat
 
 from plait.leader.fire import Fire
 from plait.model.roles import Role
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.store import Store
 from plait.store.audit import Entry
 from plait.store.new_jobs import NewJob
@@ -128,8 +128,8 @@ async def fill(store: Store, tenant: UUID) -> dict[str, UUID]:
     claimed = {job.job_id: job for job in await store.workers.claim(worker, tenant.hex, 10)}
     permanent = '{"permanent": true, "error": "no"}'
     outcomes = [
-        Settlement(ids["succeeded"], claimed[ids["succeeded"]].attempt, Ending.SUCCEEDED, result="1"),
-        Settlement(ids["failed"], claimed[ids["failed"]].attempt, Ending.FAILED, detail=permanent),
+        Settlement(ids["succeeded"], claimed[ids["succeeded"]].attempt, AttemptOutcome.SUCCEEDED, result="1"),
+        Settlement(ids["failed"], claimed[ids["failed"]].attempt, AttemptOutcome.FAILED, detail=permanent),
     ]
     assert await store.workers.settle(worker, outcomes) == [True, True]
     assert await store.workers.progress(worker, ids["running"], claimed[ids["running"]].attempt, '{"at": 1}')
@@ -199,7 +199,7 @@ async def fan_out(store: Store, tenant: UUID) -> None:
     )
     assert opened == "suspended"
     [claimed] = await store.workers.claim(worker, queue)
-    assert await store.workers.settle(worker, [Settlement(child, claimed.attempt, Ending.SUCCEEDED)]) == [True]
+    assert await store.workers.settle(worker, [Settlement(child, claimed.attempt, AttemptOutcome.SUCCEEDED)]) == [True]
 
 
 async def hang_on(store: Store, tenant: UUID, job: UUID) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.store import migrate
 from plait.store.workers import Settlement
 
@@ -81,7 +81,7 @@ async def test_a_tenant_that_holds_every_advisory_lock_stops_nothing(
         assert sorted(lease.definition for lease in leases) == sorted(
             ["add"] * 4 + ["limited"] * 2 + ["rated"] * 2 + ["keyed"]
         )
-        done = [Settlement(lease.job_id, lease.attempt, Ending.SUCCEEDED) for lease in leases]
+        done = [Settlement(lease.job_id, lease.attempt, AttemptOutcome.SUCCEEDED) for lease in leases]
         assert (await worker.cycle(20, *done)).stale == []
 
         await harness.advance(minutes=1)

@@ -13,7 +13,7 @@ from plait.api.change_feed import Event
 from plait.api.redaction import Redaction
 from plait.model.errors import InvalidDefinition
 from plait.model.redaction import HIDDEN
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.runtime.object_storage import Directory
 from plait.runtime.settings import Settings
 from plait.store.workers import Settlement
@@ -50,7 +50,9 @@ async def stored(api: ApiClient, harness: Harness) -> dict[str, str]:
     assert json.loads(claimed.payload)["password"] == SECRETS["password"]  # what runs it gets it all
     await harness.store.workers.progress(worker, claimed.job_id, claimed.attempt, json.dumps({"info": SECRETS}))
     detail = json.dumps({"permanent": True, "error": "login failed: password='canary-error'"})
-    settled = Settlement(claimed.job_id, claimed.attempt, Ending.FAILED, result=json.dumps(SECRETS), detail=detail)
+    settled = Settlement(
+        claimed.job_id, claimed.attempt, AttemptOutcome.FAILED, result=json.dumps(SECRETS), detail=detail
+    )
     assert await harness.store.workers.settle(worker, [settled]) == [True]
     event = (await admin.ok("POST", "/events", {"name": "x", "data": SECRETS}))["ids"][0]
     template = {**SECRETS, "open": OPEN}

@@ -5,7 +5,7 @@ from itertools import product
 import asyncpg
 import pytest
 
-from plait.model.states import FINAL, LIVE, MOVES, RETRYABLE, Ending, Status
+from plait.model.states import FINAL, LIVE, MOVES, RETRYABLE, AttemptOutcome, Status
 
 from ..harness import Harness
 
@@ -16,7 +16,7 @@ LIVE_IN_ORDER = [status for status in Status if status in LIVE]
 
 async def test_the_words_are_those_of_the_database(harness: Harness) -> None:
     assert await harness.sql("select enum_range(null::plait.status)::text[]") == list(Status)
-    assert await harness.sql("select enum_range(null::plait.ending)::text[]") == list(Ending)
+    assert await harness.sql("select enum_range(null::plait.outcome)::text[]") == list(AttemptOutcome)
 
 
 def test_every_status_is_live_or_final() -> None:

@@ -16,7 +16,7 @@ import uuid_utils.compat
 
 from plait.embedded import postgres_binaries
 from plait.model.roles import Role
-from plait.model.states import Ending, Status
+from plait.model.states import AttemptOutcome, Status
 from plait.store import Store
 from plait.store.audit import Entry
 from plait.store.migrate import schema_version
@@ -39,10 +39,10 @@ set role plait_owner;
 set check_function_bodies = off;
 """
 SETTLED = {
-    Status.SUCCEEDED: (Ending.SUCCEEDED, '{"n": 1}', None),
-    Status.FAILED: (Ending.FAILED, None, '{"permanent": true, "error": "no such file", "exit_code": 2}'),
-    Status.DEAD_LETTER: (Ending.FAILED, None, '{"error": "again and again", "traceback": "…"}'),
-    Status.SKIPPED: (Ending.SKIPPED, None, '{"reason": "nothing_to_do"}'),
+    Status.SUCCEEDED: (AttemptOutcome.SUCCEEDED, '{"n": 1}', None),
+    Status.FAILED: (AttemptOutcome.FAILED, None, '{"permanent": true, "error": "no such file", "exit_code": 2}'),
+    Status.DEAD_LETTER: (AttemptOutcome.FAILED, None, '{"error": "again and again", "traceback": "…"}'),
+    Status.SKIPPED: (AttemptOutcome.SKIPPED, None, '{"reason": "nothing_to_do"}'),
 }
 
 # To a job that runs: a child, one that follows it, one that depends on it, and a signal that it has not asked for yet.
@@ -154,7 +154,7 @@ async def fill(database: TestDatabase) -> None:
     await enqueue(Status.SCHEDULED)  # failed once, and waits for its second try
     job = await claim()
     detail = '{"error": "try again", "delay_s": 3600}'
-    await store.workers.settle(worker, [Settlement(job.job_id, job.attempt, Ending.FAILED, None, detail)])
+    await store.workers.settle(worker, [Settlement(job.job_id, job.attempt, AttemptOutcome.FAILED, None, detail)])
 
     await enqueue(Status.QUEUED, dedupe_key="queued", idempotency_key="queued")
     await enqueue(Status.QUEUED, "limited", limit_key="one")
@@ -202,7 +202,7 @@ async def fan_out(store: Store, worker: int, parent: Claimed, claim: Callable[[]
     children = [NewChild(id=uuid_utils.compat.uuid7(), definition="work", payload="{}") for _ in range(2)]
     await store.workflows.open_fan_out(lease, fan_out, children)
     child = await claim()
-    await store.workers.settle(worker, [Settlement(child.job_id, child.attempt, Ending.SUCCEEDED, "1")])
+    await store.workers.settle(worker, [Settlement(child.job_id, child.attempt, AttemptOutcome.SUCCEEDED, "1")])
 
 
 async def trigger(store: Store, connection: asyncpg.Connection, tenant: UUID) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plait.model.states import Ending, Status
+from plait.model.states import AttemptOutcome, Status
 from plait.store import Store
 from plait.store import migrate as migrating
 from plait.store.dev_login import ensure_dev_login
@@ -77,7 +77,7 @@ async def test_jobs_of_the_release_before_run_on(left: TestDatabase) -> None:
     )
     done = set()
     while claimed := await store.workers.claim(worker, "default", 10):
-        outcomes = [Settlement(job.job_id, job.attempt, Ending.SUCCEEDED, result="2") for job in claimed]
+        outcomes = [Settlement(job.job_id, job.attempt, AttemptOutcome.SUCCEEDED, result="2") for job in claimed]
         assert all(await store.workers.settle(worker, outcomes))
         done |= {job.job_id for job in claimed}
     assert done >= waiting

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 
 from ..fake_worker import FakeWorker, Lease, outcome
 from ..harness import Harness
@@ -199,7 +199,13 @@ async def test_only_the_stale_part_of_a_batch_is_stale(harness: Harness) -> None
     leases = await worker.claim(5)
     await worker.succeed(leases[1], 1)
     await worker.heartbeat(holding=[leases[0], leases[2], leases[3]])  # the fifth is given back
-    endings = [Ending.SUCCEEDED, Ending.SUCCEEDED, Ending.FAILED, Ending.SKIPPED, Ending.SUCCEEDED]
+    endings = [
+        AttemptOutcome.SUCCEEDED,
+        AttemptOutcome.SUCCEEDED,
+        AttemptOutcome.FAILED,
+        AttemptOutcome.SKIPPED,
+        AttemptOutcome.SUCCEEDED,
+    ]
     reply = await worker.cycle(0, *(outcome(*pair) for pair in zip(leases, endings, strict=True)))
     assert reply.stale == [4]
     assert await harness.statuses(jobs) == ["succeeded", "succeeded", "scheduled", "skipped", "queued"]

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from plait.model.errors import InvalidJob
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.store.workers import Settlement
 
 from ..fake_worker import outcome
@@ -119,7 +119,7 @@ async def test_whatever_a_worker_says_of_a_failure_it_is_recorded(harness: Harne
     for detail in ODD_DETAILS:
         odd, plain = await harness.enqueue_many("add", 2)
         await worker.claim(2)
-        settlement = Settlement(odd, 1, Ending(ending), detail=detail)
+        settlement = Settlement(odd, 1, AttemptOutcome(ending), detail=detail)
         settled = await worker.settle(settlement, outcome((plain, 1), "failed", error="it broke"))
         assert settled == [True, True], detail
         [attempt] = await harness.attempts(odd)
@@ -139,7 +139,7 @@ async def test_a_result_may_hold_what_jsonb_refuses(harness: Harness) -> None:
     worker = await harness.worker()
     lease = await worker.claim_one()
     result = '{"nul": "\\u0000", "lone": "\\udfff", "big": 1e99999}'
-    assert await worker.settle(Settlement(lease.job_id, 1, Ending.SUCCEEDED, result=result)) == [True]
+    assert await worker.settle(Settlement(lease.job_id, 1, AttemptOutcome.SUCCEEDED, result=result)) == [True]
     assert (await harness.job(job)).result == result
 
 
@@ -148,7 +148,7 @@ async def test_a_result_that_is_not_json_is_refused_in_words(harness: Harness) -
     worker = await harness.worker()
     lease = await worker.claim_one()
     with pytest.raises(InvalidJob, match="JSON"):
-        await worker.settle(Settlement(lease.job_id, 1, Ending.SUCCEEDED, result="{"))
+        await worker.settle(Settlement(lease.job_id, 1, AttemptOutcome.SUCCEEDED, result="{"))
     assert await worker.succeed(lease)
 
 

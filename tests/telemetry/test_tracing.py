@@ -194,6 +194,6 @@ async def test_an_attempt_in_a_process_of_its_own_is_a_span_too(
             await (await isolated.fails.enqueue()).result(timeout=120)
     [succeeded], [failed] = named(spans, "run pid_of"), named(spans, "run fails")
     assert succeeded.attributes is not None
-    assert succeeded.attributes["plait.ending"] == "succeeded"
+    assert succeeded.attributes["plait.outcome"] == "succeeded"
     assert failed.status.status_code is StatusCode.ERROR
     await isolated.app.close()

@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 
 from plait import Plait
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.store.workers import Cycle, Settlement
 from plait.telemetry.histogram import Histogram
 from plait.worker.metrics import WorkerMetrics
@@ -34,17 +34,17 @@ def test_a_batch_is_counted_as_its_values_would_be_one_by_one() -> None:
 async def test_outcomes_are_counted_by_definition_and_ending_and_stale_ones_apart() -> None:
     metrics = WorkerMetrics(["a", "b"], top=1)
     batch = [
-        Settlement(uuid4(), 1, Ending.SUCCEEDED, None, None, 20.0, "a"),
-        Settlement(uuid4(), 1, Ending.FAILED, None, None, 40.0, "a"),
-        Settlement(uuid4(), 1, Ending.SUCCEEDED, None, None, 9.0, "b"),
-        Settlement(uuid4(), 1, Ending.SUCCEEDED, None, None, 9.0, "a"),
-        Settlement(uuid4(), 1, Ending.RELEASED, None, None, 0.0, "a"),
+        Settlement(uuid4(), 1, AttemptOutcome.SUCCEEDED, None, None, 20.0, "a"),
+        Settlement(uuid4(), 1, AttemptOutcome.FAILED, None, None, 40.0, "a"),
+        Settlement(uuid4(), 1, AttemptOutcome.SUCCEEDED, None, None, 9.0, "b"),
+        Settlement(uuid4(), 1, AttemptOutcome.SUCCEEDED, None, None, 9.0, "a"),
+        Settlement(uuid4(), 1, AttemptOutcome.RELEASED, None, None, 0.0, "a"),
     ]
     metrics.count(Cycle(alive=True, claimed=[], stale=[3], cancels=[]), batch)
     told = await scrape(metrics)
-    assert told("plait_worker_settled_total", definition="a", ending="succeeded") == 1
-    assert told("plait_worker_settled_total", definition="a", ending="failed") == 1
-    assert told("plait_worker_settled_total", definition="*", ending="succeeded") == 1, "past the bound"
+    assert told("plait_worker_settled_total", definition="a", outcome="succeeded") == 1
+    assert told("plait_worker_settled_total", definition="a", outcome="failed") == 1
+    assert told("plait_worker_settled_total", definition="*", outcome="succeeded") == 1, "past the bound"
     assert told("plait_worker_stale_total") == 1
     assert told("plait_run_seconds_count", definition="a") == 2, "what was given back never ran"
     assert told("plait_run_seconds_bucket", definition="a", le="0.025") == 1
@@ -67,7 +67,7 @@ async def test_a_worker_tells_of_its_slots_its_runs_and_how_long_jobs_waited(app
 
         async def all_are_settled() -> bool:
             told = await scrape(metrics)
-            return told("plait_worker_settled_total", definition="greet", ending="succeeded") == 20
+            return told("plait_worker_settled_total", definition="greet", outcome="succeeded") == 20
 
         await eventually(all_are_settled)
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from plait.leader.dispatch import Dispatch
 from plait.leader.fire import Fire
 from plait.model.ids import new_id
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.store.workers import Claimed
 from plait.store.workflows import Checkpoint, Lease, NewChild, NewFanOut, StepKey
 
@@ -177,4 +177,4 @@ async def finish_workload(workload: Workload) -> None:
     raise AssertionError(f"still busy: {sorted(workload.running)}")
 
 
-__all__ = ["KEY", "Ending", "Workload", "finish_workload", "start_workload"]
+__all__ = ["KEY", "AttemptOutcome", "Workload", "finish_workload", "start_workload"]

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from plait.model.states import Ending
+from plait.model.states import AttemptOutcome
 from plait.store.workflows import Lease
 
 from ..fake_worker import outcome
@@ -250,7 +250,7 @@ async def test_the_bar_of_fifty_sub_jobs_reaches_its_end_without_a_reload(harnes
     leases = await worker.claim(50, queue=CHILDREN)
     for begin in range(0, 50, 10):
         await harness.advance(seconds=1)
-        settled = [outcome(one, Ending.SUCCEEDED) for one in leases[begin : begin + 10]]
+        settled = [outcome(one, AttemptOutcome.SUCCEEDED) for one in leases[begin : begin + 10]]
         await worker.settle(*settled)
         await expect(bar).to_have_attribute("data-done", str(begin + 10))
     await expect(page.locator("[data-fan-out]")).to_contain_text("succeeded")

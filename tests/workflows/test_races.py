@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from plait.model.errors import IllegalMove
-from plait.model.states import Ending, Status
+from plait.model.states import AttemptOutcome, Status
 from plait.store.workers import Claimed
 from plait.store.workflows import Lease
 from plait.testing import TestDatabase
@@ -110,7 +110,7 @@ async def test_cancel_of_a_queued_child_and_its_claim(wide: Harness, races: int)
     await claim_all()
     while (await _states(wide, [parent]))[parent][0] == "waiting":
         for job_id, attempt in await wide.rows("select job_id, attempt from plait.live where state = 'running'"):
-            await worker.settle(outcome((job_id, attempt), Ending.CANCELED))
+            await worker.settle(outcome((job_id, attempt), AttemptOutcome.CANCELED))
     counts = await wide.rows("select succeeded, canceled from plait.fan_outs")
     assert sum(counts[0]) == races
 

@@ -4,7 +4,7 @@ create type plait.status as enum (
   'scheduled', 'queued', 'running', 'waiting',
   'succeeded', 'failed', 'dead_letter', 'canceled', 'skipped'
 );
-create type plait.ending as enum (
+create type plait.outcome as enum (
   'succeeded', 'failed', 'timeout', 'canceled', 'skipped', 'lost', 'released', 'snoozed', 'suspended'
 );
 create type plait.scan_bounds as (
@@ -276,7 +276,7 @@ create table plait.attempts (
   finished_at timestamptz not null,
   attempt     integer not null,
   worker      integer,
-  status      plait.ending not null,
+  status      plait.outcome not null,
   final       plait.status,
   pid         integer,
   exit_code   integer,

@@ -6,7 +6,7 @@ create type plait.status as enum (
   'succeeded', 'failed', 'dead_letter', 'canceled', 'skipped'           -- final: no row there
 );
 
-create type plait.ending as enum (
+create type plait.outcome as enum (
   'succeeded', 'failed', 'timeout', 'canceled', 'skipped', 'lost', 'released', 'snoozed', 'suspended'
 );
 

@@ -123,7 +123,7 @@ begin
         insert into plait.attempts (job_id, tenant_id, claimed_at, started_at, finished_at, attempt, worker, status, final,
                                     pid, exit_code, reason, error, traceback, failure, result)
         select c.job_id, c.tenant_id, c.run_at, c.started_at, p_now,
-               v_attempt, p_worker, c.outcome::plait.ending, c.final::plait.status,
+               v_attempt, p_worker, c.outcome::plait.outcome, c.final::plait.status,
                c.pid, c.exit_code,
                coalesce(c.reason, case c.final when 'dead_letter' then 'attempts_exhausted' when 'failed' then 'permanent'
                                                             when 'canceled' then 'cancel_requested' end),

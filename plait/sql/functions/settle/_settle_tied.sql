@@ -49,7 +49,7 @@ begin
     end if;
     perform plait._suspend(l, p_now, 'fan_out ' || l.job_id, null, r.result, v_started);
     if v_final is not null then
-      update plait.attempts set status = case when v_final = 'canceled' then 'canceled' else r.outcome end::plait.ending,
+      update plait.attempts set status = case when v_final = 'canceled' then 'canceled' else r.outcome end::plait.outcome,
         reason = coalesce(r.reason, case v_final when 'dead_letter' then 'attempts_exhausted' when 'failed' then 'permanent'
                                                  when 'canceled' then 'cancel_requested' end),
         error = coalesce(r.error, l.cancel_reason), traceback = r.traceback, failure = r.failure, pid = r.pid, exit_code = r.exit_code
