@@ -1,4 +1,4 @@
-"""A worker that runs nothing: it claims and reports what a test tells it to, by a real one's calls."""
+"""A worker without handlers: a test says what it claims and settles, with the calls of a real worker."""
 
 import json
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-"""What must hold in every database at every moment: one query each, which finds what breaks it.
+"""Invariants of every database at every moment: one query each, which returns violations.
 
-`violations` asks them all in one statement, so in one snapshot: it may run beside anything.
+`violations` runs all of them in one statement, so in one snapshot: it may run concurrently with anything.
 """
 
 from collections.abc import Mapping

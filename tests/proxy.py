@@ -1,4 +1,4 @@
-"""A small TCP proxy before Postgres, which can be cut like a network: connections stay open, and nothing comes through."""
+"""A small TCP proxy in front of Postgres that can simulate a network failure: connections stay open, and no data passes."""
 
 import asyncio
 import contextlib

@@ -1,6 +1,6 @@
-"""What the catalogue says of privileges, in the words of `grants.txt`.
+"""The privileges in the catalogue, in the format of `grants.txt`.
 
-After a change that was meant, `.venv/bin/python -m tests.access.grants` writes that file anew.
+After an intended change, `.venv/bin/python -m tests.access.grants` writes the file again.
 """
 
 import asyncio

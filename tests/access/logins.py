@@ -1,4 +1,4 @@
-"""Logins of every kind, and two tenants with something in each table that has a tenant."""
+"""Logins of every kind, and two tenants with rows in each table that has a tenant."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

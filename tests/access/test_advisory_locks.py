@@ -1,4 +1,4 @@
-"""No login can stop plait by holding a lock: those that plait takes are rows that only its own functions reach."""
+"""No login can block plait by holding a lock: plait locks rows that only its own functions can reach."""
 
 import asyncio
 import re

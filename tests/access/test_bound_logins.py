@@ -1,4 +1,4 @@
-"""A login that is bound to a tenant names another one: refused in every function that takes a tenant."""
+"""A login that is bound to a tenant can't name another tenant, in any function that takes one."""
 
 from dataclasses import dataclass
 from typing import Any

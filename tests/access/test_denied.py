@@ -1,4 +1,4 @@
-"""S4: SQL as a runtime role. It may call and read what it was given, and no more."""
+"""S4: SQL as a runtime role. It may call and read only what is granted to it."""
 
 import pytest
 

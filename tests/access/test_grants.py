@@ -1,4 +1,4 @@
-"""S7, T129: privileges equal a golden list, and no function can be made to run what a caller chose."""
+"""S7, T129: privileges equal a golden list, and no function can be made to run a caller's code."""
 
 import asyncpg
 import pytest

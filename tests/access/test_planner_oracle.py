@@ -1,7 +1,7 @@
-"""The planner's estimates use every tenant's statistics, so a tenant's own login must not be shown any.
+"""The planner's estimates use every tenant's statistics, so a tenant's own login must not see any.
 
-Row-level security hides rows, not estimates: with SELECT on a table, `explain … where correlation_id = 'guess'` tells whether another
-tenant has such a job. The logins here play that oracle on everything that they can reach.
+Row-level security hides rows, not estimates: with SELECT on a table, `explain … where correlation_id = 'guess'` reveals whether another
+tenant has such a job. The logins here try that on everything that they can reach.
 """
 
 import json

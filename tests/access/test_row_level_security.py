@@ -1,7 +1,7 @@
-"""S1: which rows a login sees, over every table and view of the schema, with every setting of plait.tenant.
+"""S1: row-level security. Which rows a login sees in every table and view, with every setting of plait.tenant.
 
-The rule is asked twice: with the grants there are, and with SELECT on everything, so that row-level security
-holds on its own even where a grant is one day too wide.
+Tested twice: with the real grants, and with SELECT on everything, so that row-level security is sufficient even
+if a grant is too wide.
 """
 
 from uuid import UUID

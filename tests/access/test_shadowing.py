@@ -1,4 +1,4 @@
-"""S7: functions, operators and tables of a caller's own, first in its search_path, change nothing."""
+"""S7: a caller's own functions, operators and tables, first in its search_path, change nothing."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""Tenants are made with valid names only, and only a plain login can be bound to one."""
+"""Tenants must have valid names, and only a plain login can be bound to one."""
 
 from uuid import UUID
 

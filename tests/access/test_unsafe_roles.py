@@ -1,4 +1,4 @@
-"""S6: no process starts with a login that could pass by row-level security, or where it is not in force."""
+"""S6: no process starts with a login that bypasses row-level security, or on a database where it is not enforced."""
 
 import pytest
 

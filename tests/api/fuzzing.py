@@ -1,6 +1,6 @@
-"""S17: requests made from the OpenAPI document, right ones and wrong ones, half of them on things that are there.
+"""S17: valid and invalid requests generated from the OpenAPI document, half of them for existing objects.
 
-.venv/bin/python -m tests.api.fuzzing 50000             # so many; then, in slices, PART PARTS SEED
+.venv/bin/python -m tests.api.fuzzing 50000             # the number of requests; then, in slices, PART PARTS SEED
 """
 
 import asyncio

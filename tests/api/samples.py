@@ -1,4 +1,4 @@
-"""Requests that each route takes, made from what a tenant has: for tests that go over all routes."""
+"""Valid requests for each route, with a tenant's own objects, for tests of all routes."""
 
 from dataclasses import dataclass
 from typing import Any

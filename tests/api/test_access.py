@@ -1,4 +1,4 @@
-"""Every route, every role: allowed or refused as the table of access says (T132). A route that is not in it does not start."""
+"""Every route with every role: allowed or rejected as the access table says (T132). The API does not start with a route that is not in it."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""Artifacts over HTTP: for whom the job is, whole or an error."""
+"""Artifacts over HTTP: readable only with access to their job, and returned whole or as an error."""
 
 import json
 from pathlib import Path

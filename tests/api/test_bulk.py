@@ -1,4 +1,4 @@
-"""Bulk cancel and retry: counted first, then a job that tells how far it is and goes on where it was."""
+"""Bulk cancel and retry: a dry run first, then a job that reports its progress and continues after an interruption."""
 
 import asyncio
 import json

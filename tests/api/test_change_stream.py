@@ -1,4 +1,4 @@
-"""The stream: what moves is told to its own tenant, once a look, and again to who comes back."""
+"""The change stream: each tenant gets its own changes, once per poll, and missed ones after a reconnect."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The sub-jobs of a fan-out, by index and with when they ran: what a tree and a timeline are drawn from."""
+"""The sub-jobs of a fan-out by index, with their times: the data of the tree and the timeline."""
 
 from datetime import datetime, timedelta
 

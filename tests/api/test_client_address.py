@@ -1,4 +1,4 @@
-"""Who the client is behind proxies, and what depends on it: the limiter of guesses, the cookie, its share."""
+"""The client's address behind proxies, and what depends on it: the limit of failed logins, the cookie, the client's share."""
 
 import asyncio
 from typing import Any

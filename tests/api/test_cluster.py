@@ -1,4 +1,4 @@
-"""The cluster over HTTP: its nodes, its leader, and a follower that says where the leader is."""
+"""The cluster over HTTP: its nodes, its leader, and followers that redirect to the leader."""
 
 from plait.model.roles import Role
 from plait.model.states import Status

@@ -1,4 +1,4 @@
-"""Overrides over HTTP: set, shown with the code's value and their author, cleared; each with its entry in the audit log."""
+"""Overrides over HTTP: set, shown with the code's value and their author, and cleared; each with an audit log entry."""
 
 from plait.model.roles import Role
 

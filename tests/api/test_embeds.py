@@ -1,4 +1,4 @@
-"""Views that another site embeds: a link that works once, and a session that can do that much and no more."""
+"""Embedded views: a link that works once, and a session with restricted permissions."""
 
 import httpx
 import pytest

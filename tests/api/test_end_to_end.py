@@ -1,4 +1,4 @@
-"""One thin path through all layers: a key, a job asked for, a job looked at."""
+"""One path through all layers: create a key, enqueue a job, read it."""
 
 from plait.model.ids import new_id
 

@@ -1,4 +1,4 @@
-"""What fails most, and how long jobs wait and run: for who looks at an overview."""
+"""Statistics for the overview: the most frequent failures, waiting times and run times."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""What one process does for all is shared: one key, or one tenant, can't take all of it."""
+"""Fair use of an API process: one key or tenant can't use up its resources."""
 
 from typing import Any
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Streams of one job over HTTP: with a key, or with a token for that job alone; continued where a reader left off."""
+"""Streams of one job over HTTP: with an API key, or with a token for that job; a reader can continue where it stopped."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Jobs over HTTP: filters, pages, verbs, keys that make sending again safe."""
+"""Jobs over HTTP: filters, pages, verbs, and keys that make repeated requests safe."""
 
 import asyncio
 import json

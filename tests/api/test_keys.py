@@ -1,4 +1,4 @@
-"""S16: keys that are guessed, expired, revoked, or want to be more; and requests that are too many or too large."""
+"""S16: keys that are guessed, expired, revoked or exceed their role; and requests that are too many or too large."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta

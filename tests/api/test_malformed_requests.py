@@ -1,4 +1,4 @@
-"""What nobody should send: it is refused or taken, never a 5xx, and nothing of the server's is bent by it."""
+"""Malformed requests are rejected or accepted, never answered with a 5xx, and do not change the server's state."""
 
 import asyncio
 import json

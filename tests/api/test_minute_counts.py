@@ -1,4 +1,4 @@
-"""Roll-ups by the minute: right after restarts, and however late a transaction commits."""
+"""Counts per minute: correct after restarts, and however late a transaction commits."""
 
 import asyncpg
 

@@ -1,4 +1,4 @@
-"""S17: what is made from the OpenAPI document gets no answer of 5xx, and every answer is as the document says."""
+"""S17: requests generated from the OpenAPI document get no 5xx, and every response matches the document."""
 
 import pytest
 

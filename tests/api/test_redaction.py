@@ -1,4 +1,4 @@
-"""Viewers and operators are shown no secrets: by the name of a field, by the form of a value, and by a definition's own list."""
+"""Viewers and operators see no secrets: redaction by field name, by the form of a value, and by a definition's list."""
 
 import json
 from pathlib import Path

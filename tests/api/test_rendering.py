@@ -1,4 +1,4 @@
-"""A trigger's template, tried before it is anybody's."""
+"""Render a trigger's template before it is saved."""
 
 import threading
 from typing import Any

@@ -1,4 +1,4 @@
-"""The API as a service: what it refuses to start on, and that it lets go of what it holds."""
+"""The API as a service: conditions under which it refuses to start, and the release of its resources at the end."""
 
 import asyncio
 from urllib.parse import urlsplit

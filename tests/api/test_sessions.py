@@ -1,4 +1,4 @@
-"""S15: browsers. A cookie alone changes nothing: each change needs the session's token, which another site can't know."""
+"""S15: browser sessions. Each change needs the session's CSRF token, which another site can't know."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What each tenant makes of the installation, and from whom others suffer; and what is told of workers."""
+"""The load of each tenant, tenants that delay others, and the state of workers."""
 
 from typing import Any
 

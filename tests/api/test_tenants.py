@@ -1,4 +1,4 @@
-"""S2, S3, S5: a tenant's key and another tenant's things. Generated from the table of access."""
+"""S2, S3, S5: a tenant's key has no access to another tenant's objects. Generated from the access table."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""Triggers, events and definitions over HTTP, by the contract's own names."""
+"""Triggers, events and definitions over HTTP, with the field names of the API contract."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Workers over HTTP: the leases and fences of native ones, and nothing of another worker's."""
+"""Workers over HTTP: the same leases and fencing as native workers, and no access to another worker's jobs."""
 
 import asyncio
 from typing import Any

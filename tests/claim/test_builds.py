@@ -1,4 +1,4 @@
-"""Builds: a durable job that has begun on a worker's build goes on there, for as long as a worker of that build is left."""
+"""Builds: a durable job that started on a worker's build continues there as long as a worker of that build exists."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Claiming: in what order, what is left alone, and never more than was asked for."""
+"""Claims: their order, the jobs that they skip, and their limit."""
 
 import asyncio
 from contextlib import suppress

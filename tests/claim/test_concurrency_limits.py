@@ -1,4 +1,4 @@
-"""Limits of concurrency: of a queue, a tenant, a definition and a key. Counted from running rows."""
+"""Concurrency limits of a queue, a tenant, a definition and a key, counted from running rows."""
 
 import asyncio
 from collections import Counter

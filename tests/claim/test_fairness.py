@@ -1,4 +1,4 @@
-"""Fair over tenants: by turns, by weight, and nobody starves, however small the limit."""
+"""Fair scheduling: weighted round-robin over tenants; no tenant starves, however small the limit."""
 
 from collections import Counter
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Limits of rate: a sliding window over the starts, by the database's clock."""
+"""Rate limits: a sliding window over the starts, by the database's clock."""
 
 import random
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Scan bounds: a worker's claims skip dead index entries, and miss no job that is queued or may yet be."""
+"""Scan bounds: a worker's claims skip dead index entries, and miss no job."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""`plait api` and `plait keys`: a server, and who may call it."""
+"""`plait api` and `plait keys`."""
 
 import re
 import signal

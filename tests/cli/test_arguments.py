@@ -1,4 +1,4 @@
-"""What people type, as values."""
+"""Values parsed from the command line."""
 
 import io
 from datetime import UTC, datetime

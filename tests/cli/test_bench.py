@@ -1,4 +1,4 @@
-"""`plait bench`: figures for who asks, and nothing left behind."""
+"""`plait bench`: it prints figures and leaves nothing behind."""
 
 import asyncio
 

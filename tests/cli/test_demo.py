@@ -1,4 +1,4 @@
-"""The demo ends by itself, says what happened, and what it says to look at is there."""
+"""`plait demo` ends by itself, prints what happened, and the commands that it suggests work."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Asking for a job, with its code at hand or without."""
+"""`plait enqueue`, with and without the job's code."""
 
 from pathlib import Path
 

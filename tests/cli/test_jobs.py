@@ -1,4 +1,4 @@
-"""Looking at jobs, and what an operator does to them."""
+"""`plait jobs`: list, show and operate jobs."""
 
 import asyncio
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""An application from a file or a module, and a clear word where there is none."""
+"""Load an application from a file or a module; errors if there is none."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Nodes, and what each has made of a job, from the command line."""
+"""`plait nodes`, and the results of each node of a node job."""
 
 import asyncio
 

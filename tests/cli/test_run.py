@@ -1,4 +1,4 @@
-"""One job, now: what it prints, and how it ends."""
+"""`plait run`: its output and exit codes."""
 
 import json
 from pathlib import Path

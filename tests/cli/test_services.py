@@ -1,4 +1,4 @@
-"""Services as processes: what they refuse, what a signal does, and how they end."""
+"""Services as processes: startup errors, signals and exit codes."""
 
 import signal
 import socket

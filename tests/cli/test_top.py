@@ -1,4 +1,4 @@
-"""`plait top`: live on a terminal, once elsewhere; one query a look."""
+"""`plait top`: live on a terminal, once elsewhere; one query per refresh."""
 
 import asyncio
 import fcntl

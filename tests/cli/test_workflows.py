@@ -1,4 +1,4 @@
-"""Trees, steps, signals and forks from the command line."""
+"""`plait jobs tree | steps | signal | fork`: workflows on the command line."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Workers of both clients as processes of their own, which a test may kill; and Node, where it is."""
+"""Worker processes of both clients, which a test may kill; and the path of Node."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The Python client where something breaks: what is sent again, what is an error of which kind, what is refused before it is sent."""
+"""Failures of the Python client: retries, error types, and arguments that are rejected before a request."""
 
 import ast
 import json

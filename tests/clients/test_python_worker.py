@@ -1,4 +1,4 @@
-"""The Python worker where something breaks. Its twin for TypeScript is clients/typescript/test/worker.test.ts."""
+"""Failures of the Python worker. Its twin for TypeScript is clients/typescript/test/worker.test.ts."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""The TypeScript client's own tests, and that what is generated or locked is as it should be."""
+"""The TypeScript client's own tests, and its generated and locked files."""
 
 import importlib.util
 import json

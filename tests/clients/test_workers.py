@@ -1,4 +1,4 @@
-"""Workers of both clients against the real server: they share a queue, and the death of either loses nothing."""
+"""Workers of both clients with the real server: they share a queue, and killing either loses nothing."""
 
 import json
 from collections import Counter

@@ -1,6 +1,6 @@
 """A command that is hard to end: it forks, calls setsid, forks again, and ignores SIGTERM: `python stubborn_command.py DIRECTORY SECONDS`.
 
-Each of its processes leaves its pid in the directory.
+Each of its processes writes its pid to the directory.
 """
 
 import os

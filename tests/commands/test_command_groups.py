@@ -1,4 +1,4 @@
-"""Click and Typer applications as a whole: their parameters are schemas, and what a payload says is what they read."""
+"""Click and Typer applications: their parameters become schemas, and they parse exactly the values of the payload."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Commands: what runs is the worker's, what it is given is checked, and nothing of it is left behind."""
+"""Commands: the worker decides what runs, arguments are validated, and no process is left behind."""
 
 import asyncio
 import sys

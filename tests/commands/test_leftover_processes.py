@@ -1,4 +1,4 @@
-"""Nothing of a command is left behind, however it forks, calls setsid and ignores SIGTERM, and whoever is killed (T102, F20)."""
+"""A command leaves no process behind, even if it forks, calls setsid or ignores SIGTERM, or if its worker is killed (T102, F20)."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""A definition's JSON Schema holds for whoever asks for a job: before the enqueue where Python asks, before the start for SQL (T126)."""
+"""A definition's JSON Schema applies to every job: validated before the enqueue in Python, before the start for SQL (T126)."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""A worker that runs some long commands, to be killed: `python -m tests.commands.worker_main URL PROGRAM DIRECTORY...`."""
+"""A worker that runs long commands, to be killed: `python -m tests.commands.worker_main URL PROGRAM DIRECTORY...`."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""Servers of the tests' own: one that answers as it is told, canaries that nobody may touch, and a DNS server that changes its mind."""
+"""Test servers: one with configurable responses, canaries that must receive no request, and a DNS server that changes its answers."""
 
 import asyncio
 import ssl

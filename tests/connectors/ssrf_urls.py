@@ -1,4 +1,4 @@
-"""URLs that must lead nowhere (S9). `{port}` is a canary's, which listens on every address of this machine."""
+"""URLs that connectors must reject (S9). `{port}` is the port of a canary that listens on every address of this machine."""
 # ruff: noqa: RUF001 - characters that look like others are the point
 
 LOOPBACK = [

@@ -1,4 +1,4 @@
-"""Completion webhooks: each outcome that an endpoint wants to know makes one delivery, whatever commits late, and nothing where nobody asks."""
+"""Completion webhooks: one delivery for each outcome that an endpoint subscribes to, however late a transaction commits."""
 
 import asyncio
 import json

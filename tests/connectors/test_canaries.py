@@ -1,4 +1,4 @@
-"""S18: a secret of the environment, whatever handlers do with it, is in no table, no log line, no answer and no report."""
+"""S18: a secret of the environment is in no table, log line, response or report, whatever handlers do with it."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The breaker: what fails is left alone, by all workers together, each tenant's for itself."""
+"""The circuit breaker: requests to a failing server are paused by all workers together, separately for each tenant."""
 
 from collections.abc import Callable
 

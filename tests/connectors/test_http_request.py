@@ -1,4 +1,4 @@
-"""`connector.http.request`: what is sent, what comes back, and what an answer makes of the job."""
+"""`connector.http.request`: the request, the response, and the outcome of the job."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""`connector.report.generate`: numbers that are right, of the tenant's own jobs, in forms that run nothing (S20)."""
+"""`connector.report.generate`: correct numbers of the tenant's own jobs, in formats without active content (S20)."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What an answer may cost the worker that reads it."""
+"""Limits on the memory and time that a response may cost the worker."""
 
 import random
 import threading

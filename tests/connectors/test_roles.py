@@ -1,4 +1,4 @@
-"""Connectors run with a worker's login and nothing more."""
+"""Connectors run with a worker's login only."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""S9, T120 to T122: no URL, redirect or name server brings a request to where it may not go. 0 connections to canaries."""
+"""S9, T120 to T122: no URL, redirect or DNS server makes a request reach a forbidden address. No connection reaches a canary."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""`connector.webhook.deliver`: signed as Standard Webhooks 1.0.0 says, to an endpoint that was registered and to no other."""
+"""`connector.webhook.deliver`: signed by Standard Webhooks 1.0.0, and sent to registered endpoints only."""
 
 import hashlib
 import hmac

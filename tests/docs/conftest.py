@@ -1,4 +1,4 @@
-"""A database whose clock runs, with a client's login and a table, for pages and examples as a reader would run them."""
+"""A database with the real clock, a client's login and a table, for pages and examples."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""Every example runs, and prints what it says it prints."""
+"""Every example runs, and prints what its comments say."""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""Every Python block of the README and the docs runs, every command line names a command that there is, every link leads somewhere."""
+"""Every Python block of the README and the docs runs, every command line names an existing command, and no link is broken."""
 
 import asyncio
 import re

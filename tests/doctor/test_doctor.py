@@ -1,4 +1,4 @@
-"""`plait doctor` as a whole: a healthy system has no finding; the way to the database and the schema are looked at too."""
+"""`plait doctor`: no finding on a healthy system; checks of the connection and of the schema."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""What plait's own tables tell. Findings of triggers, nodes and trees are provoked where these are tested."""
+"""Findings from plait's own tables. Findings about triggers, nodes and workflows are tested with these."""
 
 import time
 from datetime import timedelta

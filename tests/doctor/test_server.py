@@ -1,4 +1,4 @@
-"""What the server's catalogue tells: each provoked on a real server."""
+"""Findings from the server's catalogue, each provoked on a real server."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,7 +1,7 @@
 """Processes that use an embedded Postgres, the process table, and a bounded wait.
 
-Every process that is ended here is one that the test started: a user by its Popen, a keeper or a postmaster
-by the pid that the server of the test's own data directory tells.
+Every process that is ended here was started by the test: a user by its Popen, a keeper or a postmaster by the pid in the
+test's own data directory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The keeper as a program: what it loads, and how it bounds its log."""
+"""The keeper as a program: the modules that it imports, and the limit of its log."""
 
 from __future__ import annotations
 

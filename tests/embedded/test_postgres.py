@@ -1,4 +1,4 @@
-"""The life of an embedded Postgres, with real servers, real signals and real crashes."""
+"""Start, sharing and stop of an embedded Postgres, with real servers, signals and crashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the files go, as whom Postgres runs, and what happens where root's substitute can't pass."""
+"""The location of the files, the user that runs Postgres, and directories that this user can't enter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dedupe keys: one job at a time. Idempotency keys: one job for one request, whatever becomes of it."""
+"""Dedupe keys: one unfinished job per key. Idempotency keys: one job per request, whatever its outcome."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

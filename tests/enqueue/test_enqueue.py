@@ -1,4 +1,4 @@
-"""Asking for jobs: what is stored, what may be sent again, and what is refused, in words."""
+"""Enqueue: stored values, repeated calls, and errors."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""The short way for one plain job: it leaves what the long way leaves, and steps aside for whatever is special or wrong."""
+"""The fast path for one plain job: the same rows as the general path, which handles everything else."""
 
 from typing import Any
 

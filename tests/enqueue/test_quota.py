@@ -1,4 +1,4 @@
-"""A tenant's max_queued: how many jobs it may have that are not final."""
+"""A tenant's quota, max_queued: its maximum number of unfinished jobs."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Two-phase commit: a transaction that enqueues can be prepared, where it sends no notification."""
+"""Two-phase commit: a transaction that enqueues can be prepared if it sends no notification."""
 
 from collections.abc import AsyncIterator
 

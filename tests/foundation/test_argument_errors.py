@@ -1,6 +1,6 @@
-"""No verb lets an error of Postgres's own through for an argument that is out of range: each has a SQLSTATE of plait's.
+"""Arguments that are out of range raise a SQLSTATE of plait, never an error of Postgres itself.
 
-Generated from the catalogue: every function that a client or a tenant's login may call, each of its arguments in turn with each value that its type makes awkward.
+Generated from the catalogue: every function that a client or a tenant's login may call, each of its arguments in turn with each extreme value of its type.
 """
 
 from typing import Final

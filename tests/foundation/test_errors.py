@@ -1,4 +1,4 @@
-"""Each SQLSTATE that the SQL raises is one exception, and each exception is really raised."""
+"""Each SQLSTATE that the SQL raises maps to one exception, and each exception is really raised."""
 
 import re
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""The vocabulary itself: the life of a job in its words, and a checker that finds what is broken."""
+"""The harness itself: the life of a job with its methods, and a check that finds violated invariants."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A thousand jobs, everything at once: at every commit they are all there, each in exactly one place."""
+"""A thousand jobs and all verbs concurrently: at every commit each job is in exactly one place."""
 
 import asyncio
 import random

@@ -1,6 +1,6 @@
-"""Plans hold with statistics that are wrong: no verb of the hot path reads a large table from end to end.
+"""Plans with outdated statistics: no verb of the hot path reads a large table completely.
 
-The statistics are those of empty tables, taken before 20,000 jobs came, and nobody takes new ones.
+The statistics are those of empty tables, before 20,000 jobs were added, and are not updated.
 """
 
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Any sequence of verbs, by any hands: Hypothesis looks for one after which something no longer holds."""
+"""Random sequences of verbs: Hypothesis searches for one that violates an invariant."""
 
 import asyncio
 from collections.abc import Coroutine

@@ -1,4 +1,4 @@
-"""The words and moves of plait/model/states.py are those of the database."""
+"""The states and transitions of plait/model/states.py equal those of the database."""
 
 from itertools import product
 

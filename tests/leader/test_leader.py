@@ -1,4 +1,4 @@
-"""The leader's lease, and the duties that anybody may do at once."""
+"""Leader election, and the duties, which any process may run concurrently."""
 
 import asyncio
 from datetime import timedelta

@@ -1,6 +1,6 @@
-"""Writes a snapshot: a database of this version, with something in every table and a job in every state.
+"""Write a snapshot: a database of this version, with rows in every table and a job in every state.
 
-A job says in its correlation_id which status it has, so that a test needs no list beside the dump.
+The correlation_id of a job is its status, so that a test needs no list besides the dump.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What a migration locks: read from its text, true, and refused where all who work would have to wait."""
+"""The locks of a migration: read from its text, compared with the real ones, and rejected if all processes would have to wait."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What `migrate` does: from nothing, from both sources the same, again, at once, and what it refuses."""
+"""`migrate`: on an empty database, with the same result from both sources, repeated, concurrent, and rejected."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Who may migrate, on each version of Postgres: what CREATEROLE means differs between them."""
+"""The privileges that migrate needs, on each version of Postgres: the meaning of CREATEROLE differs."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A database that the release before made, with jobs in every state, is migrated, and its jobs continue."""
+"""A database of the previous release, with jobs in every state, is migrated, and its jobs continue."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

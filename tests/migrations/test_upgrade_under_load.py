@@ -1,4 +1,4 @@
-"""F25: a database is migrated while workers of the release before run on it, and new ones join them."""
+"""F25: a database is migrated while workers of the previous release run, and new workers join."""
 
 import asyncio
 import itertools

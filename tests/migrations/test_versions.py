@@ -1,4 +1,4 @@
-"""Every verb, on the oldest, the middle and the newest Postgres: what one of them cannot run shows here."""
+"""Every verb on the oldest, the middle and the newest supported Postgres."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
-"""One node of a cluster, in a process of its own, to be killed, stopped and cut off: `python -m tests.nodes.node_main URL NODE`.
+"""One node of a cluster in its own process, to be killed, stopped and disconnected: `python -m tests.nodes.node_main URL NODE`.
 
-What a part or an action does goes into a table outside plait, in a transaction of its own that no fence guards: so the table tells
-what really ran, and how often.
+Parts and actions write to a table outside plait, in a separate transaction without fencing, so the table shows what really ran, and
+how often.
 """
 
 import asyncio

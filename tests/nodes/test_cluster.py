@@ -1,7 +1,7 @@
-"""Five nodes in processes of their own, killed, stopped and cut off while node jobs run (F26).
+"""Five node processes that are killed, stopped and disconnected while node jobs run (F26).
 
-Whatever happens: a leader's action takes effect at most once for each job, never without the quorum where the job must not proceed
-without, no leader's word counts that is none any more, and every job ends.
+A leader's action takes effect at most once for each job, and never without the quorum if the job requires it; the writes of a former
+leader are rejected, and every job ends.
 """
 
 import asyncio

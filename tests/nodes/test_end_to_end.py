@@ -1,4 +1,4 @@
-"""One node job through every layer: from enqueue by a node's part, a quorum of one of one and the leader's action to its end."""
+"""One node job through every layer: enqueue, one node's part, a quorum of one, and the leader's action."""
 
 from plait import Nodes, Plait, Status, current
 from plait.testing import Kit

@@ -1,4 +1,4 @@
-"""Who may run what is the leader's, and whose word counts: a deposed leader's never does."""
+"""Leader actions: who may run them, and fencing of a former leader."""
 
 import asyncio
 import random

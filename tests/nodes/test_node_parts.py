@@ -1,4 +1,4 @@
-"""The nodes of a node job: which have a part, and what becomes of their parts and of the job with retries, losses and cancels."""
+"""The parts of a node job: which nodes have one, and the effects of retries, losses and cancels."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""When the nodes of a job are done: quorum, timeout, failures, skips; and what becomes of who is late."""
+"""The decision of a node job: quorum, timeout, failures, skips and late nodes."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""An app on a database whose clock stands still, and a worker that runs until nothing is left: the kit that users get."""
+"""An app on a database with a fake clock, and a worker that runs until it is idle: the test kit of `plait.testing`."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""`app.chain`: jobs that run one after the other, and pass their results on."""
+"""`app.chain`: jobs that run one after the other and pass on their results."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One thin path through every layer: spawn, return, wait, end."""
+"""One path through every layer: spawn, return, wait, end."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`after`: what follows when a job has succeeded, once."""
+"""Follow-ups (`after`): enqueued once, when a job has succeeded."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""kill -9 at the moment in which a job is completed by its last child: what follows is enqueued exactly once."""
+"""kill -9 at the moment at which the last child completes a job: its follow-ups are enqueued exactly once."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`async with nursery()`: children of a part of a handler, and what becomes of them when the block is left by an error."""
+"""`async with nursery()`: children of a block, and their end if the block raises an error."""
 
 import asyncio
 from typing import Any

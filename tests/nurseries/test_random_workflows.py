@@ -1,5 +1,5 @@
-"""Random trees: depth up to 4, serial and concurrent nurseries, failures, retries, siblings found on the way, deduplicated spawns, children
-in the future, serial and parallel queues, lost workers. Whatever the order, the same things hold."""
+"""Random workflows: depth up to 4, serial and concurrent nurseries, failures, retries, spawned siblings, deduplicated spawns, scheduled
+children, serial and parallel queues, lost workers. The invariants hold in any order."""
 
 import asyncio
 import contextlib

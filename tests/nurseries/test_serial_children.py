@@ -1,4 +1,4 @@
-"""`child_mode="serial"` and `on_child_failure`: one after the other, and what a failure does: T23, T26."""
+"""`child_mode="serial"` and `on_child_failure`: one child after the other, and the effect of a failure: T23, T26."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Serial queues: one root tree at a time, its children on all workers at once."""
+"""Serial queues: one workflow at a time, its children on all workers concurrently."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What spawn promises: T24, T25, options, siblings, info, durations."""
+"""Guarantees of spawn: T24, T25, options, siblings, info, durations."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Parent, children and follow-ups by SQL functions alone, inside one transaction that rolls back."""
+"""Parent, children and follow-ups with SQL functions only, inside one transaction that rolls back."""
 
 from uuid import UUID
 

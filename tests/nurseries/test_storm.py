@@ -1,5 +1,5 @@
-"""Everything at once: children of two nurseries of a job end, siblings are spawned, jobs are named in an `after`, parents return, fail and are
-canceled, while the leader sweeps. Nothing deadlocks, nothing is stuck, and what must always hold does."""
+"""Concurrent changes: children of two nurseries of a job end, siblings are spawned, jobs are named in an `after`, parents return, fail and are
+canceled, while the leader sweeps. Nothing deadlocks, no job is stuck, and the invariants hold."""
 
 import asyncio
 import contextlib

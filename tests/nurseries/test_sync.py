@@ -1,4 +1,4 @@
-"""`def` handlers spawn by the sync forms; a process has none."""
+"""`def` handlers spawn with the sync functions; handlers in processes can't spawn."""
 
 import asyncio
 import contextvars

@@ -1,6 +1,6 @@
-"""A worker in a process of its own that is killed when a job's last child is about to end: `python -m tests.nurseries.worker_main URL DIRECTORY`.
+"""A worker process that is killed when a job's last child is about to end: `python -m tests.nurseries.worker_main URL DIRECTORY`.
 
-The directory keeps what a killed process must not forget: for which trees it has died, and how often each uncle ran.
+The directory stores what must survive a kill: for which workflows the process was killed, and how often each follow-up ran.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""pg_dump and pg_restore, as an operator runs them: from one server into a database of another."""
+"""pg_dump and pg_restore, from one server into a database of another."""
 
 import subprocess
 from pathlib import Path

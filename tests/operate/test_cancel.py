@@ -1,4 +1,4 @@
-"""Canceling: in every state, against every outcome, and in every race."""
+"""Cancel: in every state, with every outcome, and in every race."""
 
 import asyncio
 import random

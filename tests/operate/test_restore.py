@@ -1,4 +1,4 @@
-"""A backup that is restored on another server (F27): nothing of the server before goes on there, and nothing is done again beyond its policy."""
+"""A backup that is restored on another server (F27): the old server's workers and leases do not continue there, and no job runs more often than its policy allows."""
 
 import shutil
 import tempfile

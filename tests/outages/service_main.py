@@ -1,4 +1,4 @@
-"""One service in a process of its own: `python -m tests.outages.service_main URL worker|leader|api`. Says where the API listens, or "ready"."""
+"""One service in its own process: `python -m tests.outages.service_main URL worker|leader|api`. Prints the API's address, or "ready"."""
 
 import asyncio
 import os

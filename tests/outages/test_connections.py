@@ -1,4 +1,4 @@
-"""Connections: each wait on one has a bound, and one that did not answer is not used again."""
+"""Connections: each wait has a timeout, and a connection that timed out is not used again."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""The disk under the database is full, and then it is not (F21): what was acknowledged is there, and runs."""
+"""The disk of the database is full for a while (F21): acknowledged jobs are stored, and run."""
 
 import asyncio
 import contextlib

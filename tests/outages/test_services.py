@@ -1,5 +1,5 @@
-"""A database that does not answer, stands still, or is read-only for a while: every service goes on afterwards, by itself, and no
-outcome is lost. Each is a process of its own, and its way to the database leads through a proxy."""
+"""A database that is unreachable, frozen or read-only for a while: every service recovers by itself, and no outcome is lost.
+Each service is a process that connects through a proxy."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""What a file of plait/sql must look like for a reader to find a function, and its contract, by its name."""
+"""The required form of files in plait/sql, so that a function and its contract are found by its name."""
 
 import re
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""A cancellation is never swallowed. On Python 3.11 `asyncio.wait_for` does so where the wait ends at the same moment: use `asyncio.timeout`."""
+"""A cancellation is never swallowed. On Python 3.11 `asyncio.wait_for` does that if the wait ends at the same moment: use `asyncio.timeout`."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""One clock: the database's, through `plait.now()`. Python's wall clock decides nothing, and no test sleeps.
+"""One clock: the database's, through `plait.now()`. No decision uses Python's wall clock, and no test sleeps.
 
 A line that must break the rule ends in its reason: `# clock: <reason>`, `# sleep: <reason>`, in SQL
 `-- clock: <reason>`. A monotonic clock, which can only make a process stop itself earlier, is free to use.

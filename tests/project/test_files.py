@@ -1,4 +1,4 @@
-"""How long a file may be, what it may be called, and that it tells nothing of the machine it was made on."""
+"""The maximum length and the names of files, and no trace of the machine that they were written on."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""requirements.lock is uv.lock for who has no uv: the same versions on every platform and Python."""
+"""requirements.lock has the same versions as uv.lock, on every platform and Python, for users without uv."""
 
 import re
 import tomllib

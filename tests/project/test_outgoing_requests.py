@@ -1,4 +1,4 @@
-"""There is one way out of a process that runs plait: `plait.connectors.client`. Nothing else may speak HTTP to others, or resolve names."""
+"""Only `plait.connectors.client` makes outgoing requests. No other module may use HTTP clients, or resolve names."""
 
 import ast
 from pathlib import Path

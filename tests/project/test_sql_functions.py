@@ -1,4 +1,4 @@
-"""One public SQL function per file, which bears its name and begins with its contract."""
+"""One public SQL function per file, which has its name and begins with its contract."""
 
 import re
 from pathlib import Path

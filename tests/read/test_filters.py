@@ -1,4 +1,4 @@
-"""Every filter of a list of jobs, alone and together with each that decides by which way the list is read."""
+"""Every filter of the job list, alone and combined with each filter that selects another query."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""When a job started, how long it ran and waited, and how many of its attempts count against max_attempts."""
+"""When a job started, how long it ran and waited, and its attempts used."""
 
 from uuid import UUID
 

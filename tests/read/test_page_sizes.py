@@ -1,4 +1,4 @@
-"""How many rows a list returns: as many as were asked for, never more than its bound, none for 0; a negative number is refused.
+"""The number of rows of a list: at most `p_limit`, never more than its maximum, none for 0; negative numbers are rejected.
 
 Generated from the catalogue: every function that a client, a tenant's login or an operator may call and that takes `p_limit`.
 """

@@ -1,4 +1,4 @@
-"""Looking: lists, counts, and why a job does not run."""
+"""Lists, counts, and why a job does not run."""
 
 from collections.abc import Sequence
 from datetime import timedelta

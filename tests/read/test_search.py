@@ -1,4 +1,4 @@
-"""Jobs by what their payloads say: declared keys by an index, anything else by a bounded look."""
+"""Search jobs by payload: declared keys with an index, anything else with a bounded scan."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Failover to a synchronous standby under load: nothing that was acknowledged is lost, and workers find the new primary by themselves (F6)."""
+"""Failover to a synchronous standby under load: nothing that was acknowledged is lost, and workers find the new primary (F6)."""
 
 import asyncio
 import contextlib

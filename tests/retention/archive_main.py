@@ -1,6 +1,6 @@
-"""A leader's retention in a process of its own, to be killed between archive and commit: `python -m tests.retention.archive_main URL DIRECTORY`.
+"""The leader's retention in its own process, to be killed between archive and commit: `python -m tests.retention.archive_main URL DIRECTORY`.
 
-It dies as soon as the first batch is on disk, before the transaction that forgets its jobs commits.
+It kills itself when the first batch is on disk, before the transaction that deletes its jobs commits.
 """
 
 import asyncio

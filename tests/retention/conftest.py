@@ -1,4 +1,4 @@
-"""An app whose large payloads and results are kept in a directory of the test's."""
+"""An app that stores large payloads and results in a directory of the test."""
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path

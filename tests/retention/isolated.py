@@ -1,4 +1,4 @@
-"""A job at the top of a module, so that another process finds it."""
+"""A job at module level, so that another process can import it."""
 
 from plait import Plait
 

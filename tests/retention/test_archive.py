@@ -1,4 +1,4 @@
-"""The archive: what retention forgets is on disk before it is gone."""
+"""The archive: jobs are on disk before retention deletes them."""
 
 import asyncio
 import json

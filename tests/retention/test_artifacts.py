@@ -1,4 +1,4 @@
-"""Payloads and results that are too large for a row: kept in a store, by reference, for their own job alone."""
+"""Artifacts: payloads and results that are too large for a row are stored by reference, readable through their job only."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Results of steps and signals that are too large for a row: kept as artifacts of their job, and gone with it."""
+"""Step results and signals that are too large for a row: stored as artifacts of their job, and deleted with it."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Stores of bytes: a directory, and a bucket that speaks S3."""
+"""Object storage: a directory, and an S3 bucket."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Retention: what is forgotten, and what never is."""
+"""Retention: which jobs are deleted, and which never are."""
 
 import asyncio
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""How long jobs are kept, as a process is told."""
+"""The retention settings of a process."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Connections to a server are bounded in number and in the time that they wait for their client."""
+"""Connections to a server are limited in number and in the time that they wait for their client."""
 
 import asyncio
 import resource

@@ -1,4 +1,4 @@
-"""Every kind of connection that `conn=` takes, each behind the same few words."""
+"""Every kind of connection that `conn=` accepts, behind one interface."""
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterator

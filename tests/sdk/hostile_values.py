@@ -1,4 +1,4 @@
-"""Values and exceptions that have broken job systems: NUL, surrogates, NaN, depth, digits, size, and objects that fight back."""
+"""Values and exceptions that have broken job systems: NUL, surrogates, NaN, depth, digits, size, and objects whose methods fail."""
 
 import asyncio
 import math

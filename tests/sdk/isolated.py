@@ -1,4 +1,4 @@
-"""Jobs for processes of their own: a child finds them here, by their module and name."""
+"""Jobs for handlers in processes: a child process imports them by module and name."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`conn=`: an enqueue is part of the caller's own transaction, whichever library the connection is of."""
+"""`conn=`: an enqueue is part of the caller's own transaction, with every supported library."""
 
 from collections.abc import AsyncIterator
 from contextlib import suppress

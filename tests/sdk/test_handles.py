@@ -1,4 +1,4 @@
-"""Handles: how a job is, how it ended, and asking it to stop or to run again."""
+"""Handles: status, result, cancel and retry of a job."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Settings of a definition that an operator has set: they win over the code's on every path, survive every worker's start, and can be cleared."""
+"""An operator's overrides of a definition: they take precedence over the code on every path, survive worker restarts, and can be cleared."""
 
 import json
 from typing import Any

@@ -1,6 +1,6 @@
-"""(job, attempt) is the fence: whoever lost a lease changes nothing, and what was reported may be sent again.
+"""Fencing by (job, attempt): a worker that lost its lease changes nothing, and a reported outcome may be sent again.
 
-T34, T45, T51. Five ways to lose a lease, times every outcome, times both calls that report one.
+T34, T45, T51. Five ways to lose a lease, each with every outcome and both calls that report one.
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Failing, and being tried again: by itself, and by an operator."""
+"""Failures and retries: by the retry policy, and by an operator."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Settling: what is recorded, and that one odd outcome never keeps the others from it (T38, T100)."""
+"""Settle: what is recorded, and that one invalid outcome does not affect the others (T38, T100)."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Approval links: a person confirms, once; opening a link does nothing, and afterwards the page tells what became of it."""
+"""Approval links: a person confirms once; opening a link changes nothing, and afterwards the page shows the result."""
 
 import asyncio
 import re

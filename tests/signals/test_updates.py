@@ -1,4 +1,4 @@
-"""Updates: a caller asks a running job, and gets its reply or the validator's error."""
+"""Updates: a caller sends a running job a request, and gets its reply or the validator's error."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""The store's connections: as many as it may have, used again, and never handed on in the middle of something."""
+"""The store's connection pool: bounded, reused, and no connection is returned in the middle of a statement."""
 
 import asyncio
 from collections.abc import AsyncIterator

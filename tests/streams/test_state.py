@@ -1,4 +1,4 @@
-"""Progress, info and state: visible while a job waits, readable by its next attempt, and waited for by others."""
+"""Progress, info and state: visible while a job waits, readable by its next attempt, and others can wait for them."""
 
 import asyncio
 import json

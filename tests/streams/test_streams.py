@@ -1,4 +1,4 @@
-"""Streams: what a handler writes arrives, once, in order, and is bounded."""
+"""Streams: a handler's items arrive once, in order, within limits."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""`plait.write_streams` itself: fenced, bounded, and the same when it is sent again."""
+"""`plait.write_streams`: fenced, bounded and idempotent."""
 
 from typing import Any
 

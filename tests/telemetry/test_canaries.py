@@ -1,4 +1,4 @@
-"""Secrets stay where they are: none in a metric, a line of the log or a span (S18). Tables, pages and reports: tests/connectors."""
+"""No secret is in a metric, a log line or a span (S18). Tables, pages and reports: tests/connectors."""
 
 import json
 import re

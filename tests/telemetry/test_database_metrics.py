@@ -1,4 +1,4 @@
-"""The installation's numbers: from counts that exist, bounded, and never going back."""
+"""The installation's metrics: from existing counts, with bounded labels, and counters never decrease."""
 
 from plait.store import Database, Store
 from plait.telemetry import catalogue

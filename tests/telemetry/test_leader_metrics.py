@@ -1,4 +1,4 @@
-"""What a process that may lead tells of its duties."""
+"""Metrics of the leader's duties."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""`/metrics`: over the API with a key, and on a listener of its own without one."""
+"""`/metrics`: on the API with a key, and on a separate listener without one."""
 
 import re
 from pathlib import Path

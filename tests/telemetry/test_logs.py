@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line, with whose it is, and without secrets (S18, S19)."""
+"""Logs: one JSON object per line, with its tenant and job, and without secrets (S18, S19)."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Traces: from the request that enqueued to the attempt that ran, and nothing where nobody records them."""
+"""Traces: from the request that enqueued to the attempt that ran; no spans if tracing is not configured."""
 
 import sys
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a worker counts: by the round trip, and right."""
+"""The worker's metrics: updated per round trip."""
 
 from uuid import uuid4
 

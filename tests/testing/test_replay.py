@@ -1,4 +1,4 @@
-"""`kit.replay`: a stored history against a handler, as a test of code that changes under running jobs."""
+"""`kit.replay`: a stored history against a handler, to test changed code of running jobs."""
 
 import asyncio
 import json

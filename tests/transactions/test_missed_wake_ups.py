@@ -1,4 +1,4 @@
-"""What an open transaction kept from going on goes on when it has ended: no wake-up is lost, and nothing deadlocks."""
+"""Jobs that an open transaction blocked continue when it has ended: no wake-up is lost, and nothing deadlocks."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A user's transaction that stays open holds up nothing but what it has touched: every verb, each lock that it takes."""
+"""A user's open transaction delays only the rows that it has locked: every verb, each of its locks."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable

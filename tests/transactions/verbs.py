@@ -1,6 +1,6 @@
-"""Every function that a login may call, and what an open transaction does with it. A function that is in none of these fails a test.
+"""Every function that a login may call, and calls of it in an open transaction. A test fails if a function is missing.
 
-Functions that are not volatile can't lock a row; nobody need list them.
+Functions that are not volatile can't lock a row, so they are not listed.
 """
 
 from collections.abc import Awaitable, Callable

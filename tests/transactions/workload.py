@@ -1,6 +1,6 @@
 """A workload of two tenants with jobs in every state, which an open transaction of tenant a could block.
 
-`a_…` is what the transaction may touch; `free_…` are jobs of tenant a that have nothing to do with it; `b_…` is tenant b's.
+The transaction may lock `a_…`; `free_…` are jobs of tenant a that it does not lock; `b_…` belong to tenant b.
 """
 
 from dataclasses import dataclass, field

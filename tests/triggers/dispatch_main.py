@@ -1,7 +1,7 @@
-"""Lives that end by kill -9 while they emit and dispatch: `python -m tests.triggers.dispatch_main URL LIVES SEED`.
+"""Processes that are killed with kill -9 while they emit and dispatch events: `python -m tests.triggers.dispatch_main URL LIVES SEED`.
 
-Each life is a fork of this process, which itself never connects. It emits an event in a transaction that commits and one in a
-transaction that does not, dispatches, and kills itself somewhere on the way. Prints how many of them were killed.
+Each is a fork of this process, which itself never connects. It emits an event in a transaction that commits and one in a
+transaction that does not, dispatches, and kills itself at a random point. Prints how many were killed.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Time that passes for schedules, and what they did meanwhile."""
+"""Advance the clock for schedules, and list their firings."""
 
 from datetime import datetime
 from uuid import UUID

@@ -1,7 +1,7 @@
-"""A process whose clock is wrong, by as many seconds as each line of its input says: `python -m tests.triggers.skewed_clock_main URL`.
+"""A process with a wrong clock, by the seconds that each line of its input says: `python -m tests.triggers.skewed_clock_main URL`.
 
-Whatever Python has that tells the time of day is moved before anything of plait is imported. The process runs a worker, and for each
-line it tries what a leader does: to take the lease, to rescue, to fire. It answers with a line of JSON.
+Python's wall clocks are patched before plait is imported. The process runs a worker, and for each line it runs the leader's duties:
+election, rescue, fire. It answers with a line of JSON.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Events: emitted in a transaction, kept, and one job for each trigger that they match."""
+"""Events: emitted in a transaction, stored, and one job for each matching trigger."""
 
 import asyncio
 from typing import Any

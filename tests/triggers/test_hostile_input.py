@@ -1,4 +1,4 @@
-"""Events, templates and numbers that nobody would send in good faith: one tenant's trouble is kept with it, and the others go on."""
+"""Hostile events, templates and numbers of one tenant do not affect other tenants."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""kill -9 while events are emitted and dispatched: each that was committed fires each trigger once, the others none."""
+"""kill -9 while events are emitted and dispatched: each committed event fires each trigger once, others never."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""A trigger none of whose jobs could match its definition's schema is refused when it is saved, whoever saves it, with the field."""
+"""A trigger whose jobs can't match its definition's schema is rejected when it is saved, with the name of the field."""
 
 import json
 from typing import Any

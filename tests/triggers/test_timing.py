@@ -1,4 +1,4 @@
-"""Which instants a schedule means: T85, F14. No database."""
+"""The instants of a schedule: T85, F14. No database."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

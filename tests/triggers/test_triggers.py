@@ -1,4 +1,4 @@
-"""Triggers as such: what may be set, what reaches the job, and who may change them."""
+"""Triggers: their settings, their jobs, and who may change them."""
 
 import asyncio
 from typing import Any

@@ -1,9 +1,8 @@
 """Every time zone, two years, six forms of cron, in virtual time: `python -m tests.triggers.time_zones`.
 
-What each form means is worked out here a second time, day by day and from the zone alone. A walk through the instants starts anew at
-each of them, as a leader does, and takes a policy's plan with it: nothing may be missed, nothing come twice. Fixed times are walked
-through both years, the form with a star through three days around each change of clocks. Zones whose clocks show the same in
-these two years are walked through once.
+The instants of each form are computed here a second time, day by day, from the zone alone. The check starts again at each instant, as a
+leader does, with the policy's plan: no instant may be missed or repeated. Fixed times are checked over both years, the form with
+a star over three days around each change of clocks. Zones whose clocks are equal in these two years are checked once.
 """
 
 import sys

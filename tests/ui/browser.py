@@ -1,4 +1,4 @@
-"""A real browser on the real API: signed in as somebody, and watched for everything that it complains about."""
+"""A real browser with the real API: signed in, and watched for errors."""
 
 import os
 import re

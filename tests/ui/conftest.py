@@ -6,13 +6,13 @@
         await page.get_by_role("button", name="Cancel job").click()
         await expect(page.get_by_text("canceled")).to_be_visible()
 
-- `harness` is the one of all tests (tests/harness.py), over a database of these tests' own. Its clock stands at the moment at which the
-  test began, so that the browser's and the database's agree; `harness.advance` moves it.
-- `visit(role, path, tenant=…, theme="dark" | "light")` gives a Playwright page. An error in the console, a violation of the content
-  security policy, an exception that nobody caught or a dialog of the browser's fails the test at its end; `visit.forgive(pattern)`
-  where the test provokes one.
-- `site` is where the API and the UI are served. No leader and no worker run: `harness.worker()`, `harness.promote()` do what they would.
-- Live updates come by the real stream within half a second: `expect(…)` waits for them; never reload, never sleep.
+- `harness` is the common one (tests/harness.py), over a separate database. Its clock stands at the moment at which the test began, so
+  that it agrees with the browser's; `harness.advance` moves it.
+- `visit(role, path, tenant=…, theme="dark" | "light")` returns a Playwright page. An error in the console, a violation of the content
+  security policy, an uncaught exception or a browser dialog fails the test at its end; `visit.forgive(pattern)` allows one that
+  the test provokes.
+- `site` is the URL of the API and the UI. No leader and no worker run: call `harness.worker()`, `harness.promote()` instead.
+- Live updates arrive through the real stream within half a second: `expect(…)` waits for them; never reload, never sleep.
 - All tests here share one event loop (and so one browser): nothing needs to be marked.
 """
 

@@ -1,4 +1,4 @@
-"""Pictures of pages, made small: a page has few colours, and with a palette of 256 a PNG is a third as large."""
+"""Smaller screenshots: pages have few colours, so with a palette of 256 a PNG has a third of the size."""
 
 import struct
 import zlib

@@ -1,4 +1,4 @@
-"""For screenshots: a workflow as a larger one would be, and what makes jobs: definitions with schemas, triggers, events."""
+"""Sample data for screenshots: a large workflow, definitions with schemas, triggers and events."""
 
 import random
 from typing import Any

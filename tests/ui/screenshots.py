@@ -1,4 +1,4 @@
-"""`make screenshots`: each page, dark and light, from a filled database, into docs/images/ui.
+"""`make screenshots`: each page, dark and light, with sample data, into docs/images/ui.
 
 .venv/bin/python -m tests.ui.screenshots                  all of them
 .venv/bin/python -m tests.ui.screenshots jobs job         only these; --to DIR writes them elsewhere

@@ -1,4 +1,4 @@
-"""The audit: who changed what; filtered, and as far back as one scrolls."""
+"""The audit page: who changed what, with filters, and older entries on scrolling."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Dead letters: by what they died of, and brought back at a rate."""
+"""The dead letters page: grouped by cause, and redriven at a rate."""
 
 from uuid import UUID
 

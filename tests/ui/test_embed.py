@@ -1,4 +1,4 @@
-"""A tenant's view in a frame of another application: a real page on another origin frames it."""
+"""A tenant's embedded view: a real page on another origin shows it in a frame."""
 
 import http.server
 import threading

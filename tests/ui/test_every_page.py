@@ -1,4 +1,4 @@
-"""What holds for each page: who can't see or has no mouse can use it, and the bundle is small."""
+"""Every page: accessible without sight or a mouse, and a small bundle."""
 
 import gzip
 import re

@@ -1,4 +1,4 @@
-"""The page of one job: what it says, what can be done, and that it follows what happens."""
+"""The job page: its contents, its actions and live updates."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The list of jobs: filters as tokens, columns, views, and what is done with many."""
+"""The jobs page: filter tokens, columns, saved views and bulk actions."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Keys: made, with what they are shown once; and revoked."""
+"""The keys page: create a key, which is shown once, and revoke it."""
 
 import re
 

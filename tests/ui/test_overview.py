@@ -1,4 +1,4 @@
-"""The overview: numbers that lead to jobs, charts, what fails; as it moves."""
+"""The overview: numbers that link to jobs, charts, failures and live updates."""
 
 import re
 

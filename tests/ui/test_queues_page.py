@@ -1,4 +1,4 @@
-"""Queues: how long they are, and what a super-admin sets of them."""
+"""The queues page: lengths, and the settings of a super-admin."""
 
 from playwright.async_api import Locator, Page, expect
 

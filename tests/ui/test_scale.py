@@ -1,4 +1,4 @@
-"""A million jobs: the first page is there within a second, and scrolling through 100,000 of them never blocks the browser."""
+"""A million jobs: the first page is shown within a second, and scrolling through 100,000 jobs never blocks the browser."""
 
 import pytest
 from playwright.async_api import Page, expect

@@ -1,4 +1,4 @@
-"""What is around every page: signing in and out, the navigation, the theme, keys, the palette, the stream."""
+"""The shell of every page: sign-in and sign-out, navigation, theme, keyboard shortcuts, command palette, live updates."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Tenants: how much each has and takes, and what it may have."""
+"""The tenants page: usage and limits."""
 
 from playwright.async_api import Locator, Page, expect
 

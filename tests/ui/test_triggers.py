@@ -1,4 +1,4 @@
-"""Triggers: made and changed by a form that their definition's schema draws, tried before they are saved, paused, and looked back at."""
+"""The triggers page: create and edit with a form from the definition's schema, test, pause, and past firings."""
 
 import json
 import re

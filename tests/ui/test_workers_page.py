@@ -1,4 +1,4 @@
-"""Workers and nodes: who lives, who has fallen silent, who leads."""
+"""The workers page: alive and lost workers, nodes, and the leader."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A workflow's page: the tree, the timeline and the graph with one selection, what can be done with all of it, and that it moves by itself."""
+"""The workflow page: tree, timeline and graph with one selection, actions on the workflow, and live updates."""
 
 import re
 from uuid import UUID

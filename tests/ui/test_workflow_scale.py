@@ -1,4 +1,4 @@
-"""A workflow of ten thousand sub-jobs opens in every view, and any of them is there when one scrolls to it."""
+"""A workflow of ten thousand sub-jobs opens in every view, and scrolling shows each of them."""
 
 import time
 

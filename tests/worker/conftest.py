@@ -1,4 +1,4 @@
-"""A worker in this process, on a database whose clock runs."""
+"""A worker in this process, on a database with the real clock."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -1,6 +1,6 @@
-"""Handlers in processes that leave something behind, or spoil the channel to their worker. At the top of a module, so that a process finds them.
+"""Handlers in processes that leave something behind, or corrupt the channel to their worker. At module level, so that a process can import them.
 
-They are told when to go on by files: a leftover of one job acts while another runs.
+Files tell them when to continue: a leftover of one job acts while another job runs.
 """
 
 import contextlib

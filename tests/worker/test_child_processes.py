@@ -1,4 +1,4 @@
-"""Processes that run handlers: what one job leaves behind never speaks for the next, and never costs it its outcome."""
+"""Processes that run handlers: leftovers of one job never report for the next one, and never affect its outcome."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A handler on the loop or in a thread that has ended: what it left behind writes nothing for its job, and harms no other."""
+"""A finished handler on the loop or in a thread: its leftovers write nothing for its job, and do not affect others."""
 
 import asyncio
 import contextvars

@@ -1,4 +1,4 @@
-"""Handlers: where they run, what they may say, and what they are told."""
+"""Handlers: where they run, what they may report, and their context."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""kill -9, SIGTERM and what is left behind: nothing."""
+"""kill -9 and SIGTERM leave nothing behind."""
 
 import asyncio
 import signal

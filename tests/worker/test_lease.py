@@ -1,4 +1,4 @@
-"""The lease: who has lost it stops, and writes nothing."""
+"""The lease: a worker that has lost it stops, and writes nothing."""
 
 import asyncio
 

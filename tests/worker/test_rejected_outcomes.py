@@ -1,4 +1,4 @@
-"""What becomes of an outcome that the database does not take: only its own fault replaces it, and everything else may pass."""
+"""Outcomes that the database rejects: replaced by a failure only if they are the cause, else retried."""
 
 import asyncio
 from collections.abc import AsyncIterator

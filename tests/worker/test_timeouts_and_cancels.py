@@ -1,4 +1,4 @@
-"""Timeouts and cancels: what is asked to stop stops, or loses its slot."""
+"""Timeouts and cancels: a handler stops, or loses its slot."""
 
 import asyncio
 import os

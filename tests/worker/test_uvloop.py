@@ -1,4 +1,4 @@
-"""Durable functions on uvloop, which workers of the command line use: its timers and tasks are of its own making."""
+"""Durable functions on uvloop, which `plait worker` uses and which has its own timers and tasks."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""A handler that blocks or stops the event loop: it is found and told, and its neighbours are rescued."""
+"""A handler that blocks or stops the event loop: it is detected and logged, and the worker's other jobs are rescued."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A worker in a process of its own, to be killed: `python -m tests.worker.worker_main URL [--no-leader]`. Says "ready" when it runs."""
+"""A worker process, to be killed: `python -m tests.worker.worker_main URL [--no-leader]`. Prints "ready" when it runs."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Lost workers: their jobs come back, the innocent are not condemned, and nothing is taken from who lives."""
+"""Rescue: jobs of lost workers are requeued without using an attempt, and nothing is taken from live workers."""
 
 import asyncio
 from uuid import UUID

@@ -1,6 +1,6 @@
-"""A worker in a process of its own that runs an agent with two tools, to be killed: `python -m tests.workflows.agent_worker URL DIRECTORY`.
+"""A worker process that runs an agent with two tools, to be killed: `python -m tests.workflows.agent_worker URL DIRECTORY`.
 
-Each run of a tool adds a line to a file, which a kill does not undo.
+Each run of a tool adds a line to a file, which survives a kill.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
-"""A worker in a process of its own that runs random programs, to be killed: `python -m tests.workflows.program_worker URL DIRECTORY`.
+"""A worker process that runs random programs, to be killed: `python -m tests.workflows.program_worker URL DIRECTORY`.
 
-What its steps do is a line in a file each, which a kill does not undo.
+Each step adds a line to a file, which survives a kill.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""A worker of one queue in a process of its own, which tells at its end how much memory it took: `python -m tests.workflows.scale_worker URL QUEUE`."""
+"""A worker process for one queue that prints its peak memory at the end: `python -m tests.workflows.scale_worker URL QUEUE`."""
 
 import asyncio
 import sys

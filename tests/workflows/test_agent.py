@@ -1,4 +1,4 @@
-"""An agent with two parallel tools, one of which waits a day for a person, and whose worker is killed meanwhile: each tool runs once."""
+"""An agent with two parallel tools, one of which waits a day for a person. Its worker is killed meanwhile: each tool runs once."""
 
 import asyncio
 import sys

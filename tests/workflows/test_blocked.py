@@ -1,4 +1,4 @@
-"""Which of asyncio's waits are for other tasks of the handler, and which may end at any time: on the Python that runs the tests."""
+"""Which waits of asyncio are for other tasks of the handler, and which may end at any time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Handlers that do several things at once: whatever asyncio offers, waits wait together, steps run once, and a replay sees the same."""
+"""Handlers with concurrent tasks: waits are suspended together, steps run once, and a replay is identical."""
 
 import asyncio
 from collections import Counter

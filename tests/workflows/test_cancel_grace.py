@@ -1,4 +1,4 @@
-"""Cancellation that reaches the code: a job with cancel_grace receives CancelledError, compensates by recorded steps, and ends as canceled."""
+"""cancel_grace: a canceled handler receives CancelledError, compensates with recorded steps, and its job ends as canceled."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""`continue_as_new`: a job goes on with new arguments and an empty history, as the same job."""
+"""`continue_as_new`: the same job continues with new arguments and an empty history."""
 
 import asyncio
 from typing import Any

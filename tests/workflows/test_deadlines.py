@@ -1,4 +1,4 @@
-"""A deadline bounds a job as a whole: its waits, its retries and its time in the queue."""
+"""A deadline limits a whole job: its waits, its retries and its time in the queue."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A replay asks for the steps on record, in their order, or fails and says which differ: T62, T63."""
+"""A replay must request the recorded steps in their order, else it fails and names the difference: T62, T63."""
 
 import asyncio
 from typing import Any

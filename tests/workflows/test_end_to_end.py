@@ -1,4 +1,4 @@
-"""One thin path through every layer: call, fan out, wait, resume, replay."""
+"""One path through every layer: call, fan out, wait, resume, replay."""
 
 from plait import Plait, Status, call, collect_all, fan_out, sub, values
 from plait.testing import Kit

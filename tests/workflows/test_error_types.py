@@ -1,4 +1,4 @@
-"""Who waits for a job is told what its handler raised: the type, the message, and what caused it."""
+"""Callers that wait for a job get its handler's exception: the type, the message and the cause."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Streaming: results in the order in which sub-jobs ended, a page at a time, and the same on every replay."""
+"""`fan_out_stream`: results in the order in which sub-jobs ended, in pages, and the same on every replay."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`first`: the first wait that ends wins, the others are canceled; and what becomes of sub-jobs that nobody waits for."""
+"""`first`: the first wait that ends wins and the others are canceled; abandoned sub-jobs."""
 
 import asyncio
 from collections import Counter

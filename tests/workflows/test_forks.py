@@ -1,4 +1,4 @@
-"""A fork keeps fan-outs of the job that it was made from: retention keeps that job's tree for as long."""
+"""A fork uses fan-outs of its source job, so retention keeps that workflow as long as the fork."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""kill -9 of the parent's worker at every boundary: children exist once, recorded results are used, the outcome is right."""
+"""kill -9 of the parent's worker at every boundary: children exist once, recorded results are used, the outcome is correct."""
 
 from pathlib import Path
 from typing import Any

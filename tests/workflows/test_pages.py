@@ -1,4 +1,4 @@
-"""Results and steps are loaded by pages of bytes: how large the values are does not matter, nor how many there are."""
+"""Results and steps are loaded in pages of bytes, whatever their size and number."""
 
 import asyncio
 import tracemalloc

@@ -1,6 +1,6 @@
-"""Random programs in plait come to what plain asyncio makes of them, and each step runs once; also when workers are lost on the way.
+"""Random programs have the same results in plait as in plain asyncio, and each step runs once, even if workers are lost.
 
-SEED=n PROGRAMS=m choose others.
+SEED=n and PROGRAMS=m select others.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""F15, F17: what happens at the same moment. Every race has one winner, and no resume is lost, early or twice."""
+"""F15, F17: races. Each has one winner, and no resume is lost, early or repeated."""
 
 import asyncio
 import random

@@ -1,6 +1,6 @@
 """kill -9 of workers that run random programs, at random moments: results are those of plain asyncio, and only steps in progress run again.
 
-SEED=n chooses others. Time is virtual, so that what a program comes to does not depend on how long a worker takes to be replaced.
+SEED=n selects others. Time is virtual, so the result of a program does not depend on how long the replacement of a worker takes.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Retries by an operator: of a whole tree, of one child, of a parent: what succeeded stays."""
+"""Retries by an operator: of a whole workflow, of a child, of a parent; succeeded jobs are kept."""
 
 import pytest
 

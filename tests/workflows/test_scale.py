@@ -1,4 +1,4 @@
-"""Large fan-outs: parents and workers stay small, whatever there is to gather."""
+"""Large fan-outs: the memory of parents and workers is bounded."""
 
 import asyncio
 import signal

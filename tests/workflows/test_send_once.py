@@ -1,4 +1,4 @@
-"""Enqueues and events of a handler: steps of a durable one, sent once; plain calls of another."""
+"""Enqueues and events of a handler: steps of a durable function, sent once; plain calls elsewhere."""
 
 from plait import Plait, sleep
 from plait.testing import Kit

@@ -1,4 +1,4 @@
-"""Checkpoints of steps: in a transaction of the handler's, under the fence, and many in one statement."""
+"""Checkpoints of steps: in the handler's transaction, fenced, and many in one statement."""
 
 import asyncio
 from typing import Any

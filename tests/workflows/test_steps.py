@@ -1,4 +1,4 @@
-"""Steps: done once, checkpointed, and the same on every replay."""
+"""Steps: run once, checkpointed, and the same on every replay."""
 
 import asyncio
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""When a fan-out is decided: fail_fast, collect_all, threshold, quorum, and the empty one."""
+"""The strategies of a fan-out: fail_fast, collect_all, threshold, quorum; and an empty fan-out."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Unions, discriminated unions and generic models through a whole durable job: arguments, results, steps and signals, also on a replay."""
+"""Unions, discriminated unions and generic models in a durable job: arguments, results, steps and signals, also on a replay."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, TypeVar

@@ -1,4 +1,4 @@
-"""Signals that ended a wait in the database, but did not reach the handler, because it had canceled that wait: the next wait gets them."""
+"""Signals that ended a wait which the handler had canceled: the next wait gets them."""
 
 import asyncio
 from typing import Any

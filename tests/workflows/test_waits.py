@@ -1,4 +1,4 @@
-"""Durable sleep and signals: no worker is held, and no wake-up is lost."""
+"""Durable sleeps and signals hold no worker, and no wake-up is lost."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

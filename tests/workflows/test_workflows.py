@@ -1,4 +1,4 @@
-"""A tree as a whole: canceled, retried, listed, forgotten; and a job forked from its past."""
+"""Whole workflows: cancel, retry, list, retention; and forks of a job."""
 
 import asyncio
 from datetime import timedelta

@@ -1,6 +1,6 @@
-"""A worker in a process of its own that kills itself once at a given point: `python -m tests.workflows.worker_main URL DIRECTORY`.
+"""A worker process that kills itself once at a given point: `python -m tests.workflows.worker_main URL DIRECTORY`.
 
-The directory keeps what a killed process must not forget: at which points it has died, and what was done how often.
+The directory stores what must survive a kill: the points at which the process was killed, and how often each step ran.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""An API that people sign in to by a provider of the test's, and a browser."""
+"""An API with sign-in through a test identity provider, and a browser."""
 
 from collections.abc import AsyncIterator, Iterator
 

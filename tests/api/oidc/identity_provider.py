@@ -1,4 +1,4 @@
-"""An OpenID Connect provider made for the tests: a real HTTP server that does what it should, or, where told so, what it should not."""
+"""An OpenID Connect provider for the tests: a real HTTP server that can be told to misbehave."""
 
 import base64
 import hashlib

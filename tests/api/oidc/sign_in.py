@@ -1,4 +1,4 @@
-"""A browser that signs in by an identity provider."""
+"""A browser that signs in through an identity provider."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""S16: what an attacker would try with signing in by an identity provider."""
+"""S16: attacks on the sign-in through an identity provider."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""S16: signing in by an identity provider."""
+"""S16: sign-in through an identity provider."""
 
 from typing import Any
 from urllib.parse import urlencode
