@@ -98,8 +98,8 @@ def test_every_route_is_guarded_and_in_the_document(api: ApiClient) -> None:
             least = ROUTES[f"{method.upper()} {path}"]
             assert operation["x-least-role"] == (least or "anybody")
             assert bool(operation["security"]) == (least is not None)
-    serve_api = {f"{method.upper()} {path}" for path, item in document["paths"].items() for method in item}
-    assert serve_api == set(ROUTES) - {"GET /api/v1/openapi.json"}
+    served = {f"{method.upper()} {path}" for path, item in document["paths"].items() for method in item}
+    assert served == set(ROUTES) - {"GET /api/v1/openapi.json"}
 
 
 def test_the_samples_have_a_body_for_every_route_that_takes_one() -> None:

@@ -21,14 +21,14 @@ async def _fill(harness: Harness, n: int, tenant: str, **options: str) -> None:
 
 async def _served(worker: FakeWorker, rounds: int, limit: int, *, plainly: bool = False) -> Counter[UUID]:
     """Who was served how often in so many claims, each of which is done at once."""
-    serve_api: Counter[UUID] = Counter()
+    served: Counter[UUID] = Counter()
     for _ in range(rounds):
         leases = await (worker.claim_plainly(limit) if plainly else worker.claim(limit))
         assert leases
         for lease in leases:
-            serve_api[lease.tenant_id] += 1
+            served[lease.tenant_id] += 1
             await worker.succeed(lease)
-    return serve_api
+    return served
 
 
 @BACKLOG
@@ -52,8 +52,8 @@ async def test_every_tenant_gets_the_same(harness: Harness, limit: int, plainly:
     tenants = [await harness.tenant(f"t{n}") for n in range(10)]
     for n in range(10):
         await harness.enqueue_many("add", 80, tenant=f"t{n}")
-    serve_api = await _served(await harness.worker(), 200 // limit, limit, plainly=plainly)
-    counts = [serve_api[tenant] for tenant in tenants]
+    served = await _served(await harness.worker(), 200 // limit, limit, plainly=plainly)
+    counts = [served[tenant] for tenant in tenants]
     assert max(counts) - min(counts) <= limit
 
 
@@ -62,14 +62,14 @@ async def test_what_some_leave_is_shared_by_the_others(harness: Harness) -> None
     for slug in ("a", "z"):
         await harness.enqueue_many("add", 300, tenant=slug)
     worker = await harness.worker()
-    serve_api: Counter[UUID] = Counter()
+    served: Counter[UUID] = Counter()
     for _ in range(10):
         for n in range(5):
             await harness.enqueue("add", tenant=f"m{n}")
-        serve_api += await _served(worker, 1, 21)
-    assert [serve_api[await harness.tenant(f"m{n}")] for n in range(5)] == [10] * 5
-    assert sum(serve_api[tenant] for tenant in hungry) == 160
-    assert abs(serve_api[hungry[0]] - serve_api[hungry[1]]) <= 20
+        served += await _served(worker, 1, 21)
+    assert [served[await harness.tenant(f"m{n}")] for n in range(5)] == [10] * 5
+    assert sum(served[tenant] for tenant in hungry) == 160
+    assert abs(served[hungry[0]] - served[hungry[1]]) <= 20
 
 
 @pytest.mark.parametrize("limit", [1, 4, 10])
@@ -77,9 +77,9 @@ async def test_a_weight_is_a_share(harness: Harness, limit: int) -> None:
     heavy, light = await harness.tenant("heavy", weight=4), await harness.tenant("light")
     for slug in ("heavy", "light"):
         await harness.enqueue_many("add", 500, tenant=slug)
-    serve_api = await _served(await harness.worker(), 400 // limit, limit)
-    assert 280 <= serve_api[heavy] <= 360  # 320 of 400, by lot
-    assert serve_api[heavy] + serve_api[light] == 400
+    served = await _served(await harness.worker(), 400 // limit, limit)
+    assert 280 <= served[heavy] <= 360  # 320 of 400, by lot
+    assert served[heavy] + served[light] == 400
 
 
 @pytest.mark.parametrize("limit", [2, 4])
@@ -89,8 +89,8 @@ async def test_a_great_weight_starves_nobody(harness: Harness, limit: int) -> No
     light = [await harness.tenant(slug) for slug in "bcd"]
     for slug in "abcd":
         await harness.enqueue_many("add", 600, tenant=slug)
-    serve_api = await _served(await harness.worker(), 600 // limit, limit)
-    assert all(serve_api[tenant] > 0 for tenant in light)
+    served = await _served(await harness.worker(), 600 // limit, limit)
+    assert all(served[tenant] > 0 for tenant in light)
 
 
 async def test_a_weight_takes_nothing_from_who_is_alone(harness: Harness) -> None:
@@ -124,13 +124,13 @@ async def test_limited_and_plain_jobs_of_one_queue_both_get_on(harness: Harness,
     for definition in ("add", "limited"):
         await harness.enqueue_many(definition, 300)
     worker = await harness.worker(definitions=["add", "limited"])
-    serve_api: Counter[str] = Counter()
+    served: Counter[str] = Counter()
     for _ in range(200 // limit):
         for lease in await worker.claim(limit):
-            serve_api[lease.definition] += 1
+            served[lease.definition] += 1
             await worker.succeed(lease)
-    assert serve_api.total() == 200 // limit * limit
-    assert min(serve_api["add"], serve_api["limited"]) > 60  # 100 each, by lot
+    assert served.total() == 200 // limit * limit
+    assert min(served["add"], served["limited"]) > 60  # 100 each, by lot
 
 
 @pytest.mark.parametrize("limit", [1, 3, 10])
@@ -138,15 +138,15 @@ async def test_every_limit_key_gets_its_turn(harness: Harness, limit: int) -> No
     for n in range(10):
         await harness.enqueue_many("add", 40, limit_key=f"k{n}")
     worker = await harness.worker()
-    serve_api: Counter[str] = Counter()
+    served: Counter[str] = Counter()
     for _ in range(100 // limit):
         for lease in await worker.claim(limit):
             key = (await harness.job(lease.job_id)).limit_key
             assert key
-            serve_api[key] += 1
+            served[key] += 1
             await worker.succeed(lease)
-    assert len(serve_api) == 10
-    assert max(serve_api.values()) - min(serve_api.values()) <= limit
+    assert len(served) == 10
+    assert max(served.values()) - min(served.values()) <= limit
 
 
 async def test_tenants_take_turns_within_a_limit(harness: Harness) -> None:
@@ -156,8 +156,8 @@ async def test_tenants_take_turns_within_a_limit(harness: Harness) -> None:
     await harness.tenant("zzz")
     await harness.enqueue_many("add", 100, tenant="aaa")
     await harness.enqueue_many("add", 100, tenant="zzz")
-    serve_api = await _served(await harness.worker(), 60, 5)
-    assert 5 < serve_api[small] < 55  # by lot: 30
+    served = await _served(await harness.worker(), 60, 5)
+    assert 5 < served[small] < 55  # by lot: 30
 
 
 async def test_a_free_lane_behind_many_full_ones_is_found(harness: Harness) -> None:
