@@ -83,7 +83,7 @@ class FakeWorker:
         return self._cursors[queue].bounds
 
     async def flush_statistics(self) -> None:
-        """What its claims have read so far shows in Postgres's statistics after this."""
+        """After this, Postgres's statistics include the rows that its claims have read."""
         await self.cycle()
         assert self._connection is not None
         await self._connection._connection.fetchval("select pg_stat_force_next_flush()")
@@ -106,7 +106,7 @@ def outcome(
     ran_ms: float | None = None,
     **detail: Any,
 ) -> Settlement:
-    """What a worker reports of one lease; whatever is not a result is a detail."""
+    """The settlement of one lease; all values except the result are details."""
     job_id, attempt = lease if isinstance(lease, tuple) else (lease.job_id, lease.attempt)
     return Settlement(
         job_id,

@@ -15,7 +15,7 @@ from .logins import RUNTIME_ROLES, connected
 GOLDEN = Path(__file__).with_name("grants.txt")
 
 HEADER = """\
-# Who may do what in schema plait, as the catalogue says. plait_owner owns everything and is left out.
+# Privileges in schema plait, from the catalogue. plait_owner owns everything and is left out.
 # A grant to anybody else, PUBLIC included, would be a column of its own.
 """
 

@@ -117,7 +117,7 @@ async def make_two_tenants(database: TestDatabase, logins: Logins) -> TwoTenants
 
 
 async def fill(store: Store, tenant: UUID) -> dict[str, UUID]:
-    """Jobs of one tenant, by what became of them."""
+    """Jobs of one tenant, by their status."""
     worker = await store.workers.register(
         host="host", pid=1, version="0", queues=[tenant.hex], definitions=["work"], lease_s=30
     )
@@ -151,7 +151,7 @@ async def fill(store: Store, tenant: UUID) -> dict[str, UUID]:
 
 
 async def show(store: Store, tenant: UUID, lease: Lease) -> None:
-    """What a running job shows to others: an item, a state, a token, a reply; and an event that it waits for."""
+    """The visible data of a running job: an item, a state, a token, a reply; and an event that it waits for."""
     assert await store.streams.write([StreamItem(lease, "s", "", 1, "1")]) == [1]
     assert await store.workers.progress(lease.worker, lease.job_id, lease.attempt, None, '"s"')
     await store.streams.open_stream(lease.job_id, hash=tenant.hex, ttl=timedelta(hours=1), tenant_id=tenant)
@@ -203,7 +203,7 @@ async def fan_out(store: Store, tenant: UUID) -> None:
 
 
 async def hang_on(store: Store, tenant: UUID, job: UUID) -> None:
-    """What follows a job, one that waits for it, and a fork of it."""
+    """A follow-up of a job, a job that waits for it, and a fork of it."""
     await store.database.fetchval("select plait.after($1, 'work', tenant => $2)", job, str(tenant))
     waits = NewJob(
         id=uuid_utils.compat.uuid7(),

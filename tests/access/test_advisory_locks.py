@@ -27,7 +27,7 @@ trigger {tenant} t|trigger {tenant} new
     .strip("|")
     .split("|")
 )
-"""What plait ever hashed, after its own name."""
+"""Every text that plait has ever hashed, after its own name."""
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ async def test_a_tenant_that_holds_every_advisory_lock_stops_nothing(
 async def test_a_tenant_that_enqueues_in_an_open_transaction_keeps_nobody_from_being_notified(
     own_harness: Harness, attacker: asyncpg.Connection
 ) -> None:
-    """Whatever it says of its transaction: the one that holds the lock notifies for all, and it would never commit."""
+    """In any kind of transaction: the holder of the lock notifies for all, and it would never commit."""
     harness = own_harness
     worker = await harness.worker()
     assert (await worker.cycle(1, sleep=True)).claimed == []

@@ -70,14 +70,14 @@ NO_SAMPLE = {
     "register_artifact": "PL001 ",
     "signal_or_start": "PL001 ",
 }
-"""What these say of the sample: it is no trigger's id, and no trigger's settings; and so on."""
+"""Errors of these about the sample: it is no trigger's id, no trigger's settings, and so on."""
 
 
 async def test_naming_another_tenant_is_refused_everywhere(tenants: TwoTenants) -> None:
     async with connected(tenants.database.admin_url) as admin:
         by_id = [f for f in await functions_of(admin, "plait_tenant", "p_tenant") if f.name != "tenant_id"]
         by_ids = await functions_of(admin, "plait_tenant", "p_tenants")
-        # Whatever else speaks of tenants would have to be asked here too.
+        # Other parameters that name tenants would have to be tested here too.
         said = await admin.fetchval("""
             select array_agg(proname::text) from pg_proc where pronamespace = 'plait'::regnamespace
               and has_function_privilege('plait_tenant', oid, 'execute')

@@ -14,17 +14,17 @@ from plait.testing import TestDatabase
 from .logins import TwoTenants, as_superuser, connected
 
 WITHOUT_TENANT = {
-    "announced": "until when outcomes are told",
+    "announced": "until when outcomes are announced",
     "buckets": "starts of rate limits; nobody reads it",
-    "definitions": "kinds of job belong to the installation",
+    "definitions": "definitions belong to the installation",
     "installed": "the schema's version",
-    "leader": "who leads",
-    "locks": "what plait's own functions lock; nobody reads it",
+    "leader": "the current leader",
+    "locks": "rows that plait's own functions lock; nobody reads it",
     "nodes": "machines serve every tenant",
     "overrides": "an operator's settings of definitions",
     "rolled": "until when minutes are counted",
     "queues": "queues belong to the installation",
-    "sessions": "what browsers hold; nobody reads it, and a key says whose it is",
+    "sessions": "sessions of browsers; nobody reads it, and a key has the tenant",
     "workers": "workers serve every tenant",
 }
 """Tables that hold nothing of one tenant. A new table is either here, with a reason, or has a tenant_id."""
@@ -48,7 +48,7 @@ POLICIES = [
 
 
 async def faults(connection: asyncpg.Connection) -> list[str]:
-    """What is wrong with the way the relations of the schema are guarded."""
+    """Relations of the schema without sufficient row-level security."""
     found = []
     for row in await connection.fetch(RELATIONS):
         name, column = row["name"], row["tenant_column"]

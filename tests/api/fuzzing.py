@@ -44,7 +44,7 @@ async def _prepare(database: TestDatabase) -> tuple[dict[str, Any], Things, list
 
 
 def fuzz(database: TestDatabase, cases: int, *, part: int = 0, parts: int = 1, seed: int = 0) -> dict[str, int]:
-    """Send about so many requests to a part of the routes; how often each status was answered. The first answer that is wrong is raised."""
+    """Send about this number of requests to a part of the routes; returns the count of each status. Raises the first wrong response."""
     document, things, keys = asyncio.run(_prepare(database))
     sending = Sending(
         keys=keys,
@@ -66,7 +66,7 @@ def fuzz(database: TestDatabase, cases: int, *, part: int = 0, parts: int = 1, s
         operations = operations[part::parts]
         done = 0
         for number, operation in enumerate(operations):
-            # What a route without parts leaves over, others get.
+            # Requests that a route without parameters does not need go to others.
             each = max(1, (cases - done) // (len(operations) - number) // 2)
             for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
                 sending.many(operation, mode, each, seed)

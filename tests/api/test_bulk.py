@@ -148,7 +148,7 @@ async def test_a_filter_that_means_everything_or_nothing_is_refused(api: ApiClie
 
 
 async def test_what_a_bulk_job_may_do_is_not_in_its_payload(api: ApiClient, harness: Harness) -> None:
-    """Whoever may enqueue could write any payload: only what the API wrote down itself counts."""
+    """A caller that may enqueue can write any payload: only filters that the API itself stored count."""
     victim = await harness.enqueue("add", tenant="b", queue="mail")
     payload = {"action": "cancel", "filter": {"queue": "mail"}, "actor": "me", "before": "f" * 32, "all_tenants": True}
     forged = await harness.enqueue(DEFINITION, queue=DEFINITION, tenant="a", payload=payload)
@@ -216,7 +216,7 @@ async def test_a_slow_bulk_job_keeps_no_other_waiting(harness: Harness) -> None:
             return done and sorted(await harness.statuses(slow)) == ["canceled", "queued"]
 
         await eventually(both, within=90, what="the quick one, and one job of the slow one")  # its next is after 100 s
-    assert await harness.sql("select count(*) from plait.live where state = 'running'") == 0, "it was given back"
+    assert await harness.sql("select count(*) from plait.live where state = 'running'") == 0, "it was released"
 
 
 @pytest.mark.parametrize("steps", range(6))
@@ -238,7 +238,7 @@ async def test_an_api_stops_also_while_a_bulk_job_ends(monkeypatch: pytest.Monke
     working.cancel()
     done, _ = await asyncio.wait({working}, timeout=3)
     working.cancel()
-    assert done, "it goes on as if nobody had asked it to stop"
+    assert done, "it continues as if no stop had been requested"
 
 
 async def test_a_bulk_over_all_tenants_belongs_to_none_of_them(api: ApiClient, harness: Harness) -> None:

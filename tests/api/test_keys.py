@@ -79,7 +79,9 @@ async def test_guesses_are_slowed_down(api: ApiClient, harness: Harness) -> None
     slowed = await bad.get("/jobs")
     assert int(slowed.headers["retry-after"]) >= 1
     api.app.state.guard.forget()
-    assert (await good.get("/jobs")).status_code == 200, "who was let in before is not kept out by others"
+    assert (await good.get("/jobs")).status_code == 200, (
+        "a caller that was authenticated before is not locked out by others"
+    )
     assert (await late.get("/jobs")).status_code == 429
 
 

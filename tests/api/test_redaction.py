@@ -47,7 +47,7 @@ async def stored(api: ApiClient, harness: Harness) -> dict[str, str]:
         host="h", pid=1, version="0", queues=["default"], definitions=["pay"], lease_s=600
     )
     [claimed] = await harness.store.workers.claim(worker, "default", 1)
-    assert json.loads(claimed.payload)["password"] == SECRETS["password"]  # what runs it gets it all
+    assert json.loads(claimed.payload)["password"] == SECRETS["password"]  # the worker gets the whole payload
     await harness.store.workers.progress(worker, claimed.job_id, claimed.attempt, json.dumps({"info": SECRETS}))
     detail = json.dumps({"permanent": True, "error": "login failed: password='canary-error'"})
     settled = Settlement(

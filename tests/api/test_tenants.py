@@ -159,7 +159,7 @@ async def _interleaved(api: ApiClient, harness: Harness, *, tenants: int, reques
     slugs = [f"t{n}" for n in range(tenants)]
     await harness.define("add", search_keys=["secret"])
     things = {slug: await make_things(harness, slug) for slug in slugs}
-    callers = {slug: await api.acting("admin", slug) for slug in slugs}  # who is shown the field `secret`
+    callers = {slug: await api.acting("admin", slug) for slug in slugs}  # a role that may read the field `secret`
     ids: dict[str, UUID] = {slug: await harness.tenant(slug) for slug in slugs}
     seen = 0
 

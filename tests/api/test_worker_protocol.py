@@ -124,7 +124,9 @@ async def test_a_heartbeat_renews_the_lease_and_tells_what_shall_stop(api: ApiCl
     assert (await harness.rescue()).lost == 0
     held = [{"id": str(second), "attempt": 1}]
     beat = await caller.ok("POST", f"/worker/jobs/{second}/heartbeat", {**said, "held": held})
-    assert await harness.status(first) == "canceled", "what it does not hold is given back, and that one was to stop"
+    assert await harness.status(first) == "canceled", (
+        "jobs that it does not hold are released, and this one was to be canceled"
+    )
     assert (await caller.ok("POST", f"/worker/jobs/{first}/heartbeat", said))["gone"] == [str(first)]
 
 
@@ -140,7 +142,7 @@ async def test_a_worker_that_holds_nothing_has_a_heartbeat_too(api: ApiClient, h
     other = new_id()
     said = {"worker": got["worker"], "held": [{"id": str(other), "attempt": 1}]}
     assert (await caller.ok("POST", "/worker/heartbeat", said))["gone"] == [str(other)]
-    assert await harness.status(job) == "queued", "what it does not hold is given back"
+    assert await harness.status(job) == "queued", "jobs that it does not hold are released"
     await harness.advance(seconds=60)
     await harness.rescue()
     assert (await caller.post("/worker/heartbeat", {"worker": got["worker"]})).status_code == 409

@@ -168,7 +168,7 @@ async def test_the_limit_holds_among_many_claimers(harness: Harness, limit: Limi
 
 
 async def test_a_full_lane_is_left_alone(harness: Harness) -> None:
-    """T96: no job of it is touched, claimed or given back, however often somebody asks."""
+    """T96: no job of it is touched, claimed or released, however often workers poll."""
     await harness.define("add", max_running=1)
     await harness.enqueue_many("add", 5)
     worker = await harness.worker()

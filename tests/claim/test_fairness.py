@@ -20,7 +20,7 @@ async def _fill(harness: Harness, n: int, tenant: str, **options: str) -> None:
 
 
 async def _served(worker: FakeWorker, rounds: int, limit: int, *, plainly: bool = False) -> Counter[UUID]:
-    """Who was served how often in so many claims, each of which is done at once."""
+    """The number of claimed jobs of each tenant, in some claims whose jobs end at once."""
     served: Counter[UUID] = Counter()
     for _ in range(rounds):
         leases = await (worker.claim_plainly(limit) if plainly else worker.claim(limit))

@@ -79,7 +79,7 @@ def wait_for_line(process: "subprocess.Popen[str]", word: str) -> str:
         read.append(line)
         if word in line:
             return line
-    raise AssertionError(f"it ended without a word of {word!r}: {''.join(read)}")
+    raise AssertionError(f"it ended without printing {word!r}: {''.join(read)}")
 
 
 def clean_environment() -> dict[str, str]:

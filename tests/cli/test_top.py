@@ -75,7 +75,7 @@ class Terminal:
         self.seen = ""
 
     def until(self, word: str) -> str:
-        """What is shown from here on, up to where the word is."""
+        """The output from here on, up to the word."""
         deadline, self.seen = time.monotonic() + 60, ""
         while word not in self.seen:
             assert time.monotonic() < deadline, f"no {word!r} in {self.seen!r}"

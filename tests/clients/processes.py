@@ -34,7 +34,7 @@ def environment(url: str, key: str, **more: str) -> dict[str, str]:
 
 
 class WorkerProcess:
-    """A worker in a process. What it writes is kept: `began` for each job, and its logs."""
+    """A worker in a process. Its output is kept: `began` for each job, and its logs."""
 
     def __init__(self, language: Language, environment: Mapping[str, str]) -> None:
         command = (

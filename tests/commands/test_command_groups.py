@@ -51,7 +51,7 @@ def schema_of(app: Plait, key: str) -> dict[str, Any]:
 
 
 async def said(app: Plait, kit: Kit, key: str, **payload: Any) -> dict[str, Any]:
-    """What the application read, run by a worker."""
+    """The parameters as the application parsed them, run by a worker."""
     handle = await app.jobs[key].enqueue(**payload)
     await kit.run_until_idle()
     found: dict[str, Any] = json.loads((await handle.result(timeout=120))["stdout"])

@@ -163,7 +163,7 @@ async def test_what_it_says_is_seen_while_it_runs(app: Plait, kit: Kit, tmp_path
     working = asyncio.ensure_future(Worker(app).run(stop))
     store = await app.store()
     while "at work" not in ((await store.jobs.get_job(handle.id)).progress or ""):
-        await asyncio.sleep(0.02)  # sleep: until it is told
+        await asyncio.sleep(0.02)  # sleep: until it is asked to end
     (tmp_path / "end").touch()
     assert (await handle.result(timeout=120))["stdout"] == "at work\n"
     stop.request()

@@ -30,7 +30,7 @@ async def kit(app: Plait, database: TestDatabase) -> AsyncIterator[Kit]:
 
 
 async def by_sql(app: Plait, kit: Kit, payload: str) -> Any:
-    """Enqueue by plain SQL, and run: what became of it."""
+    """Enqueue with plain SQL, and run; returns the outcome."""
     store = await app.store()
     job_id = await store.database.fetchval("select plait.enqueue('c', $1::json)", payload)
     await kit.run_until_idle()

@@ -85,7 +85,7 @@ async def serving(
 
 @dataclass
 class Canary:
-    """Listens on every address of this machine, for both versions of IP. Whoever connects is counted."""
+    """Listens on every address of this machine, for both versions of IP. Every connection is counted."""
 
     port: int
     connections: int = 0

@@ -97,7 +97,7 @@ async def test_what_connectors_send_and_get_back_is_written_nowhere(
     new_runner: NewRunner, harness: Harness, secret: str, log: io.StringIO
 ) -> None:
     def reflect(seen: Seen) -> Reply:
-        """It gives back all that it got, in every part of an answer."""
+        """It returns everything that it received, in every part of a response."""
         got = seen.headers.get("x-key", "none").encode("latin-1")
         status = int(seen.target.split("?")[0][1:])
         return Reply(

@@ -54,7 +54,7 @@ async def test_no_url_of_the_corpus_is_connected_to() -> None:
 
 
 async def _public_is_loopback(host: str, port: int) -> Sequence[Address]:
-    """What a hostile name server would say of its own name; the system is asked about all others."""
+    """Answers like a hostile DNS server for its own name; all other names are resolved by the system."""
     return [ip_address("127.0.0.1")] if host == "public.example" else await look_up(host, port)
 
 

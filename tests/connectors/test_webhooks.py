@@ -45,7 +45,7 @@ async def key(harness: Harness, named: UUID, version: int = 1) -> str:
 
 
 def verified(seen: Seen, secret: str) -> Any:
-    """What a receiver makes of it, by the library of the standard."""
+    """Verify a delivery as a receiver does, with the library of the standard."""
     return Webhook(secret).verify(seen.body, seen.headers)
 
 

@@ -100,7 +100,7 @@ async def test_a_node_that_is_lost_with_work_is_found(app: Plait, kit: Kit, unch
     @app.node_job()
     async def sync() -> None: ...
 
-    await kit.run_until_idle()  # what it defines is known
+    await kit.run_until_idle()  # registers its definitions
     await unchecked_harness.store.workers.register(
         host="h", pid=1, version="0", queues=["default"], definitions=list(app.definitions), lease_s=30, node="one"
     )

@@ -166,6 +166,6 @@ async def _notifications(store: Store, admin: asyncpg.Connection, apart: TestDat
         assert finding.evidence["full"] > 0.5
     finally:
         await ear.close()
-    await admin.execute("listen plait; select pg_notify('plait', 'on'); unlisten *")  # whoever reads, cleans up
+    await admin.execute("listen plait; select pg_notify('plait', 'on'); unlisten *")  # a reader cleans up
     while await admin.fetchval("select pg_notification_queue_usage()") > 0.5:
         await asyncio.sleep(0.01)

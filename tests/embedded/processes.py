@@ -106,7 +106,7 @@ def is_running(pid: int) -> bool:
 
 
 def cluster_state(data_dir: Path, version: int = 18) -> str:
-    """What the cluster's own control file says: `shut down` after a clean stop."""
+    """The state in the cluster's control file: `shut down` after a clean stop."""
     program = postgres_binaries.find(None).bin_dir / "pg_controldata"
     told = subprocess.run(
         [program, data_dir / f"pg{version}" / "data"],

@@ -49,7 +49,7 @@ async def _scans(harness: Harness) -> tuple[dict[str, int], int]:
 
 
 async def _flush(harness: Harness) -> Harness:
-    """Their backends end, and with that their counters are told."""
+    """Their backends end, which writes their counters."""
     await harness.close()
     return await Harness.open(harness.database)
 

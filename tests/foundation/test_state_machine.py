@@ -191,7 +191,7 @@ class Jobs(RuleBasedStateMachine):
     def rescue(self, grace: float) -> None:
         self.do(self.harness.rescue(cancel_grace_s=grace))
 
-    # What always holds
+    # Invariants
 
     @invariant()
     def the_database_is_whole(self) -> None:

@@ -235,7 +235,7 @@ async def access(store: Store, tenant: UUID) -> None:
 
 
 async def connectors(store: Store, tenant: UUID) -> None:
-    """What a tenant has set, a server that failed, and a delivery of an outcome."""
+    """A tenant's settings of a connector, a server that failed, and a delivery of an outcome."""
     await store.connectors.set_connector("http", '{"timeout_s": 5}', tenant_id=tenant, by="cli")
     await store.connectors.report_request(tenant, "https://crm.example", ok=False)
     assert (await store.leader.announce())[0] > 0

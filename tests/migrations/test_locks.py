@@ -109,7 +109,9 @@ def test_statements_are_told_apart_whatever_is_quoted_in_them() -> None:
 
 async def test_a_plan_tells_the_locks_and_touches_nothing(outdated: TestDatabase) -> None:
     async with connected(outdated.admin_url) as other:
-        await other.execute("begin; lock table plait.tenants in share mode")  # who would wait for it waits for ever
+        await other.execute(
+            "begin; lock table plait.tenants in share mode"
+        )  # a statement that waited for it would wait forever
         plan = await migrate(outdated.admin_url, plan_only=True)
         await other.execute("rollback")
     [column] = [lock for lock in plan.locks if lock.statement.startswith("alter table plait.tenants")]

@@ -118,7 +118,7 @@ async def worker(url: str, source: Path) -> AsyncIterator[asyncio.subprocess.Pro
             process.terminate()
         await process.wait()
         await reading
-        # What a function that is replaced while it is called says is tried again, and told as a warning.
+        # The error of a function that is replaced during a call is retried, and logged as a warning.
         assert not [line for line in lines if b'"level": "error"' in line or b"Traceback" in line], lines
 
 

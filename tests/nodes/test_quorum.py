@@ -129,7 +129,7 @@ async def test_without_a_leader_s_part_the_nodes_results_are_the_job_s(harness: 
 
 
 def expected(total: int, needed: int, policy: dict[str, str], outcomes: list[str]) -> tuple[str, str]:
-    """What becomes of a job, and by which rule, when its nodes end one after the other and then the time is up."""
+    """The outcome of a job, and the rule that decided it, when its nodes end one after the other and then its timeout expires."""
     seen: Counter[str] = Counter()
     for outcome in outcomes:
         seen[outcome] += 1

@@ -102,9 +102,7 @@ async def test_a_result_that_does_not_fit_the_next_job_fails_it_and_says_why(
     row = await last.info()
     assert (row.status, row.reason) == (Status.FAILED, "bad_payload")
     assert "Expected `int`, got `str`" in str(row.error)
-    with pytest.raises(
-        InvalidArguments, match="Expected `int`, got `str`"
-    ):  # what can be checked is, when it is asked for
+    with pytest.raises(InvalidArguments, match="Expected `int`, got `str`"):  # checked at the call, as far as possible
         await app.chain(sub(text), sub(number, m="x"))
     with pytest.raises(InvalidArguments, match="missing a required argument: 'n'"):
         await app.chain(sub(number), sub(text))

@@ -103,7 +103,7 @@ async def test_what_is_asked_for_together_waits_only_for_what_comes_before_it(ha
 
 @pytest.mark.parametrize("dependency", ["runs again", "stays failed"])
 async def test_who_is_retried_waits_again_for_what_runs_again(harness: Harness, dependency: str) -> None:
-    """What has failed for good is the operator's to overrule."""
+    """An operator may overrule a permanent failure."""
     first, done = await harness.enqueue_many("add", 2)
     last = await harness.enqueue("other", after=_array(first, done))
     worker = await harness.worker()

@@ -52,7 +52,7 @@ async def test_a_nursery_waits_at_the_end_of_its_block(app: Plait, kit: Kit, app
     assert failed == [["failed", "canceled"]]
 
 
-@pytest.mark.parametrize("then", ["goes on", "fails"])
+@pytest.mark.parametrize("then", ["continues", "fails"])
 async def test_a_job_whose_block_was_left_by_an_error_waits_for_what_is_open_in_it(
     app: Plait, kit: Kit, app_harness: Harness, then: str
 ) -> None:

@@ -106,7 +106,7 @@ async def _spawn(job: Any) -> None:
 
 
 async def test_a_thread_that_has_lost_its_lease_spawns_nothing(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """T34: it is told at once, though nothing can stop it."""
+    """T34: it gets the error at once, though nothing can stop it."""
     told: list[str] = []
 
     @app.job

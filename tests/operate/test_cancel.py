@@ -155,7 +155,7 @@ async def test_a_request_to_stop_is_not_forgotten_when_the_job_comes_back(harnes
 
 @ROUNDS
 async def test_cancel_and_settle_at_the_same_moment(harness: Harness, rounds: int) -> None:
-    """Either may be first; the job ends once, and both are told the truth."""
+    """Either may be first; the job ends once, and both get the real status."""
     worker = await harness.worker(lease_s=86_400)
     dice = random.Random(1)
     for _ in range(rounds // 10):

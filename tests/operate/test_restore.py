@@ -106,7 +106,7 @@ async def test_nothing_of_the_server_before_goes_on(
 async def test_no_schedule_fires_again_for_what_the_server_before_fired(
     own_harness: Harness, other_server: TestServer, tmp_path: Path
 ) -> None:
-    """Whatever it does about instants that nobody was there for."""
+    """With every catch-up policy."""
     triggers = {catch_up: await own_harness.trigger(catch_up, every_s=60, catch_up=catch_up) for catch_up in POLICIES}
     await own_harness.advance(seconds=60)
     await own_harness.fire()

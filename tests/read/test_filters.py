@@ -37,7 +37,7 @@ async def _populate(harness: Harness) -> None:
         ]  # fmt: skip
         await harness.store.jobs.enqueue_many(new[::2])
         await harness.store.jobs.enqueue_many(new[1::2], source="system")
-        for number in range(2):  # who ends them is a filter too
+        for number in range(2):  # the worker is a filter too
             worker = await harness.worker(queues=["default", "mail"], definitions=["sync", "add"])
             leases = await worker.claim(5)
             for at, lease in enumerate(leases[:-1]):

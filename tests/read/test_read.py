@@ -252,7 +252,7 @@ async def test_what_each_status_says(harness: Harness) -> None:
     await transaction.rollback()
 
 
-# What will hurt
+# Findings
 
 
 async def test_a_healthy_installation_has_no_findings(harness: Harness) -> None:

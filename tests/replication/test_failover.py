@@ -56,7 +56,7 @@ class Load:
             await stop.wait_for(max(0, PAUSE_S - (time.monotonic() - began)))
 
     async def read(self, url: str, stop: Stop) -> None:
-        """What a client has once seen of a job's end must stay."""
+        """An outcome that a client has seen must not change."""
         while not stop.requested:
             with contextlib.suppress(*UNREACHABLE, asyncpg.PostgresError):
                 connection = await asyncpg.connect(url, timeout=5)

@@ -32,7 +32,7 @@ WRONG: dict[str, Any] = {
 }
 
 JOB_OPTIONS: dict[str, set[str]] = {
-    # What of the above is right for each of them.
+    # The valid values for each option.
     "name": {"text", "None"},
     "queue": {"text"},
     "priority": {"a negative number"},

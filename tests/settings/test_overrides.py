@@ -145,7 +145,7 @@ LIMITS: dict[str, Any] = {
     "timeout_s": 5.0, "backoff_base_s": 50.0, "backoff_factor": 3.0, "backoff_max_s": 60.0, "backoff_jitter": 0.0,
     "max_running": 1, "rate_count": 2, "rate_period_s": 30.0, "key_max_running": 1, "key_rate_count": 3,
     "key_rate_period_s": 60.0, "child_mode": "serial", "on_child_failure": "stop", "allow_nested": False,
-    "cancel_on_parent_failure": True, "schema": {"type": "object"}, "description": "what it does", "search_keys": ["n"],
+    "cancel_on_parent_failure": True, "schema": {"type": "object"}, "description": "adds two numbers", "search_keys": ["n"],
 }  # fmt: skip
 
 

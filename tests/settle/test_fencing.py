@@ -32,7 +32,7 @@ async def _another_worker_runs_it(harness: Harness) -> tuple[FakeWorker, Lease]:
 
 
 async def _its_own_worker_runs_it_again(harness: Harness) -> tuple[FakeWorker, Lease]:
-    """What `locked_by` alone can't tell: the same worker holds both attempts."""
+    """`locked_by` alone would not detect this: the same worker holds both attempts."""
     worker = await harness.worker()
     lease = await worker.claim_one()
     await worker.heartbeat(holding=[])
@@ -101,7 +101,7 @@ async def test_what_was_given_back_by_leaving_is_stale(harness: Harness, ending:
     worker, lease = await _its_worker_left(harness)
     before = await harness.snapshot()
     detail = DETAILS.get(ending, {})
-    # Nobody asked to cancel: such a report means no more than that it is given back, and so it is.
+    # No cancel was requested: such a report only releases the job.
     expected = ending == "canceled"
     assert await worker.settle(outcome(lease, ending, **detail)) == [expected]
     assert await harness.snapshot() == before
@@ -180,7 +180,7 @@ async def test_an_outcome_sent_again_is_accepted_and_changes_nothing(
 
 
 async def test_another_outcome_of_an_attempt_that_has_ended_is_stale(harness: Harness) -> None:
-    """What was recorded stays, and the second report must not be taken for recorded."""
+    """The recorded outcome stays, and the second report must not count as recorded."""
     job = await harness.enqueue("add")
     worker = await harness.worker()
     lease = await worker.claim_one()
@@ -198,7 +198,7 @@ async def test_only_the_stale_part_of_a_batch_is_stale(harness: Harness) -> None
     worker = await harness.worker()
     leases = await worker.claim(5)
     await worker.succeed(leases[1], 1)
-    await worker.heartbeat(holding=[leases[0], leases[2], leases[3]])  # the fifth is given back
+    await worker.heartbeat(holding=[leases[0], leases[2], leases[3]])  # the fifth is released
     endings = [
         AttemptOutcome.SUCCEEDED,
         AttemptOutcome.SUCCEEDED,

@@ -128,7 +128,7 @@ async def test_a_snooze_and_a_release_burn_no_try(harness: Harness) -> None:
         await harness.promote()
         await worker.release(await worker.claim_one())
         assert await harness.status(job) == "queued"
-        await worker.report_canceled(await worker.claim_one())  # nobody asked: given back
+        await worker.report_canceled(await worker.claim_one())  # no cancel was requested: released
         assert await harness.status(job) == "queued"
     row = await harness.job(job)
     assert (row.failed_attempts, row.attempt) == (0, 9)

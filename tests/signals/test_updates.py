@@ -181,5 +181,5 @@ async def test_a_history_with_streams_events_updates_and_links_is_replayed_witho
     await app.emit("paid", {"n": 1})
     assert await _ask(kit, asyncio.create_task(handle.update("ask", 5, timeout=120)), app_harness, 1) == "yes"
     history = await kit.history(handle)
-    assert await kit.replay(history, shows) is None, "it waits, as on record"
+    assert await kit.replay(history, shows) is None, "it waits, as recorded"
     assert len(urls) == 1

@@ -101,7 +101,7 @@ async def test_neither_a_wait_nor_an_outcome_overtakes_progress_that_is_being_se
 
     async def slow(self: Workers, *said: Any) -> bool:
         sending.set()
-        await asyncio.sleep(0.3)  # sleep: the handler goes on meanwhile
+        await asyncio.sleep(0.3)  # sleep: the handler continues meanwhile
         return await send(self, *said)
 
     monkeypatch.setattr(Workers, "progress", slow)

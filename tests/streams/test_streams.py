@@ -336,7 +336,7 @@ async def test_streams_are_forgotten_with_their_job(app: Plait, kit: Kit, app_ha
 async def test_a_job_that_begins_anew_writes_its_items_after_the_old_ones(
     app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
-    """Who has read the old ones, and goes on, gets the new ones."""
+    """A reader of the old items that continues gets the new ones."""
 
     @app.job(retries=0)
     async def speak() -> None:

@@ -54,7 +54,7 @@ async def test_rates_come_from_the_leaders_counts_and_only_grow(harness: Harness
     metrics = metrics_of(harness)
     await roll_up(harness)
     first = await scrape(metrics)
-    assert first("plait_enqueued_total") == 0, "what was before this process is not its to tell"
+    assert first("plait_enqueued_total") == 0, "a process does not count enqueues from before its start"
     worker = await harness.worker()
     await harness.enqueue_many("add", 4, max_attempts=2)
     done, broken, again, _ = await worker.claim(4)

@@ -57,12 +57,12 @@ async def test_a_run_is_in_the_trace_of_whoever_enqueued_it_and_so_are_its_steps
         await app.handle(second_job.id).result(timeout=120)
     [one], [two] = named(spans, "run first"), named(spans, "run second")
     assert request.get_span_context().trace_id == one.context.trace_id == two.context.trace_id
-    assert told == hex_trace(one), "the handler is told the same"
+    assert told == hex_trace(one), "the handler sees the same trace"
     assert one.parent is not None
     assert one.parent.span_id == request.get_span_context().span_id
     assert one.kind is SpanKind.CONSUMER
     assert two.parent is not None
-    assert two.parent.span_id == one.context.span_id, "what it asked for comes from it"
+    assert two.parent.span_id == one.context.span_id, "jobs that it enqueued are its children"
     [step] = named(spans, "step count")
     assert step.parent is not None
     assert step.parent.span_id == one.context.span_id
@@ -134,7 +134,7 @@ def test_the_applications_sampler_decides_once_for_all_attempts_of_a_job(monkeyp
         recorded += answers.pop()
     assert 50 < recorded < 160, "about a quarter"
     with tracing.run_span(found, "run x", uuid4(), CALLER, {}) as span:
-        assert span.is_recording(), "who enqueued it is recorded"
+        assert span.is_recording(), "the enqueuing trace is recorded"
     with tracing.run_span(found, "run x", uuid4(), CALLER[:-1] + "0", {}) as span:
         assert not span.is_recording()
     provider.shutdown()

@@ -46,7 +46,7 @@ async def test_outcomes_are_counted_by_definition_and_ending_and_stale_ones_apar
     assert told("plait_worker_settled_total", definition="a", outcome="failed") == 1
     assert told("plait_worker_settled_total", definition="*", outcome="succeeded") == 1, "past the bound"
     assert told("plait_worker_stale_total") == 1
-    assert told("plait_run_seconds_count", definition="a") == 2, "what was given back never ran"
+    assert told("plait_run_seconds_count", definition="a") == 2, "released jobs never ran"
     assert told("plait_run_seconds_bucket", definition="a", le="0.025") == 1
     assert told("plait_run_seconds_sum", definition="a") == pytest.approx(0.06)
 

@@ -125,7 +125,7 @@ async def _all_goes_on(workload: Workload, verb: str, *, quota: bool = False) ->
     for of, tenant in (("b", "b"), ("free", "a")):
         await doing("cancel", harness.cancel(workload[f"{of}_canceled"], tenant=tenant))
         assert await workload.state(f"{of}_canceled") == "canceled"
-    # what else runs for all
+    # other duties of the leader
     await doing("promote", harness.promote())
     await doing("heartbeat", workload.worker.heartbeat(holding=list(workload.running.values())))
     await doing("elect", store.leader.elect("x", lease_s=10))

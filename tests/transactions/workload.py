@@ -69,7 +69,7 @@ class Workload:
                 [self.running[name]] = await worker.claim_plainly(1, queue=f"q_{name}")
 
     async def settle_all(self) -> set[str]:
-        """What runs ends, all in one round trip; the names of those that could not be recorded yet."""
+        """Settle all running jobs in one round trip; returns the names of those that could not be recorded yet."""
         names = list(self.running)
         cycle = await self.worker.cycle(0, *(outcome(self.running[name]) for name in names))
         busy = {names[position] for position in cycle.busy}

@@ -78,7 +78,7 @@ async def test_whatever_a_template_is_the_others_fire(harness: Harness, payload:
 
 
 async def test_a_refusal_by_the_database_is_one_events_alone(harness: Harness) -> None:
-    """Whatever it is: here, a constraint that somebody has added."""
+    """For any error: here, a constraint that somebody has added."""
     await harness.trigger(event_name="e", payload={"n": "{{event.n}}"}, dedupe_window_s=0)
     events = [await harness.emit("e", n=n) for n in range(5)]
     await harness.sql("alter table plait.jobs add constraint hostile check (payload::text not like '%3%') not valid")
@@ -118,7 +118,7 @@ async def test_a_thousand_triggers_of_one_tenant_do_not_fill_the_leaders_memory(
 
 
 async def test_nobody_waits_for_another_tenants_backlog_of_events(harness: Harness) -> None:
-    """Whoever emits thousands, and whoever has events that can't be dispatched now."""
+    """One tenant emits thousands, another has events that can't be dispatched now."""
     for tenant in ("loud", "stuck", "quiet"):
         await harness.trigger(event_name="e", tenant=tenant, dedupe_window_s=0)
     for tenant in ("loud", "stuck"):
@@ -171,7 +171,7 @@ async def test_whatever_a_cron_is_it_fires_or_says_why_not(harness: Harness, cro
 async def test_an_event_whose_template_fails_is_refused_with_the_reason_and_not_tried_again(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the failure: an exception would bring back the whole batch, for ever."""
+    """For any failure: an exception would repeat the whole batch forever."""
     await harness.trigger("bad", event_name="e", dedupe_window_s=0, payload={"a": "{{event.x}}" * 100})
     await harness.trigger("worse", event_name="e", dedupe_window_s=0)
     await harness.trigger("good", event_name="ok", dedupe_window_s=0)

@@ -38,7 +38,7 @@ async def test_of_many_leaders_one_fires(harness: Harness, leaders: int) -> None
 
 
 async def test_a_leader_that_slept_with_an_old_plan_fires_nothing(harness: Harness) -> None:
-    """T84: it read the schedule, was stopped for an hour, and goes on."""
+    """T84: it read the schedule, was stopped for an hour, and continues."""
     trigger = await harness.trigger(every_s=60, catch_up="all")
     await harness.advance(minutes=1)
     [old] = await harness.store.triggers.due_schedules()
@@ -110,8 +110,8 @@ async def processes(module: str, *arguments: str, count: int) -> AsyncIterator[l
 
 
 async def stop_leaders(harness: Harness, url: str, changes: int, schedules: int, ticks: int) -> None:
-    """F13: real leaders, of which the one that leads is stopped somewhere in its work, past its term, and goes on when another one
-    leads: for a while both do. One of ten is killed -9, and another one takes its place."""
+    """F13: real leader processes. The leader is stopped during its work until its term is over, and continues when another one leads,
+    so for a while both do. One of ten is killed -9 and replaced."""
     triggers = [await harness.trigger(f"t{n}", every_s=60, catch_up="all") for n in range(schedules)]
     seed = random.randrange(10**6)
     print(f"seed {seed}")

@@ -36,7 +36,7 @@ HOPELESS: dict[str, tuple[dict[str, Any], str]] = {
     "not the value": ({"provider": "x", "version": 3}, "version"),
     "below a field": ({"provider": "x", "where": {"depth": "{{trigger.id}}"}}, "path"),
     "in a list": ({"provider": "x", "tags": ["a", 1]}, "tags"),
-    "what is not allowed": ({"provider": "x", "never": 1}, "never"),
+    "a field that is not allowed": ({"provider": "x", "never": 1}, "never"),
 }
 POSSIBLE: list[dict[str, Any]] = [
     {"provider": "x"},

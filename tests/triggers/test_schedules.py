@@ -102,7 +102,7 @@ async def test_after_an_hour_of_downtime_each_policy_does_what_its_name_says(
     await harness.fire()
     assert await instants(harness, trigger) == [START + timedelta(minutes=m) for m in fired]
     assert (await harness.trigger_row(trigger)).missed == missed
-    await pass_time(harness, 6)  # and goes on as ever
+    await pass_time(harness, 6)  # and continues as before
     assert (await instants(harness, trigger))[-1] == START + timedelta(minutes=70)
 
 

@@ -156,7 +156,7 @@ async def test_a_tenant_has_as_many_triggers_as_it_may_have_however_many_ask_at_
     rows = await harness.store.triggers.list_triggers(tenant_id=acme)
     assert len(rows) == 5
     assert {type(one) for one in made} == {UUID, QuotaExceeded}
-    await harness.trigger(rows[0].label, tenant="acme", every_s=30)  # what is there can be changed
+    await harness.trigger(rows[0].label, tenant="acme", every_s=30)  # existing triggers can be changed
     await harness.store.triggers.delete_trigger(rows[0].id, tenant_id=acme)
     await harness.trigger("another", tenant="acme", every_s=60)
     code = [{"tenant": "acme", "label": f"c{n}", "settings": settings} for n in range(3)]

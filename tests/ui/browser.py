@@ -112,7 +112,7 @@ class Visitor:
         page.on("dialog", lambda dialog: self._faults.append(f"a dialog of the browser's: {dialog.message}"))
 
     def forgive(self, pattern: str) -> None:
-        """What this test provokes: `forgive("status of 401")`."""
+        """Ignore an error that this test provokes: `forgive("status of 401")`."""
         self._forgiven.append(re.compile(pattern))
 
     @property

@@ -140,7 +140,7 @@ async def _under_way(harness: Harness, worker: FakeWorker, chance: random.Random
     lease = await worker.claim_one(queue="default")
     await worker.progress(lease, {"done": 800, "total": 1200, "stdout": OUTPUT, "stderr": "warning: 3 rows skipped\n"})
     found["running"] = str(lease.job_id)
-    # what waits
+    # waiting jobs
     for number in range(14):
         await harness.enqueue("crm.sync", tenant=chance.choice(("acme", "globex")), payload={"page": number})
     await harness.enqueue("report.nightly", tenant="acme", delay_s=5400.0, payload={"day": "2026-11-15"})

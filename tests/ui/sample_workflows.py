@@ -85,7 +85,7 @@ async def _open(
 
 
 async def makers(harness: Harness) -> dict[str, str]:
-    """What makes jobs, and what was made of it."""
+    """Triggers and events, and their jobs."""
     await harness.define(
         "sync-dropbox", schema=SCHEMA, description="Read a provider's changes into the archive.", max_running=4
     )

@@ -23,7 +23,7 @@ from .sample_data import add_sample_data
 TARGET = Path(__file__).resolve().parents[2] / "docs" / "images" / "ui"
 SIZE = (1280, 800)
 
-# What is shown, by name; {name} is an id that the filling gives.
+# The pages by name; {name} is an id of the sample data.
 PLACES = {
     "login": "/login",
     "overview": "/?span=24h",

@@ -12,7 +12,7 @@ window.__long = [];
 new PerformanceObserver(list => list.getEntries().forEach(one => window.__long.push(one.duration)))
     .observe({ type: 'longtask', buffered: true });
 """
-# As a hand on the wheel would: a screen and more with each frame, until so many rows have passed.
+# Like a hand on the wheel: a screen and more with each frame, until the given number of rows has passed.
 SCROLL = """
 async ([box, rows]) => {
     const frame = () => new Promise(requestAnimationFrame);

@@ -15,7 +15,7 @@ from .hostile_texts import CORPUS, EVERYTHING, RAN
 
 
 async def workflow(harness: Harness, children: int, **options: object) -> tuple[UUID, FakeWorker, list[Claimed]]:
-    """A job that waits for so many children, all of them in a worker's hands."""
+    """A job that waits for children, all of them claimed by one worker."""
     job = await harness.enqueue("add", payload={"day": "today"})
     parent = await harness.worker()
     await open_one(harness, parent, await parent.claim_one(), children, **options)  # type: ignore[arg-type]

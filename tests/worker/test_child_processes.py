@@ -37,7 +37,7 @@ async def test_a_forked_copy_of_a_handler_settles_no_job(children: Plait, tmp_pa
     pid = await first.result(60)
     assert pid > 0
     second = await (await leftovers.beta.enqueue()).result(60)
-    assert second not in (pid, -1)  # the copy was left behind, so another process takes what follows
+    assert second not in (pid, -1)  # the copy was left behind, so another process runs the next jobs
     third = await leftovers.beta.enqueue(str(tmp_path), "beta")
     assert await third.result(60) == second
 

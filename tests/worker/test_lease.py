@@ -67,7 +67,7 @@ async def test_a_lost_lease_cancels_the_handler_and_its_word_does_not_count(
 
 
 async def test_connections_that_break_lose_no_outcome(app: Plait, running: Running) -> None:
-    """T45, T111: a reply is lost, the outcome is sent again; a claim's reply is lost, the jobs are given back."""
+    """T45, T111: a reply is lost, the outcome is sent again; a claim's reply is lost, the jobs are released."""
     done: list[int] = []
 
     @app.job(retries=3)

@@ -122,7 +122,7 @@ async def test_a_group_spans_queues(harness: Harness) -> None:
 
 
 async def test_a_worker_takes_as_many_of_a_group_as_it_has_slots(harness: Harness) -> None:
-    """The others of the group may run on another worker at the same time: a loss is told apart by worker."""
+    """The others of the group may run on another worker at the same time: losses are counted by worker."""
     await harness.enqueue_many("add", 9)
     for _ in range(2):
         await lose_all(harness)

@@ -81,7 +81,7 @@ async def test_a_late_heartbeat_is_in_time_until_somebody_noticed(harness: Harne
 
 
 async def test_a_heartbeat_under_way_is_not_overtaken(harness: Harness) -> None:
-    """T32: who looks whether a lease has ended looks again when it holds the row."""
+    """T32: the expiry of a lease is checked again when its row is locked."""
     worker = await harness.worker(lease_s=30)
     await harness.advance(seconds=60)
     async with harness.connection() as connection, connection.transaction():
@@ -170,7 +170,7 @@ async def test_a_limit_of_rescue_is_no_end_of_it(harness: Harness) -> None:
     assert (await harness.store.leader.rescue(limit=10)).requeued == 25
 
 
-# What the worker does not know of
+# Jobs that the worker does not know of
 
 
 async def test_a_lost_reply_to_a_claim_is_made_good_by_the_next_heartbeat(harness: Harness) -> None:

@@ -241,7 +241,7 @@ class _Selector(selectors.DefaultSelector):
 
 
 class _Fakes:
-    """What the operations do when nothing is durable."""
+    """The operations without durability."""
 
     def __init__(self, signals: list[tuple[str, int]]) -> None:
         self._loop = asyncio.get_running_loop()

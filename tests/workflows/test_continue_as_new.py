@@ -163,7 +163,7 @@ async def test_children_and_follow_ups_belong_to_the_job_not_to_the_run(
     handle = await parent.enqueue(1)
     await kit.run_until_idle()
     assert await handle.result(timeout=120) == 2
-    assert sorted(ran) == ["child 1", "child 2", "uncle 2"]  # the second run has said anew what follows
+    assert sorted(ran) == ["child 1", "child 2", "uncle 2"]  # the second run has set its follow-ups again
 
 
 async def test_arguments_are_checked_and_a_step_can_not_continue(app: Plait, kit: Kit, app_harness: Harness) -> None:

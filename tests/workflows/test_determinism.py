@@ -16,7 +16,7 @@ from .run_to_end import run_to_end
 
 
 async def _changed(app: Plait, kit: Kit, before: Any, after: Any) -> str:
-    """What becomes of a job whose code changed from one to the other while it slept."""
+    """The outcome of a job whose code changed from one to the other while it slept."""
     code = [before]
 
     @app.job(retries=5)
@@ -132,7 +132,7 @@ async def test_a_version_that_the_code_no_longer_has_is_an_error(app: Plait, kit
 
 
 async def test_steps_side_by_side_have_no_order(app: Plait, kit: Kit) -> None:
-    """Two branches, and a wait in one of them: on the replay what is on record is taken in any order."""
+    """Two branches, and a wait in one of them: on the replay the recorded steps are used in any order."""
     ran: list[str] = []
 
     async def note(what: str) -> str:

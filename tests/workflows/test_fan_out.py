@@ -27,7 +27,7 @@ from .fan_out_jobs import FanOutJobs
 
 
 async def test_fan_out_resume_after_crash(fan_out_jobs: FanOutJobs, kit: Kit, app_harness: Harness) -> None:
-    """The worker is lost while the resumed parent runs: the next one finds the results on record, and no new children (T4, T10)."""
+    """The worker is lost while the resumed parent runs: the next one finds the recorded results, and no new children (T4, T10)."""
     fan_out_jobs.children(1, 2)
     handle = await fan_out_jobs.parent.enqueue("fail_fast")
     first = await app_harness.worker(definitions=["parent"])

@@ -24,7 +24,7 @@ async def step(name: str) -> str:
 
 
 async def run_default(app: Plait) -> None:
-    """What is on the queue `default`, and nothing else."""
+    """Run only the queue `default`."""
     await Worker(app, queues={"default": 10}, once=True).run(Stop())
 
 

@@ -111,7 +111,7 @@ class Programs:
         return self._now >= 64
 
     async def check(self, seed: int, *, most: int) -> str | None:
-        """What is wrong with one of them."""
+        """The difference of one program from its expected result."""
         maker = self.makers[seed]
         expected, steps = await asyncio.to_thread(by_asyncio, maker.program, maker.signals)
         store = await self._app.store()

@@ -90,7 +90,7 @@ async def test_a_child_is_retried_alone_while_its_fan_out_is_open(app: Plait, ki
 
 
 async def test_a_retried_parent_does_its_failed_fan_out_anew(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """T18: a stale checkpoint would only fail it again. What it had done before stays done, unless it is dropped."""
+    """T18: a stale checkpoint would only fail it again. Earlier steps are kept, unless they are dropped."""
     ran: list[str] = []
     fails = [True]
 
@@ -129,7 +129,7 @@ async def test_a_retried_parent_does_its_failed_fan_out_anew(app: Plait, kit: Ki
 
 
 async def test_an_error_that_was_borne_stays_on_record(app: Plait, kit: Kit) -> None:
-    """A retry does not undo what the job itself had got over: only a last step that failed is tried again."""
+    """A retry keeps failures that the job itself handled: only a failed last step runs again."""
     ran: list[str] = []
 
     async def charge(card: str) -> str:

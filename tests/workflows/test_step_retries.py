@@ -25,7 +25,7 @@ class Shaky(Exception):
 
 
 class Service:
-    """Fails so many times, then answers."""
+    """Fails a number of times, then answers."""
 
     def __init__(self, failures: int, error: type[Exception] = Flaky) -> None:
         self.left = failures
@@ -152,7 +152,7 @@ async def test_only_what_retry_on_names_is_tried_again(app: Plait, kit: Kit) -> 
 
 
 async def test_tries_go_on_after_a_lost_worker_where_they_were(app: Plait, kit: Kit, app_harness: Harness) -> None:
-    """A worker is lost in the third try: the first two are on record."""
+    """A worker is lost in the third run: the first two are recorded."""
     service = Service(2)
     lost = False
 

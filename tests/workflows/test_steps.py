@@ -235,7 +235,7 @@ async def test_outside_of_a_handler_there_are_no_steps(app: Plait, kit: Kit) -> 
 async def test_a_wait_inside_of_a_task_group_or_a_broad_except_is_a_wait(
     app: Plait, kit: Kit, app_harness: Harness
 ) -> None:
-    """Whatever the handler makes of the exception that ends its slice, the job waits."""
+    """The job waits, however the handler treats the exception that ends its slice."""
 
     @app.job(retries=0)
     async def grouped() -> str:

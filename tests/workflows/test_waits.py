@@ -295,7 +295,7 @@ async def test_a_thousand_who_wait_hold_nothing(app: Plait, kit: Kit, app_harnes
 
 
 async def test_a_job_that_waits_has_not_lost_its_lease(app: Plait, kit: Kit) -> None:
-    """T15: the worker is told that it holds the job no more while the handler still cleans up after its wait."""
+    """T15: the worker learns that it no longer holds the job while the handler still cleans up after its wait."""
     ended: list[str] = []
 
     @app.job(retries=0)

@@ -31,7 +31,7 @@ def public_pem() -> bytes:
 
 @dataclass
 class Identity:
-    """What the provider says and does; tests change it."""
+    """The behaviour of the provider, which tests change."""
 
     url: str = ""
     claims: dict[str, Any] = field(
@@ -77,7 +77,7 @@ class Identity:
         return {name: value for name, value in whole.items() if value is not None}
 
     def authorize(self, url: str, *, user_says_yes: bool = True) -> str:
-        """What a browser does there: sign in, and be sent back. The address it is sent to."""
+        """Sign in as a browser does; returns the URL that it is redirected to."""
         query = dict(parse_qsl(urlsplit(url).query))
         assert (query["client_id"], query["response_type"], query["code_challenge_method"]) == (CLIENT, "code", "S256")
         assert "openid" in query["scope"].split()

@@ -106,7 +106,7 @@ def test_settings_that_would_be_unsafe_are_refused(given: dict[str, Any]) -> Non
         Settings(**{**whole, **given})
 
 
-# Who may do what
+# Roles
 
 
 @pytest.mark.parametrize(
