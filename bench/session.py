@@ -86,7 +86,7 @@ class Process:
         return " / ".join(line.strip() for line in lines[-4:])[-600:] or "no output"
 
 
-class Crew:
+class WorkerPool:
     """Worker processes of one system, and their counts."""
 
     def __init__(self, members: list[Process]) -> None:
@@ -198,15 +198,15 @@ class Session:
         answer: dict[str, Any] = json.loads(await client.hear(LONGEST_ORDER_S))
         return answer
 
-    async def workers(self, count: int, *, go: bool = True) -> Crew:
-        crew = Crew([await self._start("worker") for _ in range(count)])
-        self._stack.push_async_callback(crew.stop)
-        await crew.wait_until_ready()
+    async def workers(self, count: int, *, go: bool = True) -> WorkerPool:
+        pool = WorkerPool([await self._start("worker") for _ in range(count)])
+        self._stack.push_async_callback(pool.stop)
+        await pool.wait_until_ready()
         if go:
-            crew.go()
-        return crew
+            pool.go()
+        return pool
 
-    async def wait_until_done(self, crew: Crew, jobs: int, *, limit_s: float) -> float:
+    async def wait_until_done(self, pool: WorkerPool, jobs: int, *, limit_s: float) -> float:
         """Return when no job is unfinished; the time is CLOCK_MONOTONIC.
 
         Queries cost the server too: once a second, and more often only after the workers have counted nearly all.
@@ -214,16 +214,16 @@ class Session:
         deadline = time.monotonic() + limit_s
         looked_at = time.monotonic()
         while time.monotonic() < deadline:
-            near = crew.counted >= jobs - crew.uncounted
+            near = pool.counted >= jobs - pool.uncounted
             if near or time.monotonic() - looked_at > 1:
                 looked_at = time.monotonic()
                 if not await self.storage.unfinished(jobs):
                     return looked_at
-                crew.check()
+                pool.check()
             if near:
                 await asyncio.sleep(max(0.002, time.monotonic() - looked_at))
             else:
-                await crew.wait_for_more(1)
+                await pool.wait_for_more(1)
         left = await self.storage.unfinished(jobs)
         raise Failed(f"{left} of {jobs} jobs were not done after {limit_s:.0f} s")
 

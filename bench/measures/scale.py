@@ -10,7 +10,7 @@ from bench import tenants
 from bench.job_storage import PostgresStorage, Servers
 from bench.measures.throughput import Plan, fill, process, rate_row, row
 from bench.rows import Row
-from bench.session import Crew, Failed, Session
+from bench.session import Failed, Session, WorkerPool
 from bench.systems import System
 
 AHEAD = 20_000
@@ -22,10 +22,10 @@ async def crowd_finished(servers: Servers, system: System, plan: Plan) -> list[R
     """With a million finished jobs."""
     async with Session.begin(servers, system, {"bare": True}) as before:
         await fill(before, plan.crowd)
-        crew = await before.workers(1)
-        await crew.wait_until_begun()
-        await before.wait_until_done(crew, plan.crowd, limit_s=300)
-        await crew.stop()
+        pool = await before.workers(1)
+        await pool.wait_until_begun()
+        await before.wait_until_done(pool, plan.crowd, limit_s=300)
+        await pool.stop()
         del before.settings["bare"]
         await fill(before, plan.jobs)
         return await process(before, plan.jobs, "process_1_1m_finished", finished_before=plan.crowd)
@@ -36,20 +36,20 @@ async def crowd_queued(servers: Servers, system: System, plan: Plan) -> list[Row
     async with Session.begin(servers, system) as session:
         await fill(session, plan.crowd)
         await session.storage.settle_down()
-        crew = await session.workers(1)
-        await crew.wait_until_begun()
-        await _wait_until_counted(crew, plan.jobs)
+        pool = await session.workers(1)
+        await pool.wait_until_begun()
+        await _wait_until_counted(pool, plan.jobs)
         ended_at = time.monotonic()
         done = plan.crowd - await session.storage.unfinished(plan.crowd)
-        return [rate_row("process_1_1m_queued", session, done, ended_at - crew.begun_at, queued_before=plan.crowd)]
+        return [rate_row("process_1_1m_queued", session, done, ended_at - pool.begun_at, queued_before=plan.crowd)]
 
 
-async def _wait_until_counted(crew: Crew, jobs: int) -> None:
+async def _wait_until_counted(pool: WorkerPool, jobs: int) -> None:
     deadline = time.monotonic() + 180
-    while crew.counted < jobs:
-        crew.check()
+    while pool.counted < jobs:
+        pool.check()
         if time.monotonic() > deadline:
-            raise Failed(f"{crew.counted} of {jobs} jobs were done after 180 s")
+            raise Failed(f"{pool.counted} of {jobs} jobs were done after 180 s")
         await asyncio.sleep(0.005)
 
 
@@ -117,15 +117,15 @@ async def _sustain(session: Session, plan: Plan, measure: str) -> list[Row]:
     """Enqueue in bulk and process at the same time; the queue stays short, and the rates of the first and last seconds are compared."""
     await session.ask("open")
     await session.storage.settle_down()
-    crew = await session.workers(1)
+    pool = await session.workers(1)
     asked = 0
     seen: list[tuple[float, int]] = []
     began = time.monotonic()
     until = began + plan.sustain_s
     while (now := time.monotonic()) < until:
-        crew.check()
-        seen.append((now, crew.counted))
-        if asked - crew.counted < AHEAD:
+        pool.check()
+        seen.append((now, pool.counted))
+        if asked - pool.counted < AHEAD:
             answer = await session.ask("enqueue_bulk", n=2 * session.system.bulk, batch=session.system.bulk)
             asked += answer["n"]
         else:
@@ -133,10 +133,10 @@ async def _sustain(session: Session, plan: Plan, measure: str) -> list[Row]:
     ended_at = time.monotonic()
     done = asked - await session.storage.unfinished(asked)
     edge = min(EDGE_S, plan.sustain_s / 3)
-    first = _rate_between(seen, crew.begun_at, crew.begun_at + edge)
+    first = _rate_between(seen, pool.begun_at, pool.begun_at + edge)
     last = _rate_between(seen, until - edge, until)
     return [
-        rate_row(measure, session, done, ended_at - crew.begun_at, seconds_each=plan.sustain_s),
+        rate_row(measure, session, done, ended_at - pool.begun_at, seconds_each=plan.sustain_s),
         row(f"{measure}_first_10s", session, first, "jobs/s", seconds=edge),
         row(f"{measure}_last_10s", session, last, "jobs/s", seconds=edge),
         row(f"{measure}_last_to_first", session, last / first, "ratio", seconds=edge),

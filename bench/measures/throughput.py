@@ -81,21 +81,21 @@ async def process(
 ) -> list[Row]:
     """Process all queued jobs with this many worker processes."""
     await session.storage.settle_down()
-    crew = await session.workers(workers, go=False)
-    used, served, written = crew.cpu_s(), session.storage.cpu_s(), await session.storage.written()
-    crew.go()
-    await crew.wait_until_begun()
-    ended_at = await session.wait_until_done(crew, jobs, limit_s=LONGEST_S)
-    rows = [rate_row(measure, session, jobs, ended_at - crew.begun_at, processes=workers)]
+    pool = await session.workers(workers, go=False)
+    used, served, written = pool.cpu_s(), session.storage.cpu_s(), await session.storage.written()
+    pool.go()
+    await pool.wait_until_begun()
+    ended_at = await session.wait_until_done(pool, jobs, limit_s=LONGEST_S)
+    rows = [rate_row(measure, session, jobs, ended_at - pool.begun_at, processes=workers)]
     if costs:
         rows += [
-            row("cpu_client_us", session, (crew.cpu_s() - used) / jobs * 1e6, "µs/job", processes=workers),
+            row("cpu_client_us", session, (pool.cpu_s() - used) / jobs * 1e6, "µs/job", processes=workers),
             row("cpu_server_us", session, (session.storage.cpu_s() - served) / jobs * 1e6, "µs/job", processes=workers),
         ]
         logged = await session.storage.written() - written
         if logged >= 0:  # Redis may have rewritten its log meanwhile
             rows.append(row("wal_bytes", session, logged / jobs, "bytes/job", processes=workers))
-    await crew.stop()
+    await pool.stop()
     finished = await session.storage.finished()
     if finished is not None and finished != jobs + finished_before:
         raise Failed(f"{jobs} jobs were done, the database shows {finished} as finished")
@@ -106,10 +106,10 @@ async def pickup(servers: Servers, system: System, plan: Plan) -> list[Row]:
     """From the start of the enqueue call to the start of the handler, on an idle system."""
     async with Session.begin(servers, system, system.pickup_settings) as session:
         await session.ask("open")
-        crew = await session.workers(1)
+        pool = await session.workers(1)
         await asyncio.sleep(1)
         await session.ask("pickup", n=10, pause_s=PICKUP_PAUSE_S)
-        await crew.wait_until_begun()
+        await pool.wait_until_begun()
         await _wait_for_latencies(session, 10)
         session.latencies.write_text("")
         await session.ask("pickup", n=plan.pickups, pause_s=PICKUP_PAUSE_S)
@@ -154,13 +154,13 @@ def row(measure: str, session: Session, value: float, unit: str, **settings: Any
 async def idle(servers: Servers, system: System, plan: Plan) -> list[Row]:
     """An idle worker: its CPU time and its number of queries."""
     async with Session.begin(servers, system) as session:
-        crew = await session.workers(1)
+        pool = await session.workers(1)
         await asyncio.sleep(3)
-        used, began = crew.cpu_s(), time.monotonic()
+        used, began = pool.cpu_s(), time.monotonic()
         before = await _transactions(session)
         await asyncio.sleep(plan.idle_s)
         after = await _transactions(session)
-        cpu = (crew.cpu_s() - used) / (time.monotonic() - began)
+        cpu = (pool.cpu_s() - used) / (time.monotonic() - began)
         rows = [row("idle_cpu_percent", session, cpu * 100, "%", seconds=plan.idle_s)]
         if before and after:
             (asked, asked_at), (now, now_at) = before, after
@@ -183,12 +183,12 @@ async def memory(servers: Servers, system: System, plan: Plan) -> list[Row]:  # 
     async with Session.begin(servers, system, system.memory_settings) as session:
         await session.ask("open")
         await session.ask("enqueue_bulk", n=HANDLERS, batch=HANDLERS, sleep=5)
-        crew = await session.workers(1)
-        await crew.wait_until_begun()
+        pool = await session.workers(1)
+        await pool.wait_until_begun()
         deadline = time.monotonic() + 4
-        while crew.counted < HANDLERS:
+        while pool.counted < HANDLERS:
             if time.monotonic() > deadline:
-                raise Failed(f"{crew.counted} of {HANDLERS} handlers ran at once")
+                raise Failed(f"{pool.counted} of {HANDLERS} handlers ran at once")
             await asyncio.sleep(0.05)
         await asyncio.sleep(0.5)
-        return [row("memory_500_mb", session, crew.rss_mb(), "MB", handlers=HANDLERS)]
+        return [row("memory_500_mb", session, pool.rss_mb(), "MB", handlers=HANDLERS)]

@@ -65,7 +65,7 @@ async def waiting(servers: Servers, system: System, plan: Plan) -> list[Row]:  #
     """One worker process while 10,000 jobs wait for a signal: 1,000 of their handlers are in its memory."""
     async with Session.begin(servers, system, system.durable_settings) as session:
         await session.ask("open")
-        crew = await session.workers(1)
+        pool = await session.workers(1)
         await session.ask("wait", n=WAITING)
         await asyncio.sleep(1)
-        return [row("memory_10000_waiting_mb", session, crew.rss_mb(), "MB", jobs=WAITING)]
+        return [row("memory_10000_waiting_mb", session, pool.rss_mb(), "MB", jobs=WAITING)]
