@@ -6,13 +6,13 @@ from decimal import Decimal
 
 import pytest
 
-from plait import RunPlait
+from plait import Plait
 from plait.cli import arguments
 from plait.cli.enqueue import split
 from plait.cli.errors import BadUsage
 from plait.model.errors import InvalidArguments
 
-app = RunPlait()
+app = Plait()
 
 
 @app.job

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from plait import RunPlait as App
+from plait import Plait as App
 from plait import wait_for_signal
 from plait.runtime.service import Stop
 from plait.runtime.settings import Settings

@@ -3,7 +3,7 @@
 import asyncio
 
 from plait import Nodes
-from plait import RunPlait as App
+from plait import Plait as App
 from plait.testing import Kit, TestDatabase
 
 from .conftest import RunPlait

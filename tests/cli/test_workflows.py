@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from plait import DeterminismError, Status, call, fan_out, sub, values, wait_for_signal
-from plait import RunPlait as App
+from plait import Plait as App
 from plait.cli.workflows import drawn
 from plait.store.job_rows import NodeRow
 from plait.testing import Kit, TestDatabase, replay
